@@ -78,19 +78,19 @@ class ColumnUsage:
 
 
 def candidates(
-    table: HudiTable, wanted: ColumnUsage, built: Sequence[IndexStatus]
+    table: HudiTable, usage: ColumnUsage, built: Sequence[IndexStatus]
 ) -> Iterator[Candidate]:
     """Return each candidate once.
 
     Args:
         table: The table.
-        wanted: How the queries use its columns.
+        usage: How the queries use its columns.
         built: The existing indexes.
     """
-    equal, key = wanted.equal, wanted.key
+    equal, key = usage.equal, usage.key
     kinds = {each.kind for each in built}
-    if wanted.lacking:
-        yield Candidate(COLUMN_STATS, tuple(sorted(wanted.lacking)))
+    if usage.lacking:
+        yield Candidate(COLUMN_STATS, tuple(sorted(usage.lacking)))
     for kind in (RECORD_INDEX, BLOOM_FILTERS):
         if key in equal and kind not in kinds:
             yield Candidate(kind, ())
@@ -101,9 +101,9 @@ def candidates(
         yield Candidate(SECONDARY_INDEX, (name,))
     schema = table.schema()
     filtered = {Expression(IDENTITY, name) for name in values if _is_filtered(schema, name)}
-    filtered |= wanted.calls.keys() & equal
+    filtered |= usage.calls.keys() & equal
     found = {Candidate.over(BLOOM_FILTERS, one) for one in filtered}
-    found |= {Candidate.over(COLUMN_STATS, one) for one in wanted.calls}
+    found |= {Candidate.over(COLUMN_STATS, one) for one in usage.calls}
     yield from sorted(found - _expression_candidates(table))
 
 
@@ -127,13 +127,13 @@ def _expression_candidates(table: HudiTable) -> set[Candidate]:
     }
 
 
-def _stored(table: HudiTable, wanted: Iterable[BoundColumn]) -> set[str]:
+def _stored(table: HudiTable, usage: Iterable[BoundColumn]) -> set[str]:
     """Return the plain columns that base files hold and whose values can be compared."""
     partition_columns = set(table.properties.partition_fields)
     schema = table.schema()
     return {
         column.name
-        for column in wanted
+        for column in usage
         if column.name in schema.names
         and column.name not in partition_columns
         and domain_of(schema.field(column.name).type) is not None

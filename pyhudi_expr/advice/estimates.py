@@ -3,9 +3,9 @@
 Bounds are exact: footers have the bounds that `column_stats` would have. The locations of a value's
 rows are estimated: as many rows as the column has for a value on average, spread at random over the
 files whose bounds include it (the model in `index.costs`, which queries use as well). Rare values
-are estimated well. Values that lie close together (a day's values in a day's files) appear in more
-files than they are. An index that a query would not use, because it costs more than the files,
-saves nothing. A Bloom filter is estimated likewise, with its false positives (`bloom_samples`).
+are estimated well. For clustered values (a day's values in a day's files) the estimate is too high.
+An index that a query would not use, because it costs more than the files, saves nothing. A Bloom
+filter is estimated likewise, with its false positives (`bloom_samples`).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class WhatIf:
     """One query as it is pruned today, with estimates for candidates.
 
     Attributes:
-        rows_of_value: For what is compared for equality, the mean number of rows of a value.
+        rows_of_value: Mean number of rows per value, for each expression in an equality.
         key: The record key, if it is one column.
         read_bytes: The bytes of a whole look-up index, with the indexes that it needs.
         filters: The properties of Bloom filters.
@@ -142,18 +142,18 @@ class WhatIf:
     ) -> Iterator[float]:
         """Return, for each look-up index that the query would use, the share of files found."""
         for each in chosen:
-            of = each.expression if each.columns else self.key
-            if each.kind == COLUMN_STATS or of is None:
+            expression = each.expression if each.columns else self.key
+            if each.kind == COLUMN_STATS or expression is None:
                 continue
-            values = equality_terms(self.today.predicate).get(of, 0)
+            values = equality_terms(self.today.predicate).get(expression, 0)
             if not values:
                 continue
             if each.kind == BLOOM_FILTERS and left.slices > MOST_FILES:
                 continue
             if not LookupCost(self._look_up_bytes(each, values, left), values).is_worth(left):
                 continue
-            rows = values * (self.rows_of_value[of] if each.columns else 1.0)
-            hit = slices_hit(rows, max(min(self._where(result, of), left.slices), 1))
+            rows = values * (self.rows_of_value[expression] if each.columns else 1.0)
+            hit = slices_hit(rows, max(min(self._where(result, expression), left.slices), 1))
             if each.kind == BLOOM_FILTERS:
                 hit = self.filters[each].kept(hit, left.slices, values)
             yield hit / max(result.files_kept, 1)
@@ -184,9 +184,9 @@ def equality_terms(predicate: BoundExpression) -> dict[Expression, int]:
                 count = len(options)
             case _:
                 continue
-        of = indexable_expression(term)
-        if of is not None:
-            found[of] = min(found.get(of, count), count)
+        expression = indexable_expression(term)
+        if expression is not None:
+            found[expression] = min(found.get(expression, count), count)
     return found
 
 

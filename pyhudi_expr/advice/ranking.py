@@ -86,15 +86,15 @@ def advise(base_path: str, observed: Sequence[ObservedQuery], growth: float = 1.
     results = [pruner.prune(base_path, request) for request in requests]
     table = HudiTable.open(base_path)
     sample_files = TableSample.at(table, results[0].listing)
-    wanted, built = ColumnUsage.of(table, results), index_statuses(table)
+    usage, built = ColumnUsage.of(table, results), index_statuses(table)
     offered = {
         each: how
-        for each in candidates(table, wanted, built)
+        for each in candidates(table, usage, built)
         if (how := create_statement(table, each)) is not None
     }
-    sample, groups = sample_files.sample(sorted({*wanted.equal_columns, *_stored_keys(table)}))
+    sample, groups = sample_files.sample(sorted({*usage.equal_columns, *_stored_keys(table)}))
     filters = {
-        each: _filters(sample_files, each, wanted.key)
+        each: _filters(sample_files, each, usage.key)
         for each in offered
         if each.kind == BLOOM_FILTERS
     }
@@ -105,16 +105,16 @@ def advise(base_path: str, observed: Sequence[ObservedQuery], growth: float = 1.
         if each.kind in (RECORD_INDEX, SECONDARY_INDEX)
     }
     rows_of_value = {
-        one: sample_files.rows / _distinct(sample, one, sample_files.rows) for one in wanted.equal
+        one: sample_files.rows / _distinct(sample, one, sample_files.rows) for one in usage.equal
     }
     footers = FooterBounds(
-        {name: sample_files.bounds(wanted.columns[name]) for name in wanted.bounded}
+        {name: sample_files.bounds(usage.columns[name]) for name in usage.bounded}
     )
     # Whole columns are read for these, so only if there are candidates.
-    called = {each.expression for each in offered if each.columns} & wanted.calls.keys()
-    ranges_of = {one: result_ranges(sample_files, one, wanted.calls[one]) for one in called}
+    called = {each.expression for each in offered if each.columns} & usage.calls.keys()
+    ranges_of = {one: result_ranges(sample_files, one, usage.calls[one]) for one in called}
     what_ifs = [
-        WhatIf(result, footers, ranges_of, rows_of_value, wanted.key, read_bytes, filters)
+        WhatIf(result, footers, ranges_of, rows_of_value, usage.key, read_bytes, filters)
         for result in results
     ]
     today = _mean(what_ifs, [])

@@ -100,14 +100,14 @@ class TableSample:
         """Read some rows of these columns from some files, and the file group of each row."""
         chosen = self.some(_MOST_SAMPLED)
         schema = self.table.schema()
-        wanted = pa.schema([schema.field(name) for name in columns])
+        requested = pa.schema([schema.field(name) for name in columns])
         each = math.ceil(_SAMPLE_ROWS / max(len(chosen), 1))
         paths = self.listing.paths(chosen)
         with ThreadPoolExecutor(THREADS) as pool:
             tables = list(
                 pool.map(
                     lambda number: sample_file(
-                        self.table.storage, paths[number], wanted, each, _SEED + number
+                        self.table.storage, paths[number], requested, each, _SEED + number
                     ),
                     range(len(paths)),
                 )
@@ -115,7 +115,7 @@ class TableSample:
         slices = self.listing.file_slice[chosen]
         groups = self.listing.slice_file_id.take(slices).to_pylist()
         lengths = [one.num_rows for one in tables]
-        rows = pa.concat_tables(tables) if tables else wanted.empty_table()
+        rows = pa.concat_tables(tables) if tables else requested.empty_table()
         return rows, np.repeat(np.array(groups, object), lengths).tolist()
 
 

@@ -33,7 +33,7 @@ class PlannedRegistration:
 
     table: str
     hudi: HudiTable
-    wanted: Registration
+    target: Registration
 
 
 def plan_registration(
@@ -67,21 +67,21 @@ def register(
     as_json: bool,
 ) -> None:
     """Run, or in a dry run only print, the statements that register the table."""
-    wanted = planned.wanted
-    with progress_while("asking HiveServer2"):
+    target = planned.target
+    with progress_while("querying HiveServer2"):
         answer = _would_run if dry_run else _run
-        todo = answer(address, wanted, replacing)
+        todo = answer(address, target, replacing)
     if as_json:
-        click.echo(reports.as_json(_report(wanted, todo, dry_run)))
+        click.echo(reports.as_json(_report(target, todo, dry_run)))
         return
     for statement in todo:
         click.echo(f"{statement};")
     done = "would be " if dry_run else ""
-    count = len(wanted.columns)
+    count = len(target.columns)
     click.echo(
-        f"{wanted.name}: {done}registered, {count} columns"
+        f"{target.name}: {done}registered, {count} columns"
         if todo
-        else f"{wanted.name}: it is up to date",
+        else f"{target.name}: it is up to date",
         err=True,
     )
 
@@ -91,8 +91,8 @@ def doctor(
 ) -> None:
     """Print each finding as it is made. Raises HudiError if a link is broken."""
     found = []
-    links = examine(address, planned.hudi, planned.wanted, settings)
-    for finding in iter_with_progress(links, "asking HiveServer2"):
+    links = examine(address, planned.hudi, planned.target, settings)
+    for finding in iter_with_progress(links, "querying HiveServer2"):
         found.append(finding)
         if not as_json:
             _print_finding(finding)
@@ -110,30 +110,30 @@ def _print_finding(finding: Finding) -> None:
         click.echo(f"         fix:  {finding.remedy}")
 
 
-def _run(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:
+def _run(address: HiveAddress, target: Registration, replacing: bool) -> tuple[str, ...]:
     with open_session(address) as session:
-        todo = statements(wanted, metastore_table(session, wanted.name), replacing)
+        todo = statements(target, metastore_table(session, target.name), replacing)
         for statement in todo:
             session.run(statement)
         return todo
 
 
-def _would_run(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:
+def _would_run(address: HiveAddress, target: Registration, replacing: bool) -> tuple[str, ...]:
     try:
         with open_session(address) as session:
-            return statements(wanted, metastore_table(session, wanted.name), replacing)
+            return statements(target, metastore_table(session, target.name), replacing)
     except ConnectionFailed as error:
         click.echo(f"note: as if Hive had no such table yet: {error}", err=True)
-        return statements(wanted, None)
+        return statements(target, None)
 
 
-def _report(wanted: Registration, todo: tuple[str, ...], dry_run: bool) -> reports.Report:
+def _report(target: Registration, todo: tuple[str, ...], dry_run: bool) -> reports.Report:
     return {
-        "table": f"{wanted.name.database}.{wanted.name.table}",
-        "location": wanted.location,
+        "table": f"{target.name.database}.{target.name.table}",
+        "location": target.location,
         "columns": [
             {"name": column.name, "type": column.type, "comment": column.comment}
-            for column in wanted.columns
+            for column in target.columns
         ],
         "statements": list(todo),
         "run": not dry_run,

@@ -32,21 +32,21 @@ def print_stats(base_path: str, name: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(reports.as_json({"indexes": found}))
         return
-    shown = Table()
+    output = Table()
     for header in ("name", "kind", "state", "covers"):
-        shown.add_column(header, overflow="fold", no_wrap=header == "name")
+        output.add_column(header, overflow="fold", no_wrap=header == "name")
     for header in ("entries", "shards", "MB", "log files", "MB of them"):
-        shown.add_column(header, justify="right")
+        output.add_column(header, justify="right")
     for each in found:
         parts = each["metadata_partitions"]
         counts = [sum(part[key] for part in parts) for key in ("entries", "shards", "log_files")]
         logs = sum(part["log_bytes"] for part in parts)
         row = (each["name"], each["kind"], each["state"], each["covers"] or "-")
         size = f"{each['bytes'] / 1e6:.1f}"
-        shown.add_row(
+        output.add_row(
             *row, f"{counts[0]:,}", str(counts[1]), size, str(counts[2]), f"{logs / 1e6:.1f}"
         )
-    reports.print_table(shown)
+    reports.print_table(output)
 
 
 def _report(status: IndexStatus, sizes: list[PartitionSize]) -> reports.Report:

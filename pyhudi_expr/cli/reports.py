@@ -73,8 +73,8 @@ def print_table(table: Table) -> None:
 def _is_too_wide(console: Console, table: Table) -> bool:
     """Return whether words would be truncated, or rows not distinguishable."""
     endless = console.options.update_width(_ENDLESS)
-    wanted = Measurement.get(console, endless, table)
-    return wanted.minimum > console.width or wanted.maximum > _TOO_WIDE * console.width
+    needed = Measurement.get(console, endless, table)
+    return needed.minimum > console.width or needed.maximum > _TOO_WIDE * console.width
 
 
 def _records(table: Table) -> Iterator[str]:

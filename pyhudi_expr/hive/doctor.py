@@ -65,7 +65,7 @@ class Finding:
 
 
 def examine(
-    address: HiveAddress, table: HudiTable, wanted: Registration, settings: Mapping[str, str]
+    address: HiveAddress, table: HudiTable, target: Registration, settings: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Check the links from HiveServer2 to the service and the table's indexes, one by one.
 
@@ -74,7 +74,7 @@ def examine(
     Args:
         address: The HiveServer2.
         table: The table.
-        wanted: Its registration.
+        target: Its registration.
         settings: Settings of the sessions whose queries are checked.
     """
     try:
@@ -82,7 +82,7 @@ def examine(
             version = str(session.run("SELECT version()")[0][0]).split()[0]
             yield Finding("HiveServer2", Verdict.GOOD, f"{version} at {address}")
             session.set(settings)
-            yield from _inside(address, session, table, wanted, is_old=version.startswith("3."))
+            yield from _inside(address, session, table, target, is_old=version.startswith("3."))
     except ConnectionFailed as error:
         message, _, remedy = str(error).partition("; ")
         yield Finding("HiveServer2", Verdict.BROKEN, message, remedy)
@@ -94,12 +94,12 @@ def _inside(
     address: HiveAddress,
     session: HiveSession,
     table: HudiTable,
-    wanted: Registration,
+    target: Registration,
     *,
     is_old: bool,
 ) -> Iterator[Finding]:
     """Check the links inside HiveServer2; Hive 3.1 (`is_old`) has another jar and no EXPLAIN."""
-    there = metastore_table(session, wanted.name)
+    there = metastore_table(session, target.name)
     diagnosis: Mapping[str, Any] | None = None
     try:
         diagnosis = _diagnosis(session, there)
@@ -110,14 +110,14 @@ def _inside(
         yield _settings(diagnosis["settings"], there)
         yield _service_from_hive(diagnosis)
         yield from _services_from_here(address, diagnosis)
-    yield from _registered(wanted, there)
+    yield from _registered(target, there)
     if diagnosis is None or there is None or there.handler != STORAGE_HANDLER:
-        yield Finding("probe", Verdict.SKIPPED, "it takes a table with the storage handler")
+        yield Finding("probe", Verdict.SKIPPED, "needs a table that uses the storage handler")
     elif is_old:
         message = "EXPLAIN of Hive 3.1 shows no pruning; the line that each scan logs does"
         yield Finding("probe", Verdict.SKIPPED, message)
     else:
-        yield _probed(session, wanted, find_probe(table))
+        yield _probed(session, target, find_probe(table))
 
 
 def _diagnosis(session: HiveSession, there: MetastoreTable | None) -> Mapping[str, Any]:
@@ -168,14 +168,14 @@ def _settings(settings: Mapping[str, str], there: MetastoreTable | None) -> Find
     properties = {} if there is None else there.properties
     overruled = [key for key in settings if properties.get(key, settings[key]) != settings[key]]
     if settings["hudi.pruning.enabled"].lower() == "false":
-        remedy = "SET hudi.pruning.enabled=true, or take the table property away"
+        remedy = "SET hudi.pruning.enabled=true, or remove the table property"
         return Finding("settings", Verdict.BROKEN, message, remedy)
     if not settings["hudi.pruning.timeout.ms"].isdecimal():
         remedy = "hudi.pruning.timeout.ms is not a number of milliseconds: the default is used"
         return Finding("settings", Verdict.DOUBTFUL, message, remedy)
     if overruled:
         remedy = (
-            f"the table's {', '.join(overruled)} does not count: the session says otherwise, or"
+            f"the table property {', '.join(overruled)} is ignored: the session overrides it, or"
             " hudi.pruning.table.settings does not allow it"
         )
         return Finding("settings", Verdict.DOUBTFUL, message, remedy)
@@ -212,7 +212,10 @@ def _services_from_here(address: HiveAddress, diagnosis: Mapping[str, Any]) -> I
         host, _, port = one["address"].rpartition(":")
         host = host.strip("[]")
         if host.startswith(_LOOPBACK) and not address.host.startswith(_LOOPBACK):
-            message = f"{one['address']} is HiveServer2's own; run this on {address.host} to ask it"
+            message = (
+                f"{one['address']} is a loopback address of HiveServer2's host; run this command on"
+                f" {address.host} to check it"
+            )
             yield Finding(link, Verdict.SKIPPED, message)
             continue
         try:
@@ -221,30 +224,32 @@ def _services_from_here(address: HiveAddress, diagnosis: Mapping[str, Any]) -> I
             yield Finding(link, Verdict.GOOD, message)
         except (TException, OSError, EOFError) as error:
             message = f"{one['address']}: {error}"
-            remedy = "HiveServer2's own finding counts; from here it may be closed on purpose"
+            remedy = (
+                "only the check from HiveServer2 matters; a firewall may block this host on purpose"
+            )
             yield Finding(link, Verdict.DOUBTFUL, message, remedy)
 
 
-def _registered(wanted: Registration, there: MetastoreTable | None) -> Iterator[Finding]:
-    name = str(wanted.name).replace("`", "")
-    register = f"pyhudi hive register {quote(wanted.location)} --name {quote(name)}"
+def _registered(target: Registration, there: MetastoreTable | None) -> Iterator[Finding]:
+    name = str(target.name).replace("`", "")
+    register = f"pyhudi hive register {quote(target.location)} --name {quote(name)}"
     if there is None:
-        message = f"{wanted.name} is not in the metastore"
+        message = f"{target.name} is not in the metastore"
         yield Finding("registration", Verdict.BROKEN, message, register)
         return
     if not there.has_our_handler:
-        message = f"{wanted.name} is read by {there.handler or there.input_format}: never pruned"
+        message = f"{target.name} is read by {there.handler or there.input_format}: never pruned"
         yield Finding("registration", Verdict.BROKEN, message, f"{register} --replace")
         return
-    if not same_place(there.location, wanted.location):
-        message = f"{wanted.name} reads {there.location}, not {wanted.location}"
+    if not same_place(there.location, target.location):
+        message = f"{target.name} reads {there.location}, not {target.location}"
         remedy = "name Hive's location with --location, or another table with --name"
         yield Finding("registration", Verdict.BROKEN, message, remedy)
         return
     by = "the storage handler" if there.handler else there.input_format
-    yield Finding("registration", Verdict.GOOD, f"{wanted.name}, read by {by}")
+    yield Finding("registration", Verdict.GOOD, f"{target.name}, read by {by}")
     if there.handler:
-        wrong = mismatch(wanted, there)
+        wrong = mismatch(target, there)
         yield (
             Finding("columns", Verdict.BROKEN, wrong, register)
             if wrong
@@ -267,13 +272,13 @@ def _indexes(table: HudiTable) -> Finding:
     return Finding("indexes", Verdict.GOOD, message)
 
 
-def _probed(session: HiveSession, wanted: Registration, probe: Probe | None) -> Finding:
+def _probed(session: HiveSession, target: Registration, probe: Probe | None) -> Finding:
     if probe is None:
         message = "no column's statistics can exclude a file"
-        remedy = "create an index, or lay the table out (pyhudi layout analyze)"
+        remedy = "create an index, or cluster the table (pyhudi layout analyze)"
         return Finding("probe", Verdict.DOUBTFUL, message, remedy)
     session.set({"hive.explain.user": "false", "hudi.pruning.timeout.ms": str(_PROBE_MILLIS)})
-    query = f"SELECT * FROM {wanted.name} WHERE {probe.predicate}"
+    query = f"SELECT * FROM {target.name} WHERE {probe.predicate}"
     try:
         plan = "\n".join(str(row[0]) for row in session.run(f"EXPLAIN {query}"))
     except QueryError as error:

@@ -61,7 +61,7 @@ def registration(
 
 
 def statements(
-    wanted: Registration, existing: MetastoreTable | None, replacing: bool = False
+    target: Registration, existing: MetastoreTable | None, replacing: bool = False
 ) -> tuple[str, ...]:
     """Return the statements to run, in order; none if the registration is up to date.
 
@@ -69,7 +69,7 @@ def statements(
     that begin with `hudi.`.
 
     Args:
-        wanted: The registration.
+        target: The registration.
         existing: Hive's table.
         replacing: Whether a table that reads something else, or in another way, may be dropped.
 
@@ -77,63 +77,63 @@ def statements(
         RegistrationRefused: The existing table may not be dropped.
     """
     if existing is None:
-        return _created(wanted)
-    _check_replaceable(wanted, existing, replacing)
-    wanted = _in_words_of(wanted, existing)
-    as_it_is = _reads_the_same(wanted, existing)
-    if as_it_is and existing.columns == wanted.columns[: len(existing.columns)]:
-        return (*_added_columns(wanted, existing), *_changed_properties(wanted, existing))
+        return _created(target)
+    _check_replaceable(target, existing, replacing)
+    target = _in_words_of(target, existing)
+    as_it_is = _reads_the_same(target, existing)
+    if as_it_is and existing.columns == target.columns[: len(existing.columns)]:
+        return (*_added_columns(target, existing), *_changed_properties(target, existing))
     own = {key: value for key, value in existing.properties.items() if key.startswith("hudi.")}
-    wanted = replace(wanted, properties={**own, **wanted.properties})
-    return (f"DROP TABLE {wanted.name}", *_created(wanted))
+    target = replace(target, properties={**own, **target.properties})
+    return (f"DROP TABLE {target.name}", *_created(target))
 
 
-def mismatch(wanted: Registration, existing: MetastoreTable) -> str | None:
+def mismatch(target: Registration, existing: MetastoreTable) -> str | None:
     """Return the first column in which Hive's table differs, in words; None if there is none.
 
     Comments are ignored.
     """
-    wanted = _in_words_of(wanted, existing)
+    target = _in_words_of(target, existing)
     for position, is_ in enumerate(existing.columns):
-        if position >= len(wanted.columns):
+        if position >= len(target.columns):
             return f"column {is_.name} of Hive's table is not in the Hudi table"
-        should = wanted.columns[position]
+        should = target.columns[position]
         if (is_.name, is_.type) != (should.name, should.type):
             return (
                 f"column {position + 1} is {is_.name} {is_.type} in Hive,"
                 f" and {should.name} {should.type} in the Hudi table"
             )
-    lacking = [column.name for column in wanted.columns[len(existing.columns) :]]
+    lacking = [column.name for column in target.columns[len(existing.columns) :]]
     return f"Hive's table lacks {', '.join(lacking)}" if lacking else None
 
 
-def _check_replaceable(wanted: Registration, existing: MetastoreTable, replacing: bool) -> None:
-    if _reads_the_same(wanted, existing):
+def _check_replaceable(target: Registration, existing: MetastoreTable, replacing: bool) -> None:
+    if _reads_the_same(target, existing):
         return
     if not existing.survives_drop:
         raise RegistrationRefused(
-            f"{wanted.name} is a {existing.kind} whose data DROP TABLE might delete; choose another"
+            f"{target.name} is a {existing.kind} whose data DROP TABLE might delete; choose another"
             " name"
         )
     if not replacing:
         read = existing.handler or existing.input_format
         raise RegistrationRefused(
-            f"{wanted.name} exists and reads {existing.location} by {read}; choose another name, or"
+            f"{target.name} exists and reads {existing.location} by {read}; choose another name, or"
             " drop that table for this one (its data stays) with --replace"
         )
 
 
-def _reads_the_same(wanted: Registration, existing: MetastoreTable) -> bool:
-    return existing.handler == STORAGE_HANDLER and same_place(existing.location, wanted.location)
+def _reads_the_same(target: Registration, existing: MetastoreTable) -> bool:
+    return existing.handler == STORAGE_HANDLER and same_place(existing.location, target.location)
 
 
-def _in_words_of(wanted: Registration, existing: MetastoreTable) -> Registration:
+def _in_words_of(target: Registration, existing: MetastoreTable) -> Registration:
     """Return the registration with the types, comments and column order of Hive's table."""
     known = {column.name: column for column in existing.columns}
-    columns = [_in_words(column, known.get(column.name)) for column in wanted.columns]
+    columns = [_in_words(column, known.get(column.name)) for column in target.columns]
     names = [column.name for column in existing.columns]
     last = len(names)
-    while last and names[last - 1] in wanted.partition_columns:
+    while last and names[last - 1] in target.partition_columns:
         last -= 1
     # PARTITIONED BY has put them at the end.
     tail = names[last:]
@@ -141,35 +141,35 @@ def _in_words_of(wanted: Registration, existing: MetastoreTable) -> Registration
         columns = [column for column in columns if column.name not in tail] + [
             column for name in tail for column in columns if column.name == name
         ]
-    return replace(wanted, columns=tuple(columns))
+    return replace(target, columns=tuple(columns))
 
 
-def _in_words(wanted: HiveColumn, is_: HiveColumn | None) -> HiveColumn:
-    if is_ is None or not accepts(is_.type, wanted.type):
-        return wanted
-    comment = wanted.comment or is_.comment
-    if is_.type == wanted.type:
-        return replace(wanted, comment=comment)
-    return HiveColumn(wanted.name, is_.type, is_.type, comment)
+def _in_words(target: HiveColumn, is_: HiveColumn | None) -> HiveColumn:
+    if is_ is None or not accepts(is_.type, target.type):
+        return target
+    comment = target.comment or is_.comment
+    if is_.type == target.type:
+        return replace(target, comment=comment)
+    return HiveColumn(target.name, is_.type, is_.type, comment)
 
 
-def _created(wanted: Registration) -> tuple[str, ...]:
-    properties = f"\nTBLPROPERTIES ({_pairs(wanted.properties)})" if wanted.properties else ""
+def _created(target: Registration) -> tuple[str, ...]:
+    properties = f"\nTBLPROPERTIES ({_pairs(target.properties)})" if target.properties else ""
     return (
-        f"CREATE EXTERNAL TABLE {wanted.name} (\n  {_declared(wanted.columns)})"
+        f"CREATE EXTERNAL TABLE {target.name} (\n  {_declared(target.columns)})"
         f"\nSTORED BY {quote_string(STORAGE_HANDLER)}"
-        f"\nLOCATION {quote_string(wanted.location)}{properties}",
+        f"\nLOCATION {quote_string(target.location)}{properties}",
     )
 
 
-def _added_columns(wanted: Registration, existing: MetastoreTable) -> tuple[str, ...]:
-    more = wanted.columns[len(existing.columns) :]
-    return (f"ALTER TABLE {wanted.name} ADD COLUMNS (\n  {_declared(more)})",) if more else ()
+def _added_columns(target: Registration, existing: MetastoreTable) -> tuple[str, ...]:
+    more = target.columns[len(existing.columns) :]
+    return (f"ALTER TABLE {target.name} ADD COLUMNS (\n  {_declared(more)})",) if more else ()
 
 
-def _changed_properties(wanted: Registration, existing: MetastoreTable) -> tuple[str, ...]:
-    changed = {k: v for k, v in wanted.properties.items() if existing.properties.get(k) != v}
-    return (f"ALTER TABLE {wanted.name} SET TBLPROPERTIES ({_pairs(changed)})",) if changed else ()
+def _changed_properties(target: Registration, existing: MetastoreTable) -> tuple[str, ...]:
+    changed = {k: v for k, v in target.properties.items() if existing.properties.get(k) != v}
+    return (f"ALTER TABLE {target.name} SET TBLPROPERTIES ({_pairs(changed)})",) if changed else ()
 
 
 def _declared(columns: tuple[HiveColumn, ...]) -> str:

@@ -3,7 +3,7 @@
 A look-up index (of keys, of values, or a Bloom filter for each file) is read to find the slices
 that hold the requested values. Where the rows lie is unknown before that. The model spreads them at
 random over the remaining slices: rare values are estimated well, and clustered values appear in
-more slices than they really do.
+more slices than they really do. `planner.gather` chooses by these costs.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Question:
     notes: tuple[str, ...] = ()
     _evaluated: tuple[Evidence, ...] = ()
 
-    def answered(self, answer: NamedEvidence) -> Question:
+    def with_answer(self, answer: NamedEvidence) -> Question:
         """Add the evidence of one more source, and evaluate what remains."""
         evaluated = (*self._evaluated, MemoizedEvidence(answer.evidence))
         kept = keep_slices(self.predicate, evaluated, self.listing, self.merging)
@@ -99,7 +99,7 @@ class Question:
             self, answers=(*self.answers, answer), left=(*self.left, left), _evaluated=evaluated
         )
 
-    def noted(self, note: str) -> Question:
+    def with_note(self, note: str) -> Question:
         """Add a note."""
         return replace(self, notes=(*self.notes, note))
 
@@ -158,7 +158,7 @@ class CostedSource(ABC):
     name: str
 
     @abstractmethod
-    def look_up(self, question: Question) -> LookupCost | None:
+    def estimate_cost(self, question: Question) -> LookupCost | None:
         """Estimate the cost of `answer`; None if the index has no evidence.
 
         Raises:
@@ -199,9 +199,9 @@ def _offers(sources: Sequence[CostedSource], question: Question) -> tuple[list[_
     offers: list[_Offer] = []
     for source in sources:
         try:
-            offer = source.look_up(question)
+            offer = source.estimate_cost(question)
         except HudiError as error:
-            question = question.noted(_unreadable(source, error))
+            question = question.with_note(_unreadable(source, error))
             continue
         if offer is not None:
             offers.append((source, offer))
@@ -220,14 +220,14 @@ def _with_evidence_of(source: Source | CostedSource, question: Question) -> Ques
     try:
         answer = source.answer(question)
     except StillReadingError:
-        return question.noted(f"{source.name} is still being read")
+        return question.with_note(f"{source.name} is still being read")
     except HudiError as error:
-        return question.noted(_unreadable(source, error))
+        return question.with_note(_unreadable(source, error))
     if answer is None:
         return question
     evidence = question.reading.of_files(answer.evidence, question.listing)
     named = NamedEvidence(source.name, evidence, perf_counter() - start)
-    return replace(question, notes=(*question.notes, *answer.notes)).answered(named)
+    return replace(question, notes=(*question.notes, *answer.notes)).with_answer(named)
 
 
 def _unreadable(source: Source | CostedSource, error: HudiError) -> str:

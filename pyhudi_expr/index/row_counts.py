@@ -161,12 +161,12 @@ def _number(stat: dict[str, Any], name: str) -> int:
 
 
 def _in_buckets(listing: FileListing) -> BoolArray:
-    """Return the slices with log files in partitions where every file id begins like a bucket's."""
-    looks_so = np.array(
+    """Return the slices with log files in partitions where every file id is a bucket's."""
+    is_bucket_id = np.array(
         [bool(_BUCKET.match(text)) for text in string_list(listing.slice_file_id)], np.bool_
     )
-    others = np.bincount(listing.slice_partition, weights=~looks_so) == 0
+    only_buckets = np.bincount(listing.slice_partition, weights=~is_bucket_id) == 0
     has_logs = np.zeros(listing.num_slices, np.bool_)
     has_logs[listing.file_slice[listing.file_is_log]] = True
-    flags: BoolArray = others[listing.slice_partition] & has_logs
+    flags: BoolArray = only_buckets[listing.slice_partition] & has_logs
     return flags

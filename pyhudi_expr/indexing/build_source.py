@@ -27,8 +27,8 @@ class BuildSource:
             HudiError: The table cannot be listed.
         """
         metadata = MetadataTable.open(table)
-        shown = table if metadata is None else metadata.table
-        return BuildSource(shown, current_listing(shown, metadata, TableView.SNAPSHOT))
+        label = table if metadata is None else metadata.table
+        return BuildSource(label, current_listing(label, metadata, TableView.SNAPSHOT))
 
     def has_changed(self, later: BuildSource) -> bool:
         """Return whether rows were committed, or rolled back, between the two."""

@@ -36,7 +36,7 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
         extension_drop(table, status.partitions, lock)
     else:
         partitions.drop(table, status.partitions, lock)
-    with lock.held(f"forgets {status.name}"):
+    with lock.held(f"unregisters {status.name}"):
         registry = Registry.read(table.storage)
         if status.name in registry.indexes:
             registry.without(status.name).write(table.storage)

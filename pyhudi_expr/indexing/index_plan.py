@@ -199,10 +199,10 @@ def _check(
     if unknown and request.kind != EXPRESSION:
         raise InvalidIndex(f"{request.kind} has no option {unknown[0]!r}: {_or(own, unknown[0])}")
     counts = {SECONDARY_INDEX: 1, EXPRESSION: 1, RECORD_INDEX: 0, BLOOM_FILTERS: 0}
-    wanted = counts.get(request.kind)
-    if wanted == 0 and not _are_keys(table, columns):
+    requested = counts.get(request.kind)
+    if requested == 0 and not _are_keys(table, columns):
         raise InvalidIndex(f"{request.kind} is over the record keys; name no columns")
-    if wanted == 1 and len(columns) != 1:
+    if requested == 1 and len(columns) != 1:
         todo = "" if columns else "; name the column"
         raise InvalidIndex(f"{request.kind} is over one column, not {len(columns)}{todo}")
     if request.kind == SECONDARY_INDEX and kind_of(columns[0].type) is None:

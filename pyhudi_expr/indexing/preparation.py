@@ -58,7 +58,7 @@ def prepare_create(request: CreateIndex, options: BuildOptions) -> BuildPlan | N
         planned = plan_index(table, request)
     there = _what_exists(table, planned)
     if there is None:
-        with options.lock(table.storage).held(f"looks whether {planned.name} can be written"):
+        with options.lock(table.storage).held(f"checks write access for {planned.name}"):
             return BuildPlan(table, planned, notes=tuple(notes))
     if request.if_not_exists:
         return None

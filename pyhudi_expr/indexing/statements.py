@@ -146,10 +146,10 @@ class _Reader:
             raise self._error("= and a value")
         return key, self._name("a value")
 
-    def _path(self, wanted: str) -> list[str]:
-        parts = [self._name(wanted)]
+    def _path(self, expected: str) -> list[str]:
+        parts = [self._name(expected)]
         while self._has("."):
-            parts.append(self._name(wanted))
+            parts.append(self._name(expected))
         return parts
 
     def _listed(self, item: Callable[[], _Item]) -> list[_Item]:
@@ -160,7 +160,7 @@ class _Reader:
         self._expect(")")
         return items
 
-    def _name(self, wanted: str) -> str:
+    def _name(self, expected: str) -> str:
         """Read a word, a number or a text in quotes."""
         if self._at < len(self._tokens):
             token = self._tokens[self._at]
@@ -168,7 +168,7 @@ class _Reader:
             if token.text and (is_quoted or token.text.replace("_", "a").isalnum()):
                 self._at += 1
                 return str(token.text)
-        raise self._error(wanted)
+        raise self._error(expected)
 
     def _expect(self, symbol: str) -> None:
         if not self._has(symbol):
@@ -188,10 +188,10 @@ class _Reader:
         self._at += len(words) if there else 0
         return there
 
-    def _error(self, wanted: str) -> StatementError:
+    def _error(self, expected: str) -> StatementError:
         if self._at < len(self._tokens):
             token = self._tokens[self._at]
             found = f"found {token.text!r} in line {token.line}, column {token.col}"
         else:
             found = "it ends"
-        return StatementError(f"expected {wanted}, but {found}: {self._text.strip()}")
+        return StatementError(f"expected {expected}, but {found}: {self._text.strip()}")

@@ -128,26 +128,26 @@ def merge_definition(table: HudiTable, settings: VirtualKeySettings) -> KeyDefin
     Raises:
         KeyDefinitionChanged: The two differ.
     """
-    shown, saved = table.base_path, key_definition(table.properties, table.base_path)
-    wanted = saved
+    label, saved = table.base_path, key_definition(table.properties, table.base_path)
+    requested = saved
     if settings.columns is not None and settings.columns != saved.columns:
-        _differ(shown, COLUMNS, ",".join(settings.columns), ",".join(saved.columns))
+        _differ(label, COLUMNS, ",".join(settings.columns), ",".join(saved.columns))
     if settings.class_name is not None:
         own = python_generator(settings.class_name)
         if own is None and Generator.of(settings.class_name) is not saved.hudi:
-            _differ(shown, CLASS, settings.class_name, saved.hudi.class_name)
-        wanted = replace(wanted, python=own)
+            _differ(label, CLASS, settings.class_name, saved.hudi.class_name)
+        requested = replace(requested, python=own)
     if settings.concatenator is not None:
-        wanted = replace(wanted, concatenator=settings.concatenator)
-    if wanted != saved and is_virtual(table.properties) and ENABLED in table.properties.raw:
-        given, has = wanted.settings(), saved.settings()
+        requested = replace(requested, concatenator=settings.concatenator)
+    if requested != saved and is_virtual(table.properties) and ENABLED in table.properties.raw:
+        given, has = requested.settings(), saved.settings()
         for key in given:
             if given[key] != has.get(key):
-                _differ(shown, key, given[key], has.get(key, ""))
-    return wanted
+                _differ(label, key, given[key], has.get(key, ""))
+    return requested
 
 
-def key_types(schema: pa.Schema, definition: KeyDefinition, shown: str) -> list[pa.DataType]:
+def key_types(schema: pa.Schema, definition: KeyDefinition, label: str) -> list[pa.DataType]:
     """Return the types of the key's columns.
 
     Raises:
@@ -159,7 +159,7 @@ def key_types(schema: pa.Schema, definition: KeyDefinition, shown: str) -> list[
         for name in column.split("."):
             if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:
                 raise HudiError(
-                    f"{shown}: the key column {column!r} is not in the schema; there are "
+                    f"{label}: the key column {column!r} is not in the schema; there are "
                     f"{', '.join(schema.names)}"
                 )
             type_ = type_.field(name).type
@@ -186,9 +186,9 @@ def require_no_key_indexes(table: HudiTable) -> None:
         )
 
 
-def _differ(shown: str, key: str, given: str, saved: str) -> None:
+def _differ(label: str, key: str, given: str, saved: str) -> None:
     raise KeyDefinitionChanged(
-        f"{shown}: {key} is {given!r}, but the table has saved {saved!r}. The definition of a "
+        f"{label}: {key} is {given!r}, but the table has saved {saved!r}. The definition of a "
         "table's keys cannot be changed: rows that are there would get other keys; write a new "
         "table instead"
     )

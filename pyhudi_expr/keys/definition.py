@@ -1,17 +1,17 @@
-"""What a table's keys are made of: the virtual keys' settings, and Hudi's that they mean.
+"""Settings that define a table's virtual record keys, and Hudi's settings that they replace.
 
 ===================================  ===========================================================
-`hoodie.recordkey.virtual...`        means, of Apache Hudi's own settings
+`hoodie.recordkey.virtual...`        Hudi's own setting, or the meaning
 ===================================  ===========================================================
-`.enabled`                           readers make the keys; with `hoodie.populate.meta.fields` true
-                                     writers still keep `_hoodie_record_key` (the contingency)
+`.enabled`                           readers compute the keys; if `hoodie.populate.meta.fields` is
+                                     true, writers still write `_hoodie_record_key`
 `.columns`                           `hoodie.table.recordkey.fields`
 `.class`                             `hoodie.table.keygenerator.type` (`.class` before version 8);
-                                     `python:NAME` is a generator of one's own, see `generators`
-`.concatenator`                      of Hudi there is `,` only (keys `a:x,b:y`). With another, or a
-                                     generator of one's own, Hudi's writers go on merging by its
-                                     keys, which are of the same columns; the other keys are those
-                                     of our indexes and readers
+                                     `python:NAME` is a custom generator, see `generators`
+`.concatenator`                      Hudi supports `,` only (keys `a:x,b:y`). With another one, or
+                                     with a custom generator, Hudi's writers still merge by Hudi's
+                                     keys of the same columns; only our indexes and readers use the
+                                     custom keys
 `.timezone`                          of the writers' JVMs, where keys have timestamps as texts
 ===================================  ===========================================================
 
@@ -148,14 +148,14 @@ class KeyDefinition:
         }
 
 
-def virtual_keys(properties: TableProperties, shown: str) -> KeyDefinition | None:
+def virtual_keys(properties: TableProperties, label: str) -> KeyDefinition | None:
     """Return the definition by which readers compute the table's keys; None if they are stored.
 
     Raises:
-        HudiError: The table (`shown`) does not define its keys.
+        HudiError: The table (`label`) does not define its keys.
     """
     if is_virtual(properties):
-        return key_definition(properties, shown)
+        return key_definition(properties, label)
     return None
 
 
@@ -171,20 +171,20 @@ def hidden_columns(properties: TableProperties) -> frozenset[str]:
     return frozenset({RECORD_KEY}) if is_virtual(properties) else frozenset()
 
 
-def key_definition(properties: TableProperties, shown: str) -> KeyDefinition:
+def key_definition(properties: TableProperties, label: str) -> KeyDefinition:
     """Return how the table's keys are computed, stored or not. Raises HudiError."""
     raw = properties.raw
     columns = split_names(raw.get(COLUMNS, "")) or properties.record_key_fields
     if not columns:
-        raise UnsupportedTable(f"{shown}: the table has no record key (hoodie.table.recordkey...)")
+        raise UnsupportedTable(f"{label}: the table has no record key (hoodie.table.recordkey...)")
     if columns != properties.record_key_fields:
         raise HudiError(
-            f"{shown}: {COLUMNS} is {','.join(columns)!r}, but hoodie.table.recordkey.fields is "
+            f"{label}: {COLUMNS} is {','.join(columns)!r}, but hoodie.table.recordkey.fields is "
             f"{','.join(properties.record_key_fields)!r}; hoodie.properties was changed by hand"
         )
     return KeyDefinition(
         columns,
-        _hudi_generator(properties, shown),
+        _hudi_generator(properties, label),
         python_generator(raw.get(CLASS, "")),
         raw.get(CONCATENATOR) or HUDI_CONCATENATOR,
         properties.version >= _ALWAYS_NAMED or not _flag(raw, NEW_ENCODING),
@@ -202,13 +202,13 @@ def python_generator(class_name: str) -> str | None:
     return class_name.removeprefix(_PYTHON) if class_name.startswith(_PYTHON) else None
 
 
-def _hudi_generator(properties: TableProperties, shown: str) -> Generator:
+def _hudi_generator(properties: TableProperties, label: str) -> Generator:
     if not properties.key_generator:
         return Generator.inferred(properties.record_key_fields, properties.partition_fields)
     found = Generator.of(properties.key_generator)
     if found is None:
         raise UnsupportedTable(
-            f"{shown}: keys of the generator {properties.key_generator!r} cannot be made here; "
+            f"{label}: keys of the generator {properties.key_generator!r} cannot be made here; "
             "Hudi's simple, complex, non-partitioned, timestamp based and custom ones can"
         )
     return found

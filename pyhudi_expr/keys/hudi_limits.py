@@ -33,13 +33,13 @@ class UnmergeableKeys(UnsupportedTable):
     """Hudi would not find rows again by such virtual keys."""
 
 
-def require_mergeable(definition: KeyDefinition, types: Sequence[pa.DataType], shown: str) -> None:
+def require_mergeable(definition: KeyDefinition, types: Sequence[pa.DataType], label: str) -> None:
     """Check that Hudi finds rows by virtual keys.
 
     Args:
         definition: The definition of the keys.
         types: The types of the key's columns.
-        shown: The table, for messages.
+        label: The table, for messages.
 
     Raises:
         UnmergeableKeys: It does not; the message says why.
@@ -47,7 +47,7 @@ def require_mergeable(definition: KeyDefinition, types: Sequence[pa.DataType], s
     reason = _reason(definition, types)
     if reason is not None:
         raise UnmergeableKeys(
-            f"{shown}: Apache Hudi cannot keep a table with these virtual keys: {reason}"
+            f"{label}: Apache Hudi cannot keep a table with these virtual keys: {reason}"
         )
 
 
@@ -66,13 +66,13 @@ def _reason(definition: KeyDefinition, types: Sequence[pa.DataType]) -> str | No
             "SimpleKeyGenerator or NonpartitionedKeyGenerator"
         )
     for name, type_ in zip(definition.columns, types, strict=True):
-        shown = f"key column {name!r} of type {type_}"
+        label = f"key column {name!r} of type {type_}"
         if pa.types.is_date(type_):
-            return f"its writers spell the {shown} as yyyy-MM-dd, its merges as days"
+            return f"its writers spell the {label} as yyyy-MM-dd, its merges as days"
         if pa.types.is_decimal(type_):
-            return f"its merges do not compare the digits of the {shown}"
+            return f"its merges do not compare the digits of the {label}"
         if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_):
-            return f"its merges do not compare the bytes of the {shown}"
+            return f"its merges do not compare the bytes of the {label}"
         if pa.types.is_timestamp(type_) and definition.text.consistent_timestamps:
-            return f"its writers spell the {shown} as a text, its merges as a number"
+            return f"its writers spell the {label} as a text, its merges as a number"
     return None

@@ -57,31 +57,31 @@ class JavaText:
     consistent_timestamps: bool = False
     zone: str = "UTC"
 
-    def of(self, values: AnyArray, shown: str) -> AnyArray:
+    def of(self, values: AnyArray, label: str) -> AnyArray:
         """Return the texts of a column; nulls stay null.
 
         Args:
             values: The column.
-            shown: Its name, for messages.
+            label: Its name, for messages.
 
         Raises:
             AmbiguousText: The text of a type or value is not certain.
         """
         type_ = values.type
         if pa.types.is_dictionary(type_):
-            return self.of(without_dictionary(values), shown)
+            return self.of(without_dictionary(values), label)
         if pa.types.is_null(type_):
             return pa.nulls(len(values), _TEXT)
         if pa.types.is_timestamp(type_):
             if self.consistent_timestamps and type_.tz is not None:
-                return self._timestamp(values, shown)
+                return self._timestamp(values, label)
             return values.view(pa.int64()).cast(_TEXT)
         for is_kind, text in _TEXTS:
             if is_kind(type_):
-                return text(values, shown)
-        raise AmbiguousText(f"{shown} of type {type_} has no text that record keys could have")
+                return text(values, label)
+        raise AmbiguousText(f"{label} of type {type_} has no text that record keys could have")
 
-    def _timestamp(self, values: AnyArray, shown: str) -> AnyArray:
+    def _timestamp(self, values: AnyArray, label: str) -> AnyArray:
         """Return `java.sql.Timestamp` texts of whole milliseconds: Hudi divides towards zero."""
         units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
         stored = np.asarray(pc.fill_null(values.view(pa.int64()), 0))
@@ -90,7 +90,7 @@ class JavaText:
         first = _GREGORIAN if self.zone == "UTC" else _STANDARD_TIME
         if ((moments < first) | (moments > _FIVE_DIGIT_YEARS)).any():
             raise AmbiguousText(
-                f"{shown} has timestamps before {first} or after the year 9999: Java's calendars "
+                f"{label} has timestamps before {first} or after the year 9999: Java's calendars "
                 "and zones differ there, so their keys cannot be spelled"
             )
         instants = pa.array(moments, pa.timestamp("ms"))
@@ -110,27 +110,27 @@ def _towards_zero(stored: Int64Array, units: int) -> Int64Array:
     return found
 
 
-def _as_is(values: AnyArray, _shown: str) -> AnyArray:
+def _as_is(values: AnyArray, _label: str) -> AnyArray:
     return values.cast(_TEXT)
 
 
-def _binary(values: AnyArray, _shown: str) -> AnyArray:
+def _binary(values: AnyArray, _label: str) -> AnyArray:
     texts = [None if value is None else value.hex() for value in values.to_pylist()]
     return pa.array(texts, _TEXT)
 
 
-def _date(values: AnyArray, shown: str) -> AnyArray:
+def _date(values: AnyArray, label: str) -> AnyArray:
     days = np.asarray(pc.fill_null(values.cast(pa.int32()), 0)).astype("datetime64[D]")
     first, last = _LAST_FOUR_DIGITS
     if (days < first).any():
-        raise AmbiguousText(f"{shown} has dates before the year 0, which keys cannot have")
+        raise AmbiguousText(f"{label} has dates before the year 0, which keys cannot have")
     texts = pa.array(np.datetime_as_string(days, "D").astype(object), _TEXT)
     signed = pc.binary_join_element_wise("+", texts, "")
     texts = pc.if_else(pa.array(days > last), signed, texts)
     return pc.if_else(pc.is_valid(values), texts, pa.scalar(None, _TEXT))
 
 
-def _floating(values: AnyArray, shown: str) -> AnyArray:
+def _floating(values: AnyArray, label: str) -> AnyArray:
     """Return texts of floats; each distinct number is formatted once."""
     is_single = values.type == pa.float32()
     limit = _AMBIGUOUS_FLOAT if is_single else _AMBIGUOUS_DOUBLE
@@ -139,7 +139,7 @@ def _floating(values: AnyArray, shown: str) -> AnyArray:
     size = np.abs(numbers)
     if (np.isfinite(numbers) & (size >= limit)).any():
         raise AmbiguousText(
-            f"{shown} has numbers of {limit:.0e} or more, whose digits depend on the version of "
+            f"{label} has numbers of {limit:.0e} or more, whose digits depend on the version of "
             "the writer's Java; their keys cannot be spelled"
         )
     texts = pa.array([_number(number) for number in numbers], _TEXT)

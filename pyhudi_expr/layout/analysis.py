@@ -162,9 +162,9 @@ def analyze(
     count = files or max(listing.num_slices, 1)
     needed = {name.split(".")[0] for each in bound for name in columns(each)}
     needed |= {name for layout in layouts for name in layout.columns}
-    wanted = sample_rows or min(max(_SAMPLE_ROWS, _ROWS_OF_PIECE * count), _MOST_ROWS)
+    target = sample_rows or min(max(_SAMPLE_ROWS, _ROWS_OF_PIECE * count), _MOST_ROWS)
     kept = pa.schema([one for one in stored if one.name in needed])
-    sample, notes = _sampled(opened, listing, kept, wanted)
+    sample, notes = _sampled(opened, listing, kept, target)
     notes += list(dict.fromkeys(reason for each in bound for reason in unknown_reasons(each)))
     shares = [_shares(sample, layout, bound, count) for layout in layouts]
     shares.sort(key=lambda one: (one.mean_bytes, one.mean_files))
@@ -216,12 +216,12 @@ def _sampled(
         notes.append(f"{_MOST_FILES} of {len(bases)} base files are sampled")
         bases = np.sort(chosen)
     size = listing.file_size[bases]
-    wanted = np.ceil(rows * size / max(int(size.sum()), 1)).astype(np.int64)
+    target = np.ceil(rows * size / max(int(size.sum()), 1)).astype(np.int64)
     paths = listing.paths(bases)
 
     def read(number: int) -> pa.Table:
         return sample_file(
-            table.storage, paths[number], schema, int(wanted[number]), _SEED + number
+            table.storage, paths[number], schema, int(target[number]), _SEED + number
         )
 
     with ThreadPoolExecutor(_THREADS) as pool:

@@ -101,8 +101,8 @@ def row_order(layout: Layout, sample: pa.Table, files: int) -> Order:
         return _Lexicographic.of(columns)
     if layout.mapping is Mapping.DIRECT:
         return _Direct(layout.curve)
-    wanted = max(files - 1, 1).bit_length() + _BUCKETS_OF_FILE_BITS
-    depth = min(max(wanted, _MIN_DEPTH), _MAX_DEPTH)
+    target = max(files - 1, 1).bit_length() + _BUCKETS_OF_FILE_BITS
+    depth = min(max(target, _MIN_DEPTH), _MAX_DEPTH)
     return _Sampled(layout.curve, tuple(Boundaries.of(column, depth) for column in columns))
 
 

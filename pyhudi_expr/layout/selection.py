@@ -41,12 +41,12 @@ class Size:
 
     def counts(self, bytes_: Int64Array, files: Int64Array) -> list[int]:
         """Return the number of files of each partition, at least 1, by their bytes and files."""
-        wanted: npt.NDArray[Any] = files
+        target: npt.NDArray[Any] = files
         if self.file_bytes is not None:
-            wanted = bytes_ / self.file_bytes
+            target = bytes_ / self.file_bytes
         elif self.files is not None:
-            wanted = bytes_ * (self.files / max(int(bytes_.sum()), 1))
-        return [max(round(float(count)), 1) for count in wanted]
+            target = bytes_ * (self.files / max(int(bytes_.sum()), 1))
+        return [max(round(float(count)), 1) for count in target]
 
 
 @dataclass(frozen=True)

@@ -121,10 +121,10 @@ def draw_files(
 
 def draw_timeline(instants: Sequence[Instant], read_at: str | None) -> TimelineDrawing:
     """Draw the newest instants. `read_at`: the requested time of the instant that a query reads."""
-    shown = instants[-_MAX_INSTANTS:]
-    label = f"the last {len(shown)} of {len(instants)} instants, the oldest first"
-    marks = tuple(_mark(place, instant, read_at) for place, instant in enumerate(shown))
-    return TimelineDrawing(label, max(len(shown) * _STEP + 2 * _MARGIN, 200), marks)
+    newest = instants[-_MAX_INSTANTS:]
+    label = f"the last {len(newest)} of {len(instants)} instants, the oldest first"
+    marks = tuple(_mark(place, instant, read_at) for place, instant in enumerate(newest))
+    return TimelineDrawing(label, max(len(newest) * _STEP + 2 * _MARGIN, 200), marks)
 
 
 def _mark(place: int, instant: Instant, read_at: str | None) -> InstantMark:

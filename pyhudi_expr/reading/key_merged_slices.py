@@ -49,14 +49,14 @@ class KeyMergedSlices:
 
     @staticmethod
     def of(
-        table: HudiTable, instant: str | None, wanted: pa.Schema, columns_of: ColumnsOf
+        table: HudiTable, instant: str | None, requested: pa.Schema, columns_of: ColumnsOf
     ) -> KeyMergedSlices:
         """Prepare to merge slices of a listing.
 
         Args:
             table: The table.
             instant: The instant of the listing.
-            wanted: The columns to read.
+            requested: The columns to read.
             columns_of: Gives the columns of files.
 
         Raises:
@@ -77,7 +77,7 @@ class KeyMergedSlices:
                 )
         merger = KeyMerger.by_stored_keys(properties)
         needed = [name.partition(".")[0] for name in merger.needed]
-        present = [name for name in (*wanted.names, *needed) if name in schema.names]
+        present = [name for name in (*requested.names, *needed) if name in schema.names]
         fields = [schema.field(name).remove_metadata() for name in dict.fromkeys(present)]
         if OPERATION not in present:
             fields.append(pa.field(OPERATION, pa.string()))

@@ -26,7 +26,7 @@ from pyhudi_expr.table.hudi_names import IS_DELETED, OPERATION, RECORD_KEY
 from pyhudi_expr.table.properties import TableProperties
 
 _REMOVING = ("D", "-U")
-"""Operations of rows that are none, but end what was before them."""
+"""Operations of delete records: they hold no row, and remove the earlier rows of their key."""
 _MARKERS = (
     "hoodie.payload.delete.field",
     "hoodie.record.merge.property.hoodie.payload.delete.field",

@@ -143,12 +143,12 @@ def _avro(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatc
     if block.schema is None:
         raise CorruptFile(file.name, "an Avro block has no schema")
     schema = arrow_schema(block.schema)
-    wanted = pa.schema([schema.field(name) for name in roots if name in schema.names])
+    requested = pa.schema([schema.field(name) for name in roots if name in schema.names])
     try:
         records = list(
             _records(file.content(block), fastavro.parse_schema(json.loads(block.schema)))
         )
-        return one_batch(pa.Table.from_pylist(records, schema=wanted))
+        return one_batch(pa.Table.from_pylist(records, schema=requested))
     except Exception as error:
         # The Avro reader raises almost any exception for damaged bytes.
         raise CorruptFile(file.name, f"an Avro block cannot be read: {error!r}") from error

@@ -181,17 +181,17 @@ def scan(
     request = PruneRequest(predicate, view, zone, as_of, reader=PartitionReader.ENGINE)
     result = (pruner or Pruner()).prune(table, request)
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
-    wanted = pa.schema([schema.field(name).remove_metadata() for name in names])
+    requested = pa.schema([schema.field(name).remove_metadata() for name in names])
     if isinstance(filter, pc.Expression):
         compared = columns_read(filter, schema)
     else:
         compared = columns_of(predicate, schema)
-    read = _with_filtered(wanted, schema, compared)
+    read = _with_filtered(requested, schema, compared)
     if RECORD_KEY in read.names and is_virtual(opened.properties):
         warn_of_stored_keys(opened)
     evolution = SchemaEvolution.of(opened, result)
-    kept = PrunedRows(wanted, result, opened, read, evolution, rows)
-    return Scan(wanted, result, kept, limit, progress)
+    kept = PrunedRows(requested, result, opened, read, evolution, rows)
+    return Scan(requested, result, kept, limit, progress)
 
 
 def _parsed(
@@ -224,9 +224,9 @@ def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
         return Unknown(f"a pyarrow expression that has no Substrait form: {error!s:.200}")
 
 
-def _with_filtered(wanted: pa.Schema, schema: pa.Schema, compared: Sequence[str]) -> pa.Schema:
+def _with_filtered(requested: pa.Schema, schema: pa.Schema, compared: Sequence[str]) -> pa.Schema:
     """Return the columns to read: the requested ones, and those of the filter."""
-    names = [*wanted.names, *compared]
+    names = [*requested.names, *compared]
     return pa.schema([schema.field(name).remove_metadata() for name in dict.fromkeys(names)])
 
 

@@ -235,19 +235,19 @@ def parquet_file(storage: Storage, path: str) -> pq.ParquetFile:
 
 
 def parquet_columns(
-    file: pq.ParquetFile, names: Sequence[str], shown: str
+    file: pq.ParquetFile, names: Sequence[str], label: str
 ) -> Iterator[list[AnyArray]]:
-    """Return the columns of an open file, see `SliceReader.columns`; `shown` is its path."""
+    """Return the columns of an open file, see `SliceReader.columns`; `label` is its path."""
     known = {file.metadata.schema.column(i).path for i in range(file.metadata.num_columns)}
-    wanted = [name for name in names if name in known]
+    requested = [name for name in names if name in known]
     try:
-        if not wanted:
+        if not requested:
             yield [pa.nulls(file.metadata.num_rows) for _ in names]
             return
-        for batch in _batches(file, wanted):
+        for batch in _batches(file, requested):
             yield [leaf(batch, name) for name in names]
     except (OSError, pa.ArrowException) as error:
-        raise CorruptFile(shown, f"cannot be read: {error}") from error
+        raise CorruptFile(label, f"cannot be read: {error}") from error
 
 
 def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -268,12 +268,12 @@ def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterat
         HudiError: The file cannot be read.
     """
     with parquet_file(storage, path) as file:
-        wanted = [name for name in roots if name in file.schema_arrow.names]
-        if not wanted:
+        requested = [name for name in roots if name in file.schema_arrow.names]
+        if not requested:
             yield pa.record_batch([pa.nulls(file.metadata.num_rows)], ["no column"])
             return
         try:
-            yield from _batches(file, wanted)
+            yield from _batches(file, requested)
         except (OSError, pa.ArrowException) as error:
             raise CorruptFile(f"{storage.uri}/{path}", f"cannot be read: {error}") from error
 

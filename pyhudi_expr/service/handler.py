@@ -75,19 +75,19 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def _prune(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
         started = time.perf_counter_ns()
-        question = PruneRequest(
+        prune_request = PruneRequest(
             predicate=decode(request.filter, self._limits),
             view=_view(request),
             zone=request.timeZone,
             as_of=request.asOfInstant,
             reader=PartitionReader.ENGINE,
         )
-        snapshot = self._pruner.snapshot(self._roots.resolve(request.basePath), question)
-        result = self._pruner.prune_snapshot(snapshot, question)
+        snapshot = self._pruner.snapshot(self._roots.resolve(request.basePath), prune_request)
+        result = self._pruner.prune_snapshot(snapshot, prune_request)
         _check_as_new(result, request)
         self._metrics.count_result(result)
         if self._log is not None:
-            self._log.add(request.basePath, question.predicate)
+            self._log.add(request.basePath, prune_request.predicate)
         response.instant = result.instant
         response.verdicts = verdicts(result)
         response.message = "; ".join(result.notes) or None
@@ -125,12 +125,12 @@ def version() -> str:
 
 def _answered(
     request: ttypes.PruneRequest,
-    judge: Callable[[ttypes.PruneRequest, PruneResponse], str | None],
+    evaluate: Callable[[ttypes.PruneRequest, PruneResponse], str | None],
     metrics: Metrics,
 ) -> PruneResponse:
-    """Return the response that `judge` fills, or the status for its exception; count and log it.
+    """Return the response that `evaluate` fills, or the status for its exception; count and log it.
 
-    `judge` returns what may be logged of the response's message.
+    `evaluate` returns what may be logged of the response's message.
     """
     started = time.perf_counter_ns()
     request = request or ttypes.PruneRequest()
@@ -143,7 +143,7 @@ def _answered(
     reason = note = None
     try:
         _check_request(request)
-        note = judge(request, response)
+        note = evaluate(request, response)
     except _OtherVersionError as error:
         reason = "other_version"
         _failed(response, PruneStatus.UNSUPPORTED_VERSION, str(error))

@@ -1,8 +1,8 @@
 """Select the file slices that a query sees: Hudi's file system view, for all files at once.
 
 A file group's slices are named by their base instants. Slices of incomplete writes are not visible.
-Of the others the newest one is, at or before the requested instant. Groups that a completed replace
-commit replaced are not visible.
+Of the complete ones, the newest at or before the requested instant is visible. Groups that a
+completed replace commit replaced are not visible.
 
 * Layout 1: a log file's name has its slice's base instant.
 * Layout 2: a log file belongs to the newest slice whose base instant is not after the log's
@@ -190,7 +190,8 @@ class _Instants:
     base: Int64Array
     log: Int64Array
     complete: BoolArray
-    """The write completed (or is older than the timeline) and is not newer than asked for."""
+    """The write completed (or is older than the timeline) and is not newer than the requested
+    instant."""
     committed: BoolArray
     """A slice of this base instant is seen: complete, or a pending compaction."""
 
@@ -269,7 +270,7 @@ def _latest_merged(
     merged = np.isin(slices[last], compactions) & (before >= 0)
     merged[merged] = group[before[merged]] == group[last[merged]]
     own = np.concatenate([slices[last], slices[before[merged]]])
-    shown = (
+    label = (
         np.concatenate(
             [np.where(merged, slices[np.maximum(before, 0)], slices[last]), slices[before[merged]]]
         )
@@ -277,7 +278,7 @@ def _latest_merged(
         else own
     )
     order = np.argsort(own)
-    return shown[order], own[order]
+    return label[order], own[order]
 
 
 def _log_order(files: StoredFiles, logs: ParsedNames, instants: _Instants) -> Int64Array:

@@ -31,7 +31,7 @@ PROVIDER = "hoodie.write.lock.provider"
 DIRECTORY = "hoodie.write.lock.filesystem.path"
 WAIT = "hoodie.write.lock.wait_time_ms"
 SETTINGS = (PROVIDER, DIRECTORY, WAIT)
-"""What settings of writers say of their lock."""
+"""The settings of writers that configure the lock."""
 
 _DEFAULT_DIRECTORIES = (HOODIE_DIR, f"{HOODIE_DIR}/.aux")
 _HONOURED = frozenset({"FileSystemBasedLockProvider", "InProcessLockProvider", "NoopLockProvider"})
@@ -90,14 +90,15 @@ class TableLock:
         if name and name not in _HONOURED:
             raise UnknownLock(
                 f"{self.storage.uri}: its writers take the lock of {self.provider}, which cannot "
-                "be taken from here; stop them and say so by naming FileSystemBasedLockProvider "
-                f"({PROVIDER}, or --lock-provider), or put the index into the store 'extension'"
+                "be taken from here; stop the writers, then confirm that by"
+                f" FileSystemBasedLockProvider ({PROVIDER}, or --lock-provider); or put the index"
+                " into the store 'extension'"
             )
         if self.storage.stat(_CONDITIONAL) is not None:
             raise UnknownLock(
                 f"{self.storage.uri}: its writers take the lock of StorageBasedLockProvider "
                 f"({_CONDITIONAL}), which cannot be taken from here; stop them and delete that "
-                "file, which they make anew, or put the index into the store 'extension'"
+                "file, which the writers create again; or put the index into the store 'extension'"
             )
 
     @contextmanager
@@ -118,7 +119,7 @@ class TableLock:
             for place in reversed(taken):
                 place.delete(_FILE)
 
-    def _take(self, place: Storage, shown: str, purpose: str) -> None:
+    def _take(self, place: Storage, label: str, purpose: str) -> None:
         give_up, pause = time.monotonic() + self.wait, _FIRST_PAUSE
         while not place.create(_FILE, _owner(purpose)):
             if _is_abandoned(place):
@@ -126,7 +127,7 @@ class TableLock:
                 continue
             if time.monotonic() + pause > give_up:
                 raise LockNotAcquired(
-                    f"{self.storage.uri}: another writer has held {shown} for {self.wait:g} s; "
+                    f"{self.storage.uri}: another writer has held {label} for {self.wait:g} s; "
                     "wait for it, or delete that file if no writer runs any more"
                 )
             time.sleep(pause)

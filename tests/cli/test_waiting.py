@@ -79,7 +79,7 @@ def test_there_is_a_bar_while_hiveserver2_is_queried(command, golden, monkeypatc
 
     def never_answer():
         try:
-            terminal.wait_for("asking HiveServer2")
+            terminal.wait_for("querying HiveServer2")
         finally:
             server.close()
 
@@ -89,7 +89,7 @@ def test_there_is_a_bar_while_hiveserver2_is_queried(command, golden, monkeypatc
     table = str(golden["cow_v9_txns_simple_meta"])
     assert main(["hive", command, table, "--hs2", address, "--auth", "NOSASL"]) == 1
     waiting.join()
-    assert "asking HiveServer2" in terminal.getvalue()
+    assert "querying HiveServer2" in terminal.getvalue()
 
 
 @pytest.mark.parametrize("to_terminal", [True, False])

@@ -121,7 +121,7 @@ class PricedSource(FirstLeafSource, CostedSource):
     read_bytes: int = 0
     rows: float = 1.0
 
-    def look_up(self, question: Question) -> LookupCost | None:
+    def estimate_cost(self, question: Question) -> LookupCost | None:
         return LookupCost(self.read_bytes, self.rows)
 
 
@@ -166,7 +166,7 @@ def test_bounds_in_memory_are_used_before_look_ups(table: HudiTable) -> None:
 
 def test_an_index_read_by_one_source_lowers_the_cost_of_another(table: HudiTable) -> None:
     class AfterKeys(PricedSource):
-        def look_up(self, question: Question) -> LookupCost | None:
+        def estimate_cost(self, question: Question) -> LookupCost | None:
             return LookupCost(0 if keys.received else 10**9, 1)
 
     keys, values = PricedSource(TWO, "keys", read_bytes=100), AfterKeys(ONE, "values")
@@ -175,7 +175,7 @@ def test_an_index_read_by_one_source_lowers_the_cost_of_another(table: HudiTable
 
 def test_an_index_whose_cost_cannot_be_read_is_noted(table: HudiTable) -> None:
     class Damaged(FailingSource, CostedSource):
-        def look_up(self, question: Question) -> LookupCost | None:
+        def estimate_cost(self, question: Question) -> LookupCost | None:
             raise self.error
 
     sources = [Damaged(HudiError("t/x: it is damaged")), PricedSource(ONE, "keys", read_bytes=1)]

@@ -20,7 +20,7 @@ VOCABULARIES = {
     **{TRINO: function_vocabularies.TRINO, PRESTO: function_vocabularies.PRESTO},
 }
 #: Our own names, which front ends produce.
-OF_OURS = READINGS | {PLUS_INTERVAL, PLUS_EXACT_INTERVAL}
+OWN_FUNCTIONS = READINGS | {PLUS_INTERVAL, PLUS_EXACT_INTERVAL}
 _CALLED = re.compile(r"\b([a-z_]+)\(")
 
 
@@ -83,5 +83,5 @@ def test_templates_cover_casts_to_each_supported_type(dialect: str) -> None:
 
 
 def test_each_rule_belongs_to_some_dialect() -> None:
-    rules = {name for table in TABLES for name in table} - OF_OURS
+    rules = {name for table in TABLES for name in table} - OWN_FUNCTIONS
     assert rules - function_vocabularies.SPARK == set()

@@ -60,10 +60,10 @@ def demo(directory: Path | None, as_json: bool) -> None:
         queries = [dict(zip(names, each, strict=True)) for each in found]
         click.echo(reports.as_json({"table": str(path), "queries": queries}))
         return
-    shown = _predicates_table("files", "read", "MB read")
+    output = _predicates_table("files", "read", "MB read")
     for text, kept, total, size in found:
-        shown.add_row(text, f"{total}", f"{kept}", f"{size / 1e6:.2f}")
-    reports.print_table(shown)
+        output.add_row(text, f"{total}", f"{kept}", f"{size / 1e6:.2f}")
+    reports.print_table(output)
     click.echo(f"The table is in {path}. Go on with, say:")
     for command in ("inspect", "explain", "scan"):
         predicate = "" if command == "inspect" else ' "fare > 165"'
@@ -124,22 +124,22 @@ def bench(
         )
         return
     times_of = ("first, ms", "then, ms (median)")
-    shown = _predicates_table("files", "read", "MB", "MB read", *times_of)
+    output = _predicates_table("files", "read", "MB", "MB read", *times_of)
     for one in measured:
         sizes = (f"{one[name] / 1e6:.1f}" for name in ("bytes_total", "bytes_kept"))
         spent = (f"{one[name]:.1f}" for name in ("first_millis", "median_millis"))
         files = (f"{one['files_total']}", f"{one['files_kept']}")
-        shown.add_row(one["predicate"], *files, *sizes, *spent)
-    reports.print_table(shown)
+        output.add_row(one["predicate"], *files, *sizes, *spent)
+    reports.print_table(output)
 
 
 def _predicates_table(*headings: str) -> Table:
     """Return a table of predicates, not truncated on a narrow terminal, and numbers."""
-    shown = Table()
-    shown.add_column("WHERE", overflow="fold")
+    output = Table()
+    output.add_column("WHERE", overflow="fold")
     for heading in headings:
-        shown.add_column(heading, justify="right", overflow="fold")
-    return shown
+        output.add_column(heading, justify="right", overflow="fold")
+    return output
 
 
 def _measured(
@@ -147,7 +147,7 @@ def _measured(
 ) -> reports.Report:
     pruner = Pruner(options)
     spent = []
-    with progress_while(f"asking {times + 1} times"):
+    with progress_while(f"running the query {times + 1} times"):
         for _ in range(times + 1):
             started = perf_counter()
             result = pruner.prune(path, request)

@@ -153,18 +153,18 @@ def cluster_table(
 
     Spark needs Apache Hudi's bundle, for example by --conf spark.jars=... or spark.jars.packages.
     """
-    wanted = Layout(comma_separated(columns), Curve(curve), Mapping(mapping))
+    target = Layout(comma_separated(columns), Curve(curve), Mapping(mapping))
     size, options = Size(files, target_file_size), spark_session.key_values(writer)
     with progress_while(
         "reading the table"
     ):  # what is wrong with the command is reported before Spark starts
-        wanted.check(HudiTable.open(table_location(table)).schema())
+        target.check(HudiTable.open(table_location(table)).schema())
     with spark_session.spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 
         chosen = frozenset(partitions) or None, frozenset(groups) or None
         done = cluster(
-            spark, table_location(table), wanted, ClusterOptions(*chosen, size, wait, options)
+            spark, table_location(table), target, ClusterOptions(*chosen, size, wait, options)
         )
     click.echo(reports.as_json(asdict(done)) if as_json else _summary(done))
 
@@ -196,17 +196,19 @@ def _drawn(found: Analysis) -> tuple[Layout, tuple[str, str]]:
 
 
 def _shares_table(found: Analysis, predicates: Sequence[str], every: bool) -> Table:
-    shown = Table("layout", title=f"share of files read, {found.files} files", title_justify="left")
-    shown.add_column("bytes", justify="right")
-    shown.add_column("files", justify="right")
+    output = Table(
+        "layout", title=f"share of files read, {found.files} files", title_justify="left"
+    )
+    output.add_column("bytes", justify="right")
+    output.add_column("files", justify="right")
     for text in predicates:
-        shown.add_column(text, justify="right", overflow="fold")
+        output.add_column(text, justify="right", overflow="fold")
     candidates = found.candidates if every else found.candidates[:_SHOWN]
     for shares in (found.today, *candidates):
         name = "today" if shares.layout is None else str(shares.layout)
         cells = (shares.mean_bytes, shares.mean_files, *shares.files)
-        shown.add_row(name, *(f"{share:.1%}" for share in cells))
-    return shown
+        output.add_row(name, *(f"{share:.1%}" for share in cells))
+    return output
 
 
 def _analysis(found: Analysis, predicates: Sequence[str]) -> reports.Report:

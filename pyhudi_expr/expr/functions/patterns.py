@@ -1,8 +1,9 @@
 """Evaluate whether a text between two bounds may match a pattern at its beginning.
 
-A pattern is a sequence of byte classes, each a set of codes from 0 to 255. A byte above 127 begins
-or continues a character of several bytes, or one that a function converts otherwise than ASCII: any
-text may follow it.
+It serves LIKE with `_`, RLIKE, and comparisons of upper(s) and lower(s); `expr.evaluate` prunes by
+LIKE 'begin%'. A pattern is a sequence of byte classes, each a set of codes from 0 to 255. Bytes
+above 127 belong to characters beyond ASCII, whose conversion of case is not modelled: any text may
+follow one.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def cased(text: str, *, up: bool) -> tuple[ByteClass, ...]:
 def may_match(bounds: Bounds, begin: tuple[ByteClass, ...], whole: bool) -> BoolArray:
     """Return whether a text between the bounds may begin with (be, if `whole`) these bytes.
 
-    A text is followed byte by byte as long as it may still be level with a bound: with `both`, with
-    the `lower` one only, with the `upper` one only, or `free` between them.
+    A text is followed byte by byte as long as it may still equal the beginning of a bound: of
+    `both`, of the `lower` one only, of the `upper` one only, or `free` between them.
     """
     texts = texts_of(bounds)
     size = len(texts.known)

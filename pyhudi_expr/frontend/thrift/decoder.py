@@ -135,12 +135,12 @@ class _Decoder:
         return needed
 
     def _check_children(self, index: int, node: Node, children: tuple[int, ...]) -> None:
-        wanted = _CHILDREN.get(node.kind)
-        if wanted is None:
+        expected = _CHILDREN.get(node.kind)
+        if expected is None:
             raise BadRequestError(f"node {index} of the filter has the unknown kind {node.kind}")
         if any(not 0 <= child < index for child in children):
             raise BadRequestError(f"node {index} of the filter has a child that is not before it")
-        _check_count(index, len(children), wanted)
+        _check_count(index, len(children), expected)
 
     def _decoded(self, index: int, node: Node) -> _Value:
         try:
@@ -186,10 +186,10 @@ class _Decoder:
         return e.Constant(_TRUTHS[node.truth])
 
     def _leaf(self, index: int, node: Node) -> _Value:
-        wanted = _OPERANDS.get(node.op)
-        if wanted is None:
+        expected = _OPERANDS.get(node.op)
+        if expected is None:
             raise BadRequestError(f"node {index} of the filter has the unknown operator {node.op}")
-        _check_count(index, len(self._children[index]), wanted)
+        _check_count(index, len(self._children[index]), expected)
         if node.op == PredicateOperator.IS_NULL:
             return self._is_null(index)
         operands = self._terms(index)
@@ -247,8 +247,8 @@ def _call(name: str, terms: tuple[Term, ...]) -> Term:
         return e.Call(f"unsupported {name}", terms)
 
 
-def _check_count(index: int, count: int, wanted: tuple[int, int | None]) -> None:
-    least, most = wanted
+def _check_count(index: int, count: int, expected: tuple[int, int | None]) -> None:
+    least, most = expected
     if count < least or (most is not None and count > most):
         raise BadRequestError(f"node {index} of the filter has {count} children")
 

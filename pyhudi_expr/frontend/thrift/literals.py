@@ -49,15 +49,15 @@ def decode_literal(wire: ttypes.Literal, max_bytes: int) -> nodes.Literal:
     type_ = parse_type(wire.type)
     if not found:
         return nodes.Literal(None, type_)
-    wanted = _field(type_)
-    if found != [wanted]:
+    expected = _field(type_)
+    if found != [expected]:
         raise BadRequestError(f"a literal of type {wire.type[:100]} with {' and '.join(found)}")
-    value = getattr(wire, wanted)
+    value = getattr(wire, expected)
     if isinstance(value, str) and _REPLACED in value:
         raise InexpressibleError("a text that was no UTF-8")
     if isinstance(value, str | bytes) and len(value) > max_bytes:
         raise BadRequestError(f"a literal of {len(value)} bytes, {max_bytes} are allowed")
-    decoded: nodes.Literal = _DECODERS.get(wanted, _primitive)(value, wire, type_)
+    decoded: nodes.Literal = _DECODERS.get(expected, _primitive)(value, wire, type_)
     return decoded
 
 

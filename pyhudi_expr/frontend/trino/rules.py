@@ -78,7 +78,7 @@ def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
         case _, (time,) if name in _PARTS:
             return Call(_PARTS[name], (read(time),))
         case "date", (time,):
-            # For a date as well it is the day of a time, and a zone may skip its day.
+            # date(x) goes through a timestamp even if x is a date. In some zones a day is missing.
             is_text = isinstance(time, Literal)
             return trino_cast(read, time if is_text else Cast(read(time), _CLOCK), pa.date32())
         case "date_trunc", (Literal() as unit, time):
@@ -109,8 +109,8 @@ def trino_predicate(name: str, args: tuple[Term, ...]) -> HudiExpression | None:
 def presto_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
     """Return LIKE as in Presto 0.287.
 
-    To a pattern with ``_`` the end of a text is also the end of a line, an empty text is not ``LIKE
-    '%%'``, and '😀😀' is not ``LIKE '😀%'``.
+    A pattern with ``_`` also matches before a line break at the end of a text, an empty text is not
+    ``LIKE '%%'``, and '😀😀' is not ``LIKE '😀%'``.
     """
     if any(ord(letter) > _LAST_OF_ONE_UNIT for letter in pattern):
         raise InexpressibleError("not supported: LIKE with letters of two UTF-16 units")
@@ -178,16 +178,16 @@ def trino_operands(read: Read, terms: tuple[Term, ...]) -> tuple[Term, ...]:
     if no_times >= len(terms) - 1:
         return terms
     as_compared = tuple(map(read, terms))
-    if not any(map(_is_fine, terms)):
+    if not any(map(_has_sub_millis, terms)):
         return as_compared
-    # Presto truncates the constant, which is a millisecond away as well, like other values.
+    # Presto truncates the constant, so it may be off by up to 1 ms, as stored values are.
     return tuple(
-        term if _is_fine(term) else _near(found)
+        term if _has_sub_millis(term) else _to_millis(found)
         for term, found in zip(terms, as_compared, strict=True)
     )
 
 
-def _near(term: Term) -> Call:
+def _to_millis(term: Term) -> Call:
     return Call(TO_MILLISECONDS, (term,))
 
 
@@ -195,8 +195,8 @@ def _is_time(type_: Type) -> bool:
     return not isinstance(type_, CharType) and pa.types.is_temporal(type_)
 
 
-def _is_fine(term: Term) -> bool:
-    """Return whether it is a constant time with more than three digits of a second."""
+def _has_sub_millis(term: Term) -> bool:
+    """Return whether a term is a constant time with more than three digits of a second."""
     match term:
         case Literal(value=int(value), type=pa.TimestampType(unit="us" | "ns" as unit)):
             return value % (1000 if unit == "us" else 10**6) != 0
@@ -239,8 +239,8 @@ def _read(term: Term, reading: str) -> Term:
     match term:
         case Column():
             return Call(reading, (term,))
-        case Literal() if _is_fine(term):
-            return _near(term)
+        case Literal() if _has_sub_millis(term):
+            return _to_millis(term)
         case Case(branches=branches, otherwise=otherwise):
             read = tuple((condition, _read(result, reading)) for condition, result in branches)
             return Case(read, _read(otherwise, reading))

@@ -85,8 +85,8 @@ def _reader(type_: str) -> _Reader:
 
 
 def _checked(value: Json, type_: pa.DataType) -> Json:
-    wanted = bytes if pa.types.is_binary(type_) else int
-    if not isinstance(value, wanted):
+    expected = bytes if pa.types.is_binary(type_) else int
+    if not isinstance(value, expected):
         raise InexpressibleError(f"a {type(value).__name__} for a value of {type_}")
     return value
 

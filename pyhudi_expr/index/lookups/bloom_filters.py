@@ -62,38 +62,38 @@ class BloomFilters(CostedSource):
         """Memory in bytes."""
         return self._held
 
-    def look_up(self, question: Question) -> LookupCost | None:
+    def estimate_cost(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
-        return self.priced(question, _wanted_keys(question))
+        return self.cost(question, _wanted_keys(question))
 
     def answer(self, question: Question) -> Answer | None:
         """Evaluate the leaves over the record key, see `Source`."""
-        wanted = _wanted_keys(question)
-        return Answer(self.answered(question, wanted)) if wanted else None
+        values_of_leaves = _wanted_keys(question)
+        return Answer(self.evidence(question, values_of_leaves)) if values_of_leaves else None
 
-    def priced(self, question: Question, wanted: WantedValues) -> LookupCost | None:
-        """Estimate the cost of `answered`; None if there are no leaves, or too many files."""
+    def cost(self, question: Question, values_of_leaves: WantedValues) -> LookupCost | None:
+        """Estimate the cost of `evidence`; None if there are no leaves, or too many files."""
         files = len(self._remaining_base_files(question))
-        values = sum(len(of_leaf) for _, of_leaf in wanted)
+        values = sum(len(of_leaf) for _, of_leaf in values_of_leaves)
         if not values or files > MOST_FILES:
             return None
         return LookupCost(self._read_bytes(files), values)
 
-    def answered(self, question: Question, wanted: WantedValues) -> Evidence:
+    def evidence(self, question: Question, values_of_leaves: WantedValues) -> Evidence:
         """Return for each leaf the files whose filter may hold one of its values.
 
         Raises:
             HudiError: The index cannot be read.
         """
         files = self._remaining_base_files(question)
-        keys = [HashedKeys(ByteStrings.of(list(values))) for _, values in wanted]
-        possible = [np.ones(self._listing.num_files, np.bool_) for _ in wanted]
+        keys = [HashedKeys(ByteStrings.of(list(values))) for _, values in values_of_leaves]
+        possible = [np.ones(self._listing.num_files, np.bool_) for _ in values_of_leaves]
         with self._lock:
             for file, bloom in self._filters(files.tolist()):
                 for flags, hashed in zip(possible, keys, strict=True):
                     flags[file] = bloom.may_hold_any(hashed)
         answers = LookupEvidence(self._listing)
-        for (leaf, _), flags in zip(wanted, possible, strict=True):
+        for (leaf, _), flags in zip(values_of_leaves, possible, strict=True):
             answers.add_files(leaf, flags)
         return answers
 

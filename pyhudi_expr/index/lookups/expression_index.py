@@ -330,25 +330,27 @@ class ExpressionFilters(CostedSource):
         """Memory in bytes."""
         return self._filters.nbytes
 
-    def look_up(self, question: Question) -> LookupCost | None:
+    def estimate_cost(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
-        return self._filters.priced(question, self._wanted_values(question))
+        return self._filters.cost(question, self._wanted_values(question))
 
     def answer(self, question: Question) -> Answer | None:
         """Evaluate the leaves with the call, see `Source`."""
-        wanted = self._wanted_values(question)
-        return Answer(self._filters.answered(question, wanted)) if wanted else None
+        values_of_leaves = self._wanted_values(question)
+        return (
+            Answer(self._filters.evidence(question, values_of_leaves)) if values_of_leaves else None
+        )
 
     def _wanted_values(self, question: Question) -> WantedValues:
-        wanted: list[tuple[Leaf, Sequence[bytes]]] = []
+        values_of_leaves: list[tuple[Leaf, Sequence[bytes]]] = []
         for leaf in question.positive_leaves:
             found = equality(_mapped(leaf, self._as_column))
             if found is not None and found[0].name == self.name and all(map(exact, found[1])):
                 texts = [_spelled(option) for option in found[1]]
                 known = [text for text in texts if text is not None]
                 if len(known) == len(texts):
-                    wanted.append((leaf, known))
-        return wanted
+                    values_of_leaves.append((leaf, known))
+        return values_of_leaves
 
     def _as_column(self, term: BoundTerm) -> BoundTerm:
         if isinstance(term, BoundLiteral) or expression_of(term) != self._expression:

@@ -171,7 +171,7 @@ class RecordIndex(CostedSource):
         """Memory in bytes."""
         return self._read.computed.entries.nbytes if self._read.computed else 0
 
-    def look_up(self, question: Question) -> LookupCost | None:
+    def estimate_cost(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
         keys = sum(len(of_leaf) for _, of_leaf in _key_equalities(question))
         return LookupCost(self._expected_bytes(keys), keys) if keys else None

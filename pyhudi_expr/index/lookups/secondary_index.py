@@ -209,7 +209,7 @@ class SecondaryIndex(CostedSource):
         """Memory in bytes."""
         return self._read.computed.entries.nbytes if self._read.computed else 0
 
-    def look_up(self, question: Question) -> LookupCost | None:
+    def estimate_cost(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
         values = sum(len(values) for _, (_, values) in self._value_equalities(question))
         return LookupCost(self._read_bytes, values) if values and self._trust.any() else None

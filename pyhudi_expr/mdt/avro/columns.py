@@ -37,14 +37,14 @@ _FLOATS: dict[str, np.dtype[Any]] = {"float": np.dtype("<f4"), "double": np.dtyp
 
 
 def decode_columns(
-    schema: str, values: ByteStrings, wanted: frozenset[str] | None = None
+    schema: str, values: ByteStrings, selected: frozenset[str] | None = None
 ) -> Struct:
     """Decode the records' fields as columns.
 
     Args:
         schema: A record's schema, as JSON.
         values: The encoded records.
-        wanted: Fields of the record to decode; other fields may be omitted. None: all.
+        selected: Fields of the record to decode; other fields may be omitted. None: all.
 
     Raises:
         UndecodedError: The records are damaged, or not supported.
@@ -52,7 +52,7 @@ def decode_columns(
     library = kernel.library()
     if library is None:
         return decode_with_numpy(schema, values)
-    return avro_kernel.decode(library, schema, values, wanted)
+    return avro_kernel.decode(library, schema, values, selected)
 
 
 def decode_with_numpy(schema: str, values: ByteStrings) -> Struct:

@@ -101,7 +101,7 @@ class _Compiler:
     """Writes a schema's program. Named types are expanded wherever they are used."""
 
     named: dict[str, Any]
-    wanted: frozenset[str] | None
+    selected: frozenset[str] | None
     program: list[int] = field(default_factory=list)
     slots: list[tuple[int, type[np.generic]]] = field(default_factory=list)
     """Domain and element type of each slot."""
@@ -147,7 +147,7 @@ class _Compiler:
         is_root = len(self.within) == 1
         nodes, shapes = [], {}
         for member in schema["fields"]:
-            if is_root and self.wanted is not None and member["name"] not in self.wanted:
+            if is_root and self.selected is not None and member["name"] not in self.selected:
                 node, _ = self.node(member["type"], _NOWHERE)
             else:
                 node, shapes[member["name"]] = self.node(member["type"], domain)
@@ -200,9 +200,9 @@ class _Program:
 
 
 @lru_cache(maxsize=64)
-def _compiled(schema: str, wanted: frozenset[str] | None) -> _Program:
+def _compiled(schema: str, selected: frozenset[str] | None) -> _Program:
     root, named = parsed(schema)
-    compiler = _Compiler(named, wanted)
+    compiler = _Compiler(named, selected)
     node, shape = compiler.node(root, _RECORDS)
     if not isinstance(shape, _StructOf):
         raise UndecodedError("the schema is not a record's")
@@ -211,10 +211,10 @@ def _compiled(schema: str, wanted: frozenset[str] | None) -> _Program:
 
 
 def decode(
-    library: kernel.Kernel, schema: str, values: ByteStrings, wanted: frozenset[str] | None
+    library: kernel.Kernel, schema: str, values: ByteStrings, selected: frozenset[str] | None
 ) -> Struct:
     """Decode records in the kernel, see `columns.decode_columns`."""
-    program = _compiled(schema, wanted)
+    program = _compiled(schema, selected)
     rows = [len(values)] + [0] * (program.domains - 1)
     slots, found = _run(library, program, values, rows)
     if found != rows:

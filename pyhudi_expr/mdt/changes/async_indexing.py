@@ -64,12 +64,12 @@ _PLANS = frozenset({"compaction", "logcompaction", "clustering", "clean", ACTION
 
 
 CatchUp: TypeAlias = Callable[[HudiTable, str], Sequence[WrittenFile]]
-"""Logs what was committed since the base files were read: of the table as it is now, for the delta
-commit of the instant. Paths as those of the base files."""
+"""Writes log files for the commits since the base files were read, given the current table and the
+instant of the delta commit. Its paths have the same base as those of the base files."""
 
 Finish: TypeAlias = Callable[[HudiTable, str], None]
-"""What follows as soon as partitions are complete, under the lock: done with the table and the note
-that came with the action, and done again where it is not known whether it was."""
+"""Called under the lock once the partitions are complete, with the table and the action's note.
+It must be idempotent: recovery calls it again if it cannot tell whether it ran."""
 
 
 @dataclass(frozen=True)
@@ -175,14 +175,14 @@ def publish(
             _check_unchanged(announced, table, metadata)
             decided = _writing(table) & metadata.timeline.pending
             if not decided:
-                _count(announced, table, metadata, files, catch_up)
+                _complete_partitions(announced, table, metadata, files, catch_up)
                 finish(table.refreshed(), announced.note)
                 complete(announced, table.instant or "")
                 return table.refreshed()
         wait_for_instants(table, decided, give_up - time.monotonic(), IndexConflict)
 
 
-def _count(
+def _complete_partitions(
     announced: AnnouncedAction,
     table: HudiTable,
     metadata: HudiTable,
@@ -231,7 +231,7 @@ def abort(announced: AnnouncedAction, lock: TableLock) -> None:
 
     Complete partitions, which queries and writers use, are left to `recovery`.
     """
-    with lock.held(f"takes back {', '.join(p.name for p in announced.partitions)}"):
+    with lock.held(f"rolls back {', '.join(p.name for p in announced.partitions)}"):
         if not announced.is_complete:
             take_back(announced)
 

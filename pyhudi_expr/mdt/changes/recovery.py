@@ -1,4 +1,7 @@
-"""End the actions of index builders that died; see `async_indexing`."""
+"""End the actions of index builders that died; see `async_indexing`.
+
+Builds of the extension are rolled back by `mdt.extension.changes`.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def _ended(
             complete(found, str(infos[0].get("indexUptoInstant") or ""))
             return f"completed {', '.join(names)}, which an earlier run had built"
         take_back(found)
-        return f"took back {', '.join(names)}, which an earlier run had started"
+        return f"rolled back {', '.join(names)}, which an earlier run had started"
 
 
 def _without_action(table: HudiTable, lock: TableLock) -> Iterator[str]:
@@ -82,7 +85,7 @@ def _without_action(table: HudiTable, lock: TableLock) -> Iterator[str]:
         names = _unplanned(table.refreshed())
         remove_unread(table, names)
     if names:
-        yield f"took back {', '.join(names)}, which no process builds any more"
+        yield f"rolled back {', '.join(names)}, which no process builds any more"
 
 
 def _unplanned(table: HudiTable) -> list[str]:

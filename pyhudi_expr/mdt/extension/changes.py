@@ -192,7 +192,7 @@ def abort(change: Change, lock: TableLock, forget: Callable[[], None] = lambda: 
     Returns:
         False if its commit is complete, so that it stays.
     """
-    with lock.held(f"takes back {change.instant} of the extension metadata table"):
+    with lock.held(f"rolls back {change.instant} of the extension metadata table"):
         extension = change.extension.refreshed()
         if change.instant in extension.timeline.completed_requests:
             return False

@@ -75,8 +75,8 @@ def _coverage(extension: HudiTable) -> Coverage:
     if newest is None:
         return Coverage()
     path = f"{extension.properties.timeline_dir}/{newest.file_name}"
-    shown = f"{extension.base_path}/{path}"
-    extra = read_record(extension.storage.read(path), shown).get("extraMetadata") or {}
+    label = f"{extension.base_path}/{path}"
+    extra = read_record(extension.storage.read(path), label).get("extraMetadata") or {}
     file = f"{COVERAGE_DIR}/{extra.get(COVERAGE, '')}"
     content = extension.storage.read(file)
-    return Coverage.parse(content, extra.get(INSTANTS, ""), extra.get(BEFORE, ""), shown)
+    return Coverage.parse(content, extra.get(INSTANTS, ""), extra.get(BEFORE, ""), label)

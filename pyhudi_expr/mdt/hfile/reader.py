@@ -127,11 +127,11 @@ class HFile:
 
     def lookup(self, keys: Sequence[bytes]) -> Cells:
         """Return the cells of those keys that the file has, sorted by key."""
-        wanted = sorted(set(keys))
-        if any(_is_ambiguous(key) for key in wanted):
-            return self._filter_all(frozenset(wanted).__contains__)
+        requested = sorted(set(keys))
+        if any(_is_ambiguous(key) for key in requested):
+            return self._filter_all(frozenset(requested).__contains__)
         by_block: dict[int, list[bytes]] = {}
-        for key in wanted:
+        for key in requested:
             block = bisect_right(self._first_rows, key) - 1
             if block >= 0:
                 by_block.setdefault(block, []).append(key)
@@ -148,13 +148,13 @@ class HFile:
 
     def prefix_scan(self, prefixes: Sequence[bytes]) -> Iterator[Cells]:
         """Read the cells of `prefix` some megabytes at a time."""
-        wanted = _without_covered(prefixes)
-        if any(_is_ambiguous(prefix) for prefix in wanted):
-            chosen = tuple(wanted)
+        requested = _without_covered(prefixes)
+        if any(_is_ambiguous(prefix) for prefix in requested):
+            chosen = tuple(requested)
             yield self._filter_all(lambda key: key.startswith(chosen))
             return
         by_block: dict[int, list[bytes]] = {}
-        for prefix in wanted:
+        for prefix in requested:
             # Cells with the prefix can begin in the block before the first row that is not less.
             block = max(bisect_left(self._first_rows, prefix) - 1, 0)
             while block < len(self._index):

@@ -91,7 +91,7 @@ def _merged(base: EncodedRecords, logs: Sequence[EncodedRecords]) -> Cells:
     untouched, own = base.split(ByteStrings.of(sorted(values_by_key)))
     for key, value in zip(own.cells.keys, own.cells.values, strict=True):
         values_by_key[key].insert(0, (own.file, value))
-    values = {key: _last(values_by_key[key]) for key in sorted(values_by_key)}
+    values = {key: _merge_versions(values_by_key[key]) for key in sorted(values_by_key)}
     live = {key: value for key, value in values.items() if value != _DELETED}
     return _united(
         (untouched.cells.key_strings, untouched.cells.value_strings),
@@ -99,11 +99,11 @@ def _merged(base: EncodedRecords, logs: Sequence[EncodedRecords]) -> Cells:
     )
 
 
-def _last(values_by_key: Sequence[tuple[str, bytes]]) -> bytes:
-    """Return the merged record of a key."""
+def _merge_versions(versions: Sequence[tuple[str, bytes]]) -> bytes:
+    """Merge the values of one key, the oldest first; each with the name of its file."""
     payload: Payload | None = None
     last = _DELETED
-    for file, value in values_by_key:
+    for file, value in versions:
         if value == _DELETED:
             payload, last = None, _DELETED
             continue

@@ -9,11 +9,10 @@ A record becomes a row of an Arrow table with the columns
 The table of a base file is kept in the disk cache. For the logs the newest row of each id is found
 in *runs*: when enough rows are held, they are sorted, the older ones of an id dropped, and the rest
 is written to disk. In the end the runs are merged, one range of ids after the other. So logs of any
-size are merged within a fixed memory (as RFC-77 demands), in two levels: runs by id, and rows by
-the record that they are versions of.
+size are merged within a fixed memory, as RFC-77 demands.
 
-Two keys with the same hash are taken for one: the base file's or the older row is lost. Users of
-these tables count their rows against other sources, and do not trust counts that differ.
+Two keys with the same hash are taken for one: the base file's or the older row is lost. Callers
+compare the number of rows with another source, and do not use the index if it differs.
 """
 
 from __future__ import annotations

@@ -146,8 +146,8 @@ class MetadataTable:
         for key in keys:
             by_group.setdefault(shard(key, len(groups)), []).append(key.encode())
         found: dict[bytes, Payload] = {}
-        for number, wanted in by_group.items():
-            found.update(groups[number].read(partial(HFile.lookup, keys=wanted)))
+        for number, requested in by_group.items():
+            found.update(groups[number].read(partial(HFile.lookup, keys=requested)))
         return _sorted(found)
 
     def prefix(self, partition: str, prefixes: Iterable[str]) -> Records:
@@ -155,8 +155,8 @@ class MetadataTable:
 
         Keys are hashed as a whole, so all shards are read.
         """
-        wanted = [prefix.encode() for prefix in prefixes]
-        return self._read_all(partition, partial(HFile.prefix, prefixes=wanted))
+        requested = [prefix.encode() for prefix in prefixes]
+        return self._read_all(partition, partial(HFile.prefix, prefixes=requested))
 
     def scan(self, partition: str) -> Records:
         """Return all records of the partition."""

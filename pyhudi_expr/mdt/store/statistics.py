@@ -273,8 +273,8 @@ def read_statistics(
     for table in cache.tables(identity, lambda: _base_tables(group, ask)):
         known = from_table(table)
         if len(touched):
-            wanted = ByteStrings.from_arrow(known.key.cast(pa.large_binary()))
-            known = known.filter(touched.search(wanted) < 0)
+            requested = ByteStrings.from_arrow(known.key.cast(pa.large_binary()))
+            known = known.filter(touched.search(requested) < 0)
         yield known
     yield _decoded(merged)
 

@@ -264,8 +264,8 @@ class ExtensionRefresh:
         ]
 
     def _all_entries(self, definition: IndexDefinition) -> DataFrame:
-        wanted = [definition] if is_secondary(definition) else []
-        indexes = KeyIndexes.of(wanted, self._shards)
+        needed = [definition] if is_secondary(definition) else []
+        indexes = KeyIndexes.of(needed, self._shards)
         files, zone, partition = self._reverse, self._zone, definition.name
 
         def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:

@@ -94,8 +94,8 @@ class SliceKeys:
             own, of_key = columns[: len(fields)], columns[len(fields) :]
             keys.append(self.keys.keys(of_key).cast(text))
             for found, column, (_, field, type_) in zip(values, own, self.values, strict=True):
-                shown = f"{one.name}: column {field!r}"
-                found.append(value_texts(column, type_, shown).cast(text))
+                label = f"{one.name}: column {field!r}"
+                found.append(value_texts(column, type_, label).cast(text))
         return pa.concat_arrays(keys), [pa.concat_arrays(found) for found in values]
 
 

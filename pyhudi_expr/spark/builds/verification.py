@@ -1,9 +1,9 @@
 """Verify an index: compare its entries with the table's files.
 
-Both sides become texts of the facts that pruning and Hudi's writers rely on, one for each key, and
-Spark joins them. What may differ without harm is left out: instants, sizes in bytes, how a bound
-was computed; and entries of files that are not in the snapshot, which are never looked up. For an
-index of the extension, the covered slices are compared.
+Both sides are converted to texts, one for each key, of the fields that pruning and Hudi's writers
+rely on, and Spark joins them. Fields that may differ without harm are left out: instants, sizes in
+bytes, how a bound was computed. So are entries of files that are not in the snapshot, which are
+never looked up. For an index of the extension, the covered slices are compared.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ def verify(spark: SparkSession, table: HudiTable, status: IndexStatus) -> list[V
     table = table if metadata is None else metadata.table
     stored = _stored(table, metadata, status.store)
     listing = _compared_listing(table, metadata, status.store)
-    made = file_entries if status.store is Store.EXTENSION else entries
+    make_entries = file_entries if status.store is Store.EXTENSION else entries
     found = []
     for partition in status.partitions:
         shards = len(stored.groups(partition))
         definition = _definition(stored, partition)
-        right = made(spark, table, listing, definition, shards)
-        facts = right.select("key", "value").mapInArrow(_described, _FACTS)
-        held = _held(spark, table.base_path, status.store, partition, shards)
-        found.append(_compared(partition, facts.distinct(), held))
+        expected = make_entries(spark, table, listing, definition, shards)
+        facts = expected.select("key", "value").mapInArrow(_described, _FACTS)
+        stored_entries = _stored_entries(spark, table.base_path, status.store, partition, shards)
+        found.append(_compared(partition, facts.distinct(), stored_entries))
     return found
 
 
@@ -118,10 +118,10 @@ def _definition(stored: MetadataTable, partition: str) -> IndexDefinition:
             )
     if partition == BLOOM_FILTERS:
         return IndexDefinition(partition, partition, partition, (), {}, "V1")
-    raise HudiError(f"{stored.table.base_path}: there is no definition of what {partition} is over")
+    raise HudiError(f"{stored.table.base_path}: the index definition of {partition} is missing")
 
 
-def _held(
+def _stored_entries(
     spark: SparkSession, base_path: str, store: Store, partition: str, shards: int
 ) -> DataFrame:
     """Return the merged entries of the index, shard by shard."""

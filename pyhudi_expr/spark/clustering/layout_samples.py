@@ -28,13 +28,13 @@ def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
     table, listing, layout = selected.table, selected.listing, selected.choice.layout
     schema = pa.schema([table.schema().field(name) for name in layout.columns])
     bases = np.flatnonzero(~listing.file_is_log)
-    wanted = np.array([sample_rows(count) for count in selected.files], np.int64)
+    needed = np.array([sample_rows(count) for count in selected.files], np.int64)
     of_base = listing.file_partition[bases]
     share = (
         listing.file_size[bases]
-        / np.maximum(np.bincount(of_base, listing.file_size[bases], len(wanted)), 1)[of_base]
+        / np.maximum(np.bincount(of_base, listing.file_size[bases], len(needed)), 1)[of_base]
     )
-    rows = np.ceil(wanted[of_base] * share).astype(np.int64)
+    rows = np.ceil(needed[of_base] * share).astype(np.int64)
     by_name = dict(zip(listing.file_name.take(bases).to_pylist(), rows.tolist(), strict=True))
     storage = table.storage
 

@@ -78,11 +78,11 @@ class _Columns:
     types: dict[str, pa.DataType]
     index_version: str
 
-    def value_type(self, type_: pa.DataType, column: str, shown: str) -> ValueType:
+    def value_type(self, type_: pa.DataType, column: str, label: str) -> ValueType:
         found = value_type(type_, self.index_version)
         if found is None:
             raise UnsupportedTable(
-                f"{shown}: Hudi keeps no statistics of column {column!r} of type {type_} "
+                f"{label}: Hudi keeps no statistics of column {column!r} of type {type_} "
                 f"in indexes of version {self.index_version}"
             )
         return found
@@ -133,7 +133,7 @@ def _of_base_file(reader: SliceReader, one: FileSlice, columns: _Columns) -> Ite
     if one.base is None:
         return
     path = one.path(one.base)
-    shown = f"{reader.base_uri}/{path}"
+    label = f"{reader.base_uri}/{path}"
     with parquet_file(reader.storage(), path) as file:
         footer = file.metadata
         positions = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
@@ -144,11 +144,11 @@ def _of_base_file(reader: SliceReader, one: FileSlice, columns: _Columns) -> Ite
                 yield {**identity, **_nulls(footer.num_rows)}
                 continue
             own = _own_type(footer, positions[name], stored.get(name), type_)
-            kind = columns.value_type(own, name, shown)
+            kind = columns.value_type(own, name, label)
             found = footer_range(footer, positions[name], own)
             bounds, nulls = found.range, found.null_count
             if not found.is_known:
-                bounds, nulls = value_range(_values(file, name, own, shown))
+                bounds, nulls = value_range(_values(file, name, own, label))
             yield {
                 **identity,
                 **_typed(kind, bounds),
@@ -168,16 +168,16 @@ def _own_type(
     return stored.value_type if pa.types.is_dictionary(stored) else stored
 
 
-def _values(file: pq.ParquetFile, name: str, type_: pa.DataType, shown: str) -> Iterator[AnyArray]:
-    for (values,) in parquet_columns(file, [name], shown):
-        yield _cast(values, type_, shown)
+def _values(file: pq.ParquetFile, name: str, type_: pa.DataType, label: str) -> Iterator[AnyArray]:
+    for (values,) in parquet_columns(file, [name], label):
+        yield _cast(values, type_, label)
 
 
-def _cast(values: AnyArray, type_: pa.DataType, shown: str) -> AnyArray:
+def _cast(values: AnyArray, type_: pa.DataType, label: str) -> AnyArray:
     try:
         return values.cast(type_)
     except pa.ArrowException as error:
-        raise CorruptFile(shown, f"its values are not {type_}: {error}") from error
+        raise CorruptFile(label, f"its values are not {type_}: {error}") from error
 
 
 def _of_merged_slice(reader: SliceReader, one: FileSlice, columns: _Columns) -> Iterator[Row]:

@@ -56,13 +56,13 @@ def secondary_index(
     return each_item(extract)
 
 
-def value_texts(values: AnyArray, type_: pa.DataType, shown: str) -> AnyArray:
+def value_texts(values: AnyArray, type_: pa.DataType, label: str) -> AnyArray:
     """Return the values as texts; nulls stay null.
 
     Args:
         values: The values; a file may hold a narrower type.
         type_: The type of the table's column.
-        shown: The column, for messages.
+        label: The column, for messages.
 
     Raises:
         HudiError: The text of the type depends on the writer.
@@ -85,7 +85,7 @@ def value_texts(values: AnyArray, type_: pa.DataType, shown: str) -> AnyArray:
     for is_kind in (pa.types.is_integer, pa.types.is_boolean, _is_text):
         if is_kind(type_) and is_kind(values.type):
             return values.cast(text)
-    raise HudiError(f"{shown} of type {values.type} cannot have a secondary index")
+    raise HudiError(f"{label} of type {values.type} cannot have a secondary index")
 
 
 def _unscaled(values: AnyArray) -> AnyArray:

@@ -235,19 +235,19 @@ def _differing(
             yield key, given[key], value
 
 
-def _require_keys(frame: DataFrame, definition: KeyDefinition, shown: str) -> None:
+def _require_keys(frame: DataFrame, definition: KeyDefinition, label: str) -> None:
     """Raise HudiError if a key column is missing, not supported, or null in a row.
 
     The message has the row.
     """
     types = [to_arrow_type(type_) for type_ in column_types(frame.schema, definition.columns)]
-    require_mergeable(definition, types, shown)
+    require_mergeable(definition, types, label)
     definition.generator().keys([arrow_nulls(0, type_) for type_ in types])
     blank = f.coalesce(*(_named_if_blank(name, definition) for name in definition.columns))
     blanks = frame.select(blank.alias("name"), f.struct("*").alias("row")).where("name IS NOT NULL")
     for name, row in blanks.limit(1).collect():
         raise MissingKey(
-            f"{shown}: the key column {name!r} is null or empty, as in {row.asDict(True)}; "
+            f"{label}: the key column {name!r} is null or empty, as in {row.asDict(True)}; "
             "nothing was written"
         )
 
@@ -261,18 +261,18 @@ def _named_if_blank(name: str, definition: KeyDefinition) -> Column:
     return f.when(blank, f.lit(name))
 
 
-def _require_index(options: Mapping[str, str], shown: str) -> None:
+def _require_index(options: Mapping[str, str], label: str) -> None:
     """Raise HudiError if Hudi would look keys up where there are none."""
     chosen = options.get(config_keys.INDEX_TYPE, "SIMPLE").upper()
     if chosen not in _INDEXES:
         raise HudiError(
-            f"{shown}: {config_keys.INDEX_TYPE} {chosen} needs keys that are stored; with virtual"
+            f"{label}: {config_keys.INDEX_TYPE} {chosen} needs keys that are stored; with virtual"
             f" keys take one of {', '.join(sorted(_INDEXES))}"
         )
     for key in _RECORD_INDEXES:
         if options.get(key, "false").lower() == "true":
             raise HudiError(
-                f"{shown}: {key} makes Hudi build a record index of no keys on a table without "
+                f"{label}: {key} makes Hudi build a record index of no keys on a table without "
                 "meta fields; it would write rows twice, lose deletes, and find no row by its key. "
                 "Create the index in the extension: pyhudi index create ... --store extension"
             )

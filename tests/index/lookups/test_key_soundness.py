@@ -23,7 +23,7 @@ SLICES = 4
 
 @dataclass(frozen=True)
 class Row:
-    """missing: the indexes that lack its entry: of keys, of values."""
+    """missing: which index lacks the entry: "key", "value" or both."""
 
     slice: int
     key: int
@@ -81,13 +81,13 @@ def test_secondary_index_excludes_no_slice_with_the_value(
 
 @given(rows_of_slices)
 def test_complete_indexes_are_exact(rows: list[Row]) -> None:
-    alone = list({row.key: row for row in rows}.values())
-    whole = [Row(row.slice, row.key, row.value, frozenset()) for row in alone]
-    keys = key_index(whole, [True] * SLICES)
-    pairs = hashed([row.value for row in whole]), hashed([row.key for row in whole])
+    last_rows = list({row.key: row for row in rows}.values())
+    complete_rows = [Row(row.slice, row.key, row.value, frozenset()) for row in last_rows]
+    keys = key_index(complete_rows, [True] * SLICES)
+    pairs = hashed([row.value for row in complete_rows]), hashed([row.key for row in complete_rows])
     values = locate_values([pairs], keys, keys.is_trusted)
     for key_looked_up in range(10):
-        holding = {row.slice for row in whole if row.key == key_looked_up}
+        holding = {row.slice for row in complete_rows if row.key == key_looked_up}
         assert set(np.flatnonzero(keys.slices_of(hashed([key_looked_up]))).tolist()) == holding
-        holding = {row.slice for row in whole if row.value == key_looked_up}
+        holding = {row.slice for row in complete_rows if row.value == key_looked_up}
         assert set(np.flatnonzero(values.slices_of(hashed([key_looked_up]))).tolist()) == holding

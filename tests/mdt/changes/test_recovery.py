@@ -64,7 +64,7 @@ def test_a_running_build_is_left_alone(path: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_partitions_without_an_action_are_rolled_back(path: str) -> None:
-    """As of a build whose action a writer deleted, together with other partitions."""
+    """The state after another writer deleted the action of a build."""
     drop(path)
     dropped = contents(Path(path))
     announced = async_indexing.announce(HudiTable.open(path), [STATISTICS], lock(path))
@@ -72,7 +72,7 @@ def test_partitions_without_an_action_are_rolled_back(path: str) -> None:
         file.unlink()
     assert HudiTable.open(path).properties.metadata_partitions_inflight == {COLUMN_STATS}
     done = index_recovery.recover(HudiTable.open(path), lock(path))
-    assert done == ["took back column_stats, which no process builds any more"]
+    assert done == ["rolled back column_stats, which no process builds any more"]
     assert contents(Path(path)) == dropped
 
 

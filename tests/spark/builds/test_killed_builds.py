@@ -134,7 +134,7 @@ def test_a_killed_command_is_completed_by_the_next(table: Path) -> None:
         command, env=environment(), capture_output=True, text=True, check=False, timeout=_PATIENCE
     )
     assert done.returncode == 0, done.stderr
-    assert "note: took back record_index, secondary_index_i" in done.stdout
+    assert "note: rolled back record_index, secondary_index_i" in done.stdout
     assert "hoodie.metadata.record.index.enable=true" in done.stdout
     # There is no bar where there is no terminal, nor Spark's.
     assert "building i" not in done.stderr

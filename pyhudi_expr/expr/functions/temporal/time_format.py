@@ -31,7 +31,7 @@ def _from_unixtime(site: Site) -> Signature | None:
     pattern = "yyyy-MM-dd HH:mm:ss" if len(site.domains) == 1 else site.text(1)
     layout = _layout(pattern or "")
     if layout is None or site.zone is None:
-        return opaque(TEXT, NO_ZONE if site.zone is None else "a pattern without order")
+        return opaque(TEXT, NO_ZONE if site.zone is None else _UNORDERED)
     return Signature(on_first(_Formatted(layout), ToWallClock(site.zone, 1)), TEXT)
 
 
@@ -40,10 +40,11 @@ def _date_format(site: Site) -> Signature | None:
     if clock is None or len(site.domains) != 2:
         return None
     if layout is None or isinstance(clock, Signature):
-        return opaque(TEXT, NO_ZONE if layout else "a pattern whose texts have another order")
+        return opaque(TEXT, NO_ZONE if layout else _UNORDERED)
     return Signature(on_first(_Formatted(layout), clock[0]), TEXT)
 
 
+_UNORDERED = "a pattern whose texts do not sort by time"
 #: The fields of 'yyyy-mm-ddThh:mm:ss', in the order in which texts grow with time.
 _FIELDS = {"yyyy": (0, 4), "MM": (5, 7), "dd": (8, 10), "HH": (11, 13), "mm": (14, 16)}
 
@@ -51,8 +52,8 @@ _FIELDS = {"yyyy": (0, 4), "MM": (5, 7), "dd": (8, 10), "HH": (11, 13), "mm": (1
 _FIELDS["ss"] = (17, 19)
 
 
-#: Fields, quoted letters and signs that Java's two formatters, of which engines use either,
-#: write alike. They differ for doubled quotes, brackets, braces and "#".
+#: Fields, quoted letters and signs that both of Java's formatters write identically; engines use
+#: one or the other. They differ for doubled quotes, brackets, braces and "#".
 _PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|'[^']+'(?!')|[^A-Za-z'\[\]{}#]")
 
 

@@ -9,7 +9,7 @@ import java.util.function.LongSupplier;
  * not once for each query.
  *
  * <p>After the pause one call tries the address; the others skip it until that call succeeds, or
- * for another pause.
+ * for another pause. If no address answers, the query reads every file: see {@code ScanPruner}.
  */
 final class CircuitBreaker {
   private static final int FAILURES_TO_OPEN = 3;
