@@ -339,14 +339,17 @@ def _predicate(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression
 def _dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
     """Compute `PruneResult.dropped_by`; by_values has one flag for each partition."""
     listing = found.listing
+    of_partitions = np.diff(listing.partition_file_bounds)
     left = [
-        (VALUES, by_values[listing.slice_partition]),
-        (PARTITION_STATS, found.partitions[listing.slice_partition]),
-        *((answer.name, kept) for answer, kept in zip(found.answers, found.left, strict=True)),
+        (VALUES, int(of_partitions[by_values].sum())),
+        (PARTITION_STATS, int(of_partitions[found.partitions].sum())),
+        *(
+            (answer.name, int(np.count_nonzero(listing.of_files(kept))))
+            for answer, kept in zip(found.answers, found.left, strict=True)
+        ),
     ]
     files, dropped = listing.num_files, Counter[str]()
-    for name, keep in left:
-        now = int(np.count_nonzero(listing.of_files(keep)))
+    for name, now in left:
         dropped[name] += files - now
         files = now
     return {name: number for name, number in dropped.items() if number}

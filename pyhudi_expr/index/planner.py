@@ -94,10 +94,8 @@ class Question:
         """Add the evidence of one more source, and evaluate what remains."""
         evaluated = (*self._evaluated, MemoizedEvidence(answer.evidence))
         kept = keep_slices(self.predicate, evaluated, self.listing, self.merging)
-        left = kept & self.partitions[self.listing.slice_partition]
-        return replace(
-            self, answers=(*self.answers, answer), left=(*self.left, left), _evaluated=evaluated
-        )
+        left = (*self.left, kept & self.slices)
+        return replace(self, answers=(*self.answers, answer), left=left, _evaluated=evaluated)
 
     def with_note(self, note: str) -> Question:
         """Add a note."""
@@ -111,7 +109,7 @@ class Question:
     @cached_property
     def slices(self) -> BoolArray:
         """One flag for each slice. False: the evidence so far excludes it."""
-        return self.left[-1] if self.left else self.partitions[self.listing.slice_partition]
+        return self.left[-1] if self.left else self.listing.slices_of_partitions(self.partitions)
 
     @cached_property
     def files(self) -> BoolArray:

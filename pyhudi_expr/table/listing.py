@@ -148,6 +148,15 @@ class FileListing:
         """Repeat a value of each slice for each of its files."""
         return slices if self._is_file_per_slice else slices[self.file_slice]
 
+    def slices_of_partitions(self, partitions: BoolArray) -> BoolArray:
+        """Repeat the flag of each partition for each of its slices."""
+        return np.repeat(partitions, self._slices_of_partition)
+
+    @cached_property
+    def _slices_of_partition(self) -> Int64Array:
+        """The number of slices of each partition; slices are in the order of partitions."""
+        return np.bincount(self.slice_partition, minlength=len(self.partitions)).astype(np.int64)
+
     def any_file_of_slice(self, files: BoolArray) -> BoolArray:
         """Return for each slice whether one of its files is flagged."""
         if self._is_file_per_slice:

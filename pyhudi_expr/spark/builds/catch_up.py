@@ -109,4 +109,4 @@ def _of_partitions(listing: FileListing, changed: Sequence[FileListing]) -> File
     """Return all slices of the changed slices' partitions."""
     paths = pa.concat_arrays([one.partitions for one in changed])
     touched = np.asarray(pc.is_in(listing.partitions, paths))
-    return listing.some(touched[listing.slice_partition])
+    return listing.some(listing.slices_of_partitions(touched))

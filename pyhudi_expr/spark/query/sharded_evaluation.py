@@ -82,7 +82,7 @@ class ShardedEvaluation:
         if listing.has_logs:
             needed.add(RECORD_KEY)
         prefixes = [p for name in sorted(needed) for p in stats.prefixes(name, partitions)]
-        keep = partitions[listing.slice_partition]
+        keep = listing.slices_of_partitions(partitions)
         dealt = [*groups, *buckets.parts(listing, keep)]
         items = pa.table({"part": pa.array(map(pickle.dumps, dealt), pa.binary())})
         judge = _Judge(tuple(leaves), stats.storage, stats.entries.meta_fields)
