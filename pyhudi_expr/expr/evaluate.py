@@ -265,5 +265,6 @@ def _combine(
 
 def as_array(mask: Mask, size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return a mask as an array with one boolean for each of `size` containers."""
-    # A broadcast scalar would make every later operation 20 times slower.
-    return np.full(size, mask) if np.ndim(mask) == 0 else np.asarray(mask, dtype=np.bool_)
+    given: np.ndarray[Any, np.dtype[np.bool_]] = np.asarray(mask, dtype=np.bool_)
+    # A copy, as a broadcast view would make every later operation 20 times slower.
+    return given if given.shape == (size,) else np.full(size, given)

@@ -343,3 +343,11 @@ def test_no_row_is_lost_by_any_tree_with_one_leaf(leaf: Tree) -> None:
     )
     found = lost(trees)
     assert not found, found[:5]
+
+
+def test_a_mask_of_one_answer_holds_for_every_file() -> None:
+    for one in (False, np.False_, np.array([False])):
+        assert as_array(one, 3).tolist() == [False, False, False]
+    assert as_array(np.array([True, False]), 2).tolist() == [True, False]
+    with pytest.raises(ValueError, match="broadcast"):
+        as_array(np.array([True, False]), 3)
