@@ -4,7 +4,8 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +30,7 @@ from pyhudi_expr.hive.session import HiveSession
 START_SECONDS = 180.0
 # It waits for running queries before it ends; there is no state to lose.
 _STOP_SECONDS = 4.0
+_LOG_SECONDS, _LOG_POLL_SECONDS = 30.0, 0.1
 
 ENGINES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -143,6 +145,19 @@ class HiveServer:
         """Return everything that the server has logged since `run_dir` was created."""
         path = self.run_dir / "hiveserver2.log"
         return path.read_text(errors="replace") if path.is_file() else ""
+
+    def log_until(self, texts: Collection[str], start: int) -> str:
+        """Return what was logged after `start` characters, as soon as it has all of the texts.
+
+        Hive's log is written in the background: a query may end first. After half a minute whatever
+        was logged is returned.
+        """
+        deadline = time.monotonic() + _LOG_SECONDS
+        logged = self.log()[start:]
+        while not all(text in logged for text in texts) and time.monotonic() < deadline:
+            time.sleep(_LOG_POLL_SECONDS)
+            logged = self.log()[start:]
+        return logged
 
     def connect(self, user: str = "pyhudi") -> hive.Connection:
         """Return a PyHive connection of a user, which the caller closes."""
