@@ -11,6 +11,7 @@ import json
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timezone
@@ -21,7 +22,7 @@ import pyarrow as pa
 from obstore import exceptions
 from pyarrow import fs
 
-from pyhudi_expr.table.storage.entries import FileEntry, VersionedFile
+from pyhudi_expr.table.storage.entries import Backend, Expected, FileEntry, VersionedFile
 from pyhudi_expr.table.storage.object_clients import (
     ObjectStoreClient,
     StoreAddress,
@@ -29,6 +30,7 @@ from pyhudi_expr.table.storage.object_clients import (
     rust_options,
 )
 from pyhudi_expr.table.storage.object_input import ObjectRanges, native_file
+from pyhudi_expr.table.storage.read_ahead import ReadAheadBackend
 
 _SPOOLED_BYTES = 16 * 1024 * 1024
 _PART_BYTES = 8 * 1024 * 1024
@@ -70,6 +72,16 @@ class ObjectStoreBackend:
     def _client(self) -> ObjectStoreClient:
         return client(self.address)
 
+    def reading_ahead(self, pool: ThreadPoolExecutor) -> Backend:
+        """Return the objects during one question."""
+        return ReadAheadBackend(self, pool)
+
+    def expect(self, expected: Expected) -> None:
+        """Do nothing, see `Backend`."""
+
+    def drop(self) -> None:
+        """Do nothing, see `Backend`."""
+
     def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
         """Return the objects below a prefix, and without `recursive` the prefixes below it."""
         prefix = f"{path}/" if path else None
@@ -107,6 +119,11 @@ class ObjectStoreBackend:
             except (exceptions.NotFoundError, FileNotFoundError):
                 return None
 
+    def read_if_present(self, path: str) -> bytes | None:
+        """Read a whole object; None if it does not exist."""
+        found = self.read_versioned(path)
+        return None if found is None else found.content
+
     def open_input(self, path: str, size: int | None) -> pa.NativeFile:
         """Open an object for random access, without a request if the size is known."""
         return native_file(self.open_ranges(path, size))
@@ -122,6 +139,13 @@ class ObjectStoreBackend:
         """Read bytes of an object."""
         with _translated(path):
             return bytes(obstore.get_range(self._client, path, start=start, length=length))
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> Sequence[bytes]:
+        """Read several ranges of an object (start, length) at once; near ones are one request."""
+        starts, lengths = [start for start, _ in ranges], [length for _, length in ranges]
+        with _translated(path):
+            found = obstore.get_ranges(self._client, path, starts=starts, lengths=lengths)
+        return [bytes(content) for content in found]
 
     @contextmanager
     def writing(self, path: str) -> Iterator[IO[bytes]]:
