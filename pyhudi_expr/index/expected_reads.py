@@ -28,8 +28,8 @@ _TABLE = Expected(
     directories=(HOODIE_DIR, _TIMELINE_DIR, SCHEMA_DIR),
 )
 _METADATA = Expected(
-    files=(
-        PROPERTIES_FILE,
+    files=(PROPERTIES_FILE,),
+    unchanging=(
         f"{COLUMN_STATS}/{PARTITION_MARKER}",
         f"{PARTITION_STATS}/{PARTITION_MARKER}",
     ),

@@ -144,15 +144,15 @@ class BlockReader:
             at += len(some)
 
     def _fetched(self, ranges: Sequence[tuple[int, int]], source: ManyRanges) -> Sequence[bytes]:
-        if len(ranges) == 1 or any(offset + length > self._tail_start for offset, length in ranges):
-            return [self.fetch(offset, length) for offset, length in ranges]
-        contents = source.read_ranges(ranges)
-        for (offset, length), content in zip(ranges, contents, strict=True):
+        """Return the contents of ascending ranges; those within the file's end are known."""
+        unread = [one for one in ranges if one[0] < self._tail_start]
+        contents = [*source.read_ranges(unread)] if unread else []
+        for (offset, length), content in zip(unread, contents, strict=True):
             if len(content) != length:
                 raise self.corrupt(f"ends early: {len(content)} of {length} bytes at {offset}")
         with self._counting:
-            self.bytes_read += sum(length for _, length in ranges)
-        return contents
+            self.bytes_read += sum(length for _, length in unread)
+        return [*contents, *(self.fetch(*one) for one in ranges[len(unread) :])]
 
     def corrupt(self, reason: str) -> CorruptFile:
         """Return the error for damage."""

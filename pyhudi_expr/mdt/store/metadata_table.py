@@ -28,7 +28,7 @@ from pyhudi_expr.mdt.store.file_group import (
     announce,
 )
 from pyhudi_expr.mdt.store.file_group_names import newest_files
-from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
+from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS, iter_unordered
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.file_names import log_files
@@ -216,7 +216,13 @@ class MetadataTable:
 
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
         """Return entries of column_stats, partition_stats or expression indexes, in no order."""
-        return concatenated(list(iter_unordered(self.statistics_pieces(partition, prefixes))))
+        pieces = self.statistics_pieces(partition, prefixes)
+        return concatenated(list(iter_unordered(pieces, self.reading_threads)))
+
+    @property
+    def reading_threads(self) -> int:
+        """How many pieces of statistics are best read at a time."""
+        return REMOTE_THREADS if self.metadata.storage.is_remote else THREADS
 
     def statistics_pieces(
         self, partition: str, prefixes: Sequence[str]

@@ -48,11 +48,13 @@ class Expected:
     Attributes:
         files: Files that are read whole.
         directories: Directories that are listed.
+        unchanging: The same of files that are written once: their content may be used later, too.
         inputs: Files that are opened, with their lengths: their ends are read first.
     """
 
     files: Sequence[str] = ()
     directories: Sequence[str] = ()
+    unchanging: Sequence[str] = ()
     inputs: Sequence[tuple[str, int]] = ()
 
 

@@ -36,6 +36,7 @@ class ReadAheadBackend:
     store: ObjectStoreBackend
     pool: ThreadPoolExecutor
     _sent: dict[tuple[object, ...], Future[Any]] = field(default_factory=dict, repr=False)
+    _unchanging: set[tuple[object, ...]] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __reduce__(self) -> tuple[Callable[[Backend], Backend], tuple[Backend]]:
@@ -48,7 +49,9 @@ class ReadAheadBackend:
 
     def expect(self, expected: Expected) -> None:
         """Send the requests for what will be read; paths are the store's own."""
-        for path in expected.files:
+        with self._lock:
+            self._unchanging.update(("file", path) for path in expected.unchanging)
+        for path in (*expected.files, *expected.unchanging):
             self._send(("file", path), self.store.read_versioned, path)
         for path in expected.directories:
             self._send(("list", path), self.store.list, path, False)
@@ -59,9 +62,13 @@ class ReadAheadBackend:
                 self._send(key, self.store.read_range, path, start, size - start)
 
     def drop(self) -> None:
-        """Drop what was sent and not used, but ranges of files: those do not change later."""
+        """Drop what was sent and not used, but what does not change later."""
         with self._lock:
-            kept = {key: sent for key, sent in self._sent.items() if key[0] == _RANGE}
+            kept = {
+                key: sent
+                for key, sent in self._sent.items()
+                if key[0] == _RANGE or key in self._unchanging
+            }
             unused = [sent for key, sent in self._sent.items() if key not in kept]
             self._sent.clear()
             self._sent.update(kept)

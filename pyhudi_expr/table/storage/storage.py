@@ -88,6 +88,7 @@ class Storage:
             Expected(
                 files=[self.full(path) for path in expected.files],
                 directories=[self.full(path) for path in expected.directories],
+                unchanging=[self.full(path) for path in expected.unchanging],
                 inputs=[(self.full(path), size) for path, size in expected.inputs],
             )
         )
