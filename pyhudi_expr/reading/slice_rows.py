@@ -122,7 +122,7 @@ class SliceReader:
         roots = list(dict.fromkeys(name.partition(".")[0] for name in names))
         options = HudiReadOptions(projection=roots).with_as_of_timestamp(self.instant)
         try:
-            reader = HudiFileGroupReader(self.base_uri)
+            reader = HudiFileGroupReader(self.base_uri, dict(self.storage().client_options))
             rows = reader.read_file_slice_from_paths(one.path(one.base), logs, options)
         except Exception as error:
             # The bindings raise exceptions of several kinds.

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.arrays import string_list
@@ -37,7 +36,6 @@ from pyhudi_expr.spark.builds.extension_refresh import ExtensionRefresh
 from pyhudi_expr.spark.builds.key_changes import is_secondary
 from pyhudi_expr.spark.jobs.job_errors import await_running_tasks
 from pyhudi_expr.spark.jobs.shard_writer import ShardTarget
-from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
@@ -250,9 +248,6 @@ def _compacted(uri: str, instant: str, place: tuple[str, int]) -> WrittenFile:
             yield keys, values
 
     path = ShardTarget(uri, partition, instant).path(number)
-    try:
-        with storage.filesystem.open_output_stream(storage.full(path)) as sink:
-            size = hfile_writer.write_batches(sink, counted(), RECORD_SCHEMA)
-    except (OSError, pa.ArrowException) as error:
-        raise HudiError(f"{uri}: {path!r} cannot be written: {error}") from error
+    with storage.writing(path) as sink:
+        size = hfile_writer.write_batches(sink, counted(), RECORD_SCHEMA)
     return WrittenFile(path.rpartition("/")[2].split("_")[0], path, size, records)

@@ -18,7 +18,6 @@ import mmh3
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
@@ -28,7 +27,7 @@ from pyhudi_expr.mdt.hfile.writer import write_batches
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.store.file_group_names import base_file, file_id
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.table.storage import Storage, is_unfinished
 
 ENTRIES = "shard int, key binary, value binary, version long"
 """Schema of a DataFrame of entries: the shard (from 0 on), the record's key as UTF-8, its payload
@@ -53,7 +52,6 @@ _WRITTEN_SCHEMA = arrow_schema_of(
         pa.field("records", pa.int64()),
     ]
 )
-_UNFINISHED = ".tmp"
 _HASH_SEED = 42  # Spark's, of its hash partitioning
 
 
@@ -119,7 +117,7 @@ def _sweep(target: ShardTarget) -> None:
     """Delete the files of killed attempts."""
     storage = Storage.open(target.metadata_uri)
     for entry in storage.list(target.partition):
-        if entry.name.startswith(".") and entry.name.endswith(f"_{target.instant}{_UNFINISHED}"):
+        if is_unfinished(entry.name) and f"_{target.instant}." in entry.name:
             storage.delete(entry.path)
 
 
@@ -151,34 +149,21 @@ def _written_file(
 ) -> pa.RecordBatch:
     shard = first.column("shard")[0].as_py()
     storage, path = Storage.open(target.metadata_uri), target.path(shard)
-    folder, _, name = path.rpartition("/")
-    own = f"{folder}/.{_attempt()}.{name.removesuffix('.hfile')}{_UNFINISHED}"
     records = _Counted()
     try:
-        storage.filesystem.create_dir(storage.full(folder), recursive=True)
-        with storage.filesystem.open_output_stream(storage.full(own)) as sink:
+        with storage.writing(path) as sink:
             cells = records.of(_distinct(itertools.chain([first], others)))
             size = write_batches(sink, cells, RECORD_SCHEMA)
-        _publish(storage, own, path, size)
-    except (ValueError, OSError, pa.ArrowException) as error:
+            _check_size(storage, path, size)
+    except ValueError as error:
         raise HudiError(f"{storage.uri}: {path!r} cannot be written: {error}") from error
-    finally:
-        if storage.stat(own) is not None:
-            storage.filesystem.delete_file(storage.full(own))
     return pa.record_batch([[shard], [path], [size], [records.count]], schema=_WRITTEN_SCHEMA)
 
 
-def _attempt() -> int:
-    context = TaskContext.get()
-    return 0 if context is None else context.taskAttemptId()
-
-
-def _publish(storage: Storage, own: str, path: str, size: int) -> None:
-    """Rename the file, unless another attempt at the same task was faster."""
+def _check_size(storage: Storage, path: str, size: int) -> None:
+    """Check that the file that is replaced, if any, is that of another attempt at the same task."""
     there = storage.stat(path)
-    if there is None:
-        storage.move(own, path)
-    elif there.size != size:
+    if there is not None and there.size != size:
         raise HudiError(
             f"{storage.uri}: {path!r} is there with {there.size} bytes, not {size}; "
             "delete what an earlier build left behind"

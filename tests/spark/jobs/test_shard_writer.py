@@ -87,8 +87,8 @@ def test_files_of_a_killed_attempt_are_deleted(spark: SparkSession, tmp_path: Pa
     frame = spark.createDataFrame([(0, b"key", b"value", 0)], ENTRIES)
     (written,) = write_shards(frame, 1, target(tmp_path))
     path = tmp_path / written.path
-    half = path.with_name(f".17.{path.stem}.tmp")
-    other = path.with_name(".17.of-another-build_20250101000000000.tmp")
+    half = path.with_name(f".{path.name}.17.tmp")
+    other = path.with_name(".of-another-build_20250101000000000.hfile.17.tmp")
     half.write_bytes(b"half")
     other.write_bytes(b"half")
     write_shards(frame, 1, target(tmp_path))

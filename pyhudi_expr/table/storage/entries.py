@@ -1,0 +1,100 @@
+"""What a storage says of a file, and the interface of the backends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import IO, Protocol
+
+import pyarrow as pa
+from pyarrow import fs
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A file or directory.
+
+    Attributes:
+        name: Its name within its parent.
+        path: Its path; relative to the base path in what `Storage` returns.
+        size: Its length in bytes; 0 for a directory.
+        is_file: Whether it is a file.
+        modified_ns: Its modification time, in nanoseconds since 1970.
+        tag: Its version in an object store (ETag); empty elsewhere.
+    """
+
+    name: str
+    path: str
+    size: int
+    is_file: bool
+    modified_ns: int
+    tag: str = ""
+
+
+@dataclass(frozen=True)
+class VersionedFile:
+    """A file's content, and the version that a conditional write names."""
+
+    content: bytes
+    version: str
+
+
+class Backend(Protocol):
+    """Files by the backend's own full paths, without a trailing slash.
+
+    Methods raise FileNotFoundError, another OSError or an ArrowException. A backend is a value: it
+    can be pickled, and opens its connections on use.
+    """
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether each call is a request over the network, so that calls are worth joining."""
+
+    @property
+    def has_conditional_writes(self) -> bool:
+        """Whether `replace` compares and writes in one step."""
+
+    @property
+    def filesystem(self) -> fs.FileSystem:
+        """The same files for pyarrow's datasets."""
+
+    @property
+    def client_options(self) -> Mapping[str, str]:
+        """The settings of an object store by the names of Rust's `object_store`; may be secret."""
+
+    def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
+        """Return the entries of a directory; none if it does not exist."""
+
+    def stat(self, path: str) -> FileEntry | None:
+        """Return the file or directory; None if it does not exist."""
+
+    def read(self, path: str) -> bytes:
+        """Read a whole file."""
+
+    def read_versioned(self, path: str) -> VersionedFile | None:
+        """Read a whole file with its version; None if it does not exist."""
+
+    def open_input(self, path: str, size: int | None) -> pa.NativeFile:
+        """Open a file for random access; `size` is its length if the caller knows it."""
+
+    def writing(self, path: str) -> AbstractContextManager[IO[bytes]]:
+        """Open a stream to a file, which appears if the context ends without an error."""
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Write a file unless it exists; return whether this call created it."""
+
+    def replace(self, path: str, content: bytes, version: str) -> str | None:
+        """Write a file if it has this version; return its new one, or None if it has another."""
+
+    def create_dir(self, path: str) -> None:
+        """Create a directory and its parents, where there are directories."""
+
+    def move(self, source: str, target: str) -> None:
+        """Rename a file; the target must not exist."""
+
+    def delete(self, path: str) -> None:
+        """Delete the file if it exists."""
+
+    def delete_dir(self, path: str) -> None:
+        """Delete the directory with all its contents, if it exists."""

@@ -1,0 +1,93 @@
+"""Random access to an object by range requests."""
+
+from __future__ import annotations
+
+import io
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyhudi_expr.table.storage.object_store import ObjectStoreBackend
+
+_TAIL_BYTES = 64 * 1024
+_WHOLE_BYTES = 1024 * 1024
+"""A request for so many bytes takes about as long as one for a few."""
+
+
+@dataclass
+class ObjectRanges:
+    """An object as ranges of bytes. Thread safe.
+
+    Small objects are fetched whole, others first by their tail: readers of Parquet files and HFiles
+    begin there.
+    """
+
+    backend: ObjectStoreBackend
+    path: str
+    length: int
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _tail: bytes | None = field(default=None, repr=False)
+
+    def size(self) -> int:
+        """Return the object's length in bytes."""
+        return self.length
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Read bytes at an offset; fewer at the object's end."""
+        nbytes = max(min(nbytes, self.length - offset), 0)
+        if not nbytes:
+            return b""
+        if offset >= self._tail_start:
+            start = offset - self._tail_start
+            return self._read_tail()[start : start + nbytes]
+        return self.backend.read_range(self.path, offset, nbytes)
+
+    def close(self) -> None:
+        """Do nothing: there is no connection of its own."""
+
+    @property
+    def _tail_start(self) -> int:
+        return 0 if self.length <= _WHOLE_BYTES else self.length - _TAIL_BYTES
+
+    def _read_tail(self) -> bytes:
+        with self._lock:
+            if self._tail is None:
+                start = self._tail_start
+                self._tail = self.backend.read_range(self.path, start, self.length - start)
+            return self._tail
+
+
+def native_file(ranges: ObjectRanges) -> pa.NativeFile:
+    """Return an object for pyarrow's readers."""
+    return pa.PythonFile(cast("io.IOBase", _Stream(ranges)), mode="r")
+
+
+class _Stream(io.RawIOBase):
+    """The position that Python's files have, over ranges."""
+
+    def __init__(self, ranges: ObjectRanges) -> None:
+        self._ranges = ranges
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        origin = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._ranges.length}
+        self._position = origin[whence] + offset
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        left = self._ranges.length - self._position
+        content = self._ranges.read_at(left if size is None or size < 0 else size, self._position)
+        self._position += len(content)
+        return content

@@ -1,0 +1,255 @@
+"""Object stores, by obstore: one request for each call, retried with backoff and jitter.
+
+There are no directories: a directory is a common prefix of names, and is never written. Every
+write is one conditional or unconditional PUT (a multipart upload for large files), so an object is
+there whole or not at all, and readers of an object that is replaced see the old or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timezone
+from typing import IO, cast
+
+import obstore
+import pyarrow as pa
+from obstore import exceptions
+from pyarrow import fs
+
+from pyhudi_expr.table.storage.entries import FileEntry, VersionedFile
+from pyhudi_expr.table.storage.object_clients import (
+    ObjectStoreClient,
+    StoreAddress,
+    client,
+    rust_options,
+)
+from pyhudi_expr.table.storage.object_input import ObjectRanges, native_file
+
+_SPOOLED_BYTES = 16 * 1024 * 1024
+_PART_BYTES = 8 * 1024 * 1024
+_ROLE_HOSTS = ("169.254.169.254", "metadata.google.internal")
+_GUIDE = "docs/object-stores.md says where credentials come from"
+_WRITER = "pyhudi-write"
+"""The metadata field that names the write that made an object."""
+
+
+@dataclass(frozen=True)
+class ObjectStoreBackend:
+    """The objects of one bucket or container."""
+
+    address: StoreAddress
+
+    @property
+    def is_remote(self) -> bool:
+        """True: each call is a request."""
+        return True
+
+    @property
+    def has_conditional_writes(self) -> bool:
+        """True: by If-Match."""
+        return True
+
+    @property
+    def filesystem(self) -> fs.FileSystem:
+        """The same objects for pyarrow's datasets."""
+        from pyhudi_expr.table.storage.object_file_system import ObjectFileSystem
+
+        return fs.PyFileSystem(ObjectFileSystem(self))
+
+    @property
+    def client_options(self) -> Mapping[str, str]:
+        """The settings by the names of Rust's `object_store`; there may be secrets among them."""
+        return rust_options(self.address)
+
+    @property
+    def _client(self) -> ObjectStoreClient:
+        return client(self.address)
+
+    def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
+        """Return the objects below a prefix, and without `recursive` the prefixes below it."""
+        prefix = f"{path}/" if path else None
+        with _translated(path):
+            if recursive:
+                objects = [o for page in obstore.list(self._client, prefix) for o in page]
+                folders: Sequence[str] = []
+            else:
+                found = obstore.list_with_delimiter(self._client, prefix)
+                objects, folders = list(found["objects"]), found["common_prefixes"]
+        files = [_entry(entry) for entry in objects if not _is_marker(entry, path, folders)]
+        return [*(_directory(folder) for folder in folders), *files]
+
+    def stat(self, path: str) -> FileEntry | None:
+        """Return the object, or a directory if objects are below it; None if there is nothing."""
+        if path:
+            with _translated(path):
+                try:
+                    return _entry(obstore.head(self._client, path))
+                except (exceptions.NotFoundError, FileNotFoundError):
+                    pass
+        return _directory(path) if self.list(path, recursive=False) else None
+
+    def read(self, path: str) -> bytes:
+        """Read a whole object."""
+        with _translated(path):
+            return bytes(obstore.get(self._client, path).bytes())
+
+    def read_versioned(self, path: str) -> VersionedFile | None:
+        """Read a whole object with its version."""
+        with _translated(path):
+            try:
+                found = obstore.get(self._client, path)
+                return VersionedFile(bytes(found.bytes()), _version(found.meta))
+            except (exceptions.NotFoundError, FileNotFoundError):
+                return None
+
+    def open_input(self, path: str, size: int | None) -> pa.NativeFile:
+        """Open an object for random access, without a request if the size is known."""
+        return native_file(self.open_ranges(path, size))
+
+    def open_ranges(self, path: str, size: int | None) -> ObjectRanges:
+        """Open an object to read ranges of its bytes."""
+        if size is None:
+            with _translated(path):
+                size = int(obstore.head(self._client, path)["size"])
+        return ObjectRanges(self, path, size)
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        """Read bytes of an object."""
+        with _translated(path):
+            return bytes(obstore.get_range(self._client, path, start=start, length=length))
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[IO[bytes]]:
+        """Open a stream to an object, which appears if the context ends without an error."""
+        with tempfile.SpooledTemporaryFile(_SPOOLED_BYTES) as spool:
+            yield cast("IO[bytes]", spool)
+            spool.seek(0)
+            with _translated(path):
+                obstore.put(self._client, path, cast("IO[bytes]", spool), chunk_size=_PART_BYTES)
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Write an object unless it exists, by If-None-Match: one of several processes succeeds."""
+        write = uuid.uuid4().hex
+        with _translated(path):
+            try:
+                self._put(path, content, write, "create")
+            except exceptions.AlreadyExistsError:
+                return self._is_by(path, write)
+            except exceptions.BaseError:
+                if not self._is_by(path, write):
+                    raise
+        return True
+
+    def replace(self, path: str, content: bytes, version: str) -> str | None:
+        """Write an object if it has this version, by If-Match."""
+        write = uuid.uuid4().hex
+        known: obstore.UpdateVersion = json.loads(version)
+        with _translated(path):
+            try:
+                return _version(self._put(path, content, write, known))
+            except (exceptions.PreconditionError, exceptions.NotFoundError, FileNotFoundError):
+                return self._version_by(path, write)
+            except exceptions.BaseError:
+                written = self._version_by(path, write)
+                if written is None:
+                    raise
+                return written
+
+    def create_dir(self, path: str) -> None:
+        """Do nothing: there are no directories."""
+
+    def move(self, source: str, target: str) -> None:
+        """Copy an object and delete the old one; if this ends in between, both are there."""
+        with _translated(source):
+            obstore.copy(self._client, source, target, overwrite=True)
+            obstore.delete(self._client, source)
+
+    def delete(self, path: str) -> None:
+        """Delete the object if it exists."""
+        with _translated(path):
+            try:
+                obstore.delete(self._client, path)
+            except (exceptions.NotFoundError, FileNotFoundError):
+                return
+
+    def delete_dir(self, path: str) -> None:
+        """Delete all objects below a prefix."""
+        names = [entry.path for entry in self.list(path, recursive=True)]
+        if names:
+            with _translated(path):
+                obstore.delete(self._client, names)
+
+    def _put(
+        self, path: str, content: bytes, write: str, mode: obstore.PutMode
+    ) -> obstore.PutResult:
+        return obstore.put(
+            self._client,
+            path,
+            content,
+            attributes={_WRITER: write},
+            mode=mode,
+            use_multipart=False,
+        )
+
+    def _is_by(self, path: str, write: str) -> bool:
+        return self._version_by(path, write) is not None
+
+    def _version_by(self, path: str, write: str) -> str | None:
+        """Return the object's version if this write made it.
+
+        A conditional request may have succeeded though its answer says that it did not: the answer
+        to the first attempt was lost, and the second one met its result.
+        """
+        try:
+            found = obstore.get(self._client, path, options={"head": True})
+        except (exceptions.NotFoundError, FileNotFoundError):
+            return None
+        return _version(found.meta) if found.attributes.get(_WRITER) == write else None
+
+
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    """Raise OSError for obstore's errors, in one line and without the request's headers."""
+    try:
+        yield
+    except exceptions.NotFoundError as error:
+        raise FileNotFoundError(path) from error
+    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+        raise PermissionError(_reason(error)) from error
+    except exceptions.BaseError as error:
+        raise OSError(_reason(error)) from error
+
+
+def _reason(error: BaseException) -> str:
+    text = " ".join(str(error).partition("\n\nDebug source:")[0].split())
+    if any(host in text for host in _ROLE_HOSTS):
+        return f"no credentials: none are set, and the machine has no role ({text}); {_GUIDE}"
+    return text
+
+
+def _version(meta: obstore.ObjectMeta | obstore.PutResult) -> str:
+    known = {"e_tag": meta["e_tag"], "version": meta["version"]}
+    return json.dumps({name: value for name, value in known.items() if value is not None})
+
+
+def _entry(meta: obstore.ObjectMeta) -> FileEntry:
+    path = meta["path"]
+    modified = meta["last_modified"].astimezone(timezone.utc)
+    nanoseconds = int(modified.timestamp() * 1_000_000) * 1000
+    name = path.rpartition("/")[2]
+    return FileEntry(name, path, int(meta["size"]), True, nanoseconds, meta["e_tag"] or "")
+
+
+def _directory(path: str) -> FileEntry:
+    path = path.rstrip("/")
+    return FileEntry(path.rpartition("/")[2], path, 0, False, 0)
+
+
+def _is_marker(meta: obstore.ObjectMeta, within: str, folders: Sequence[str]) -> bool:
+    """Whether an empty object stands for a directory, as other programs write them."""
+    return meta["size"] == 0 and (meta["path"] in folders or meta["path"] == within)

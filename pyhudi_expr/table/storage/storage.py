@@ -1,0 +1,243 @@
+"""A table's directory in any kind of storage. Paths are relative to the base path.
+
+Written files appear whole or not at all. In object stores, and on file systems with an atomic
+rename (local, HDFS), readers of a file that is replaced see the old or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import IO, TypeVar
+
+import pyarrow as pa
+from pyarrow import fs
+
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.storage.entries import Backend, FileEntry, VersionedFile
+from pyhudi_expr.table.storage.locations import locate, split_scheme, trim
+
+OPTIONS_VARIABLE = "PYHUDI_STORAGE_OPTIONS"
+"""Storage options of this process and of those that it starts, as JSON."""
+
+_REQUESTS_AT_ONCE = 64
+_T = TypeVar("_T")
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A directory of a file system or an object store.
+
+    `uri` is as the user gave it, `root` is the backend's own path without a trailing slash.
+    """
+
+    uri: str
+    backend: Backend
+    root: str
+
+    @staticmethod
+    def open(uri: str, options: Mapping[str, str] | None = None) -> Storage:
+        """Open a path or URI; no request is made.
+
+        Supported are `/a`, `file:/a`, `file:///a`, `hdfs://host/a`, `webhdfs://host:port/a` and,
+        with TLS, `swebhdfs://host:port/a`; `s3://bucket/a` (also s3a, s3n), `gs://bucket/a`,
+        `abfss://container@account.dfs.core.windows.net/a` (also abfs, wasb, wasbs) and
+        `oss://bucket/a`. A path without a scheme or a leading slash is relative to the working
+        directory. hdfs needs Hadoop's native library; webhdfs, its REST interface, needs the
+        packages of the extra `webhdfs`.
+
+        Args:
+            uri: The path or URI.
+            options: Credentials, endpoints and other settings of the storage, see
+                `object_options`. They win over those of the process (`set_storage_options`).
+
+        Raises:
+            HudiError: The URI or an option cannot be used.
+        """
+        location = locate(uri, {**_process_options(), **(options or {})})
+        return Storage(uri, location.backend, location.path)
+
+    @property
+    def filesystem(self) -> fs.FileSystem:
+        """The same files for pyarrow's datasets, by the paths of `full`."""
+        return self.backend.filesystem
+
+    @property
+    def client_options(self) -> Mapping[str, str]:
+        """The settings of an object store by the names of Rust's `object_store`; may be secret."""
+        return self.backend.client_options
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether each call is a request over the network."""
+        return self.backend.is_remote
+
+    @property
+    def has_conditional_writes(self) -> bool:
+        """Whether `replace` compares and writes in one step."""
+        return self.backend.has_conditional_writes
+
+    def child(self, path: str) -> Storage:
+        """Return the directory `path` below this one as a storage."""
+        return Storage(f"{self.uri.rstrip('/')}/{path}", self.backend, self.full(path))
+
+    def resolve(self, location: str) -> Storage:
+        """Return a directory by relative path, absolute path on the same file system, or URI."""
+        if split_scheme(location)[0]:
+            return Storage.open(location)
+        if location.startswith("/"):
+            path = location.strip("/") if self.is_remote else trim(location)
+            return Storage(location, self.backend, path)
+        return self.child(location)
+
+    def full(self, path: str) -> str:
+        """Return the backend's own path of a relative path."""
+        if not path:
+            return self.root or ("" if self.is_remote else "/")
+        return f"{self.root}/{path}" if self.root or not self.is_remote else path
+
+    def list(self, path: str = "", recursive: bool = False) -> list[FileEntry]:
+        """Return the entries of a directory, hidden files included; empty if it does not exist.
+
+        With `recursive`, the directories below it may be left out.
+        """
+        with self._translated(path):
+            return [
+                self._relative(entry) for entry in self.backend.list(self.full(path), recursive)
+            ]
+
+    def stat(self, path: str) -> FileEntry | None:
+        """Return the file or directory; None if it does not exist."""
+        with self._translated(path):
+            found = self.backend.stat(self.full(path))
+        return None if found is None else self._relative(found)
+
+    def read(self, path: str) -> bytes:
+        """Read a whole file."""
+        with self._translated(path):
+            return self.backend.read(self.full(path))
+
+    def read_versioned(self, path: str) -> VersionedFile | None:
+        """Read a whole file, and its version for `replace`; None if it does not exist."""
+        with self._translated(path):
+            return self.backend.read_versioned(self.full(path))
+
+    def read_if_present(self, path: str) -> bytes | None:
+        """Read a whole file; None if it does not exist."""
+        found = self.read_versioned(path)
+        return None if found is None else found.content
+
+    def read_many(self, paths: Sequence[str]) -> Sequence[bytes]:
+        """Read whole files, from an object store all at once."""
+        return self.at_once(self.read, paths)
+
+    def list_many(
+        self, paths: Sequence[str], recursive: bool = False
+    ) -> Sequence[Sequence[FileEntry]]:
+        """Return the entries of directories, of an object store all at once."""
+        return self.at_once(lambda path: self.list(path, recursive), paths)
+
+    def at_once(self, request: Callable[[_Item], _T], items: Sequence[_Item]) -> Sequence[_T]:
+        """Return the results of a request for each item; requests to an object store run at once.
+
+        The request must not call this method.
+        """
+        if len(items) < 2 or not self.is_remote:
+            return [request(item) for item in items]
+        return [*_pool(os.getpid()).map(request, items)]
+
+    def open_input(self, path: str, size: int | None = None) -> pa.NativeFile:
+        """Open a file for random access; the caller closes it.
+
+        Args:
+            path: The file.
+            size: Its length, if a listing gave it: it saves a request to an object store.
+        """
+        with self._translated(path):
+            return self.backend.open_input(self.full(path), size)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a file, and replace an existing one; missing directories are created."""
+        with self.writing(path) as stream:
+            stream.write(content)
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[IO[bytes]]:
+        """Open a stream to write a file, which appears if the context ends without an error."""
+        with self._translated(path, "written"), self.backend.writing(self.full(path)) as stream:
+            yield stream
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Write a file unless it exists; return False if it does, and leave it unchanged.
+
+        Of several processes that create a file at once one succeeds.
+        """
+        with self._translated(path, "written"):
+            return self.backend.create(self.full(path), content)
+
+    def replace(self, path: str, content: bytes, version: str) -> str | None:
+        """Write a file if it still has the version that `read_versioned` gave.
+
+        Returns:
+            The new version, or None if another process has changed or deleted the file. Where there
+            are no conditional writes the caller must hold a lock.
+        """
+        with self._translated(path, "written"):
+            return self.backend.replace(self.full(path), content, version)
+
+    def move(self, source: str, target: str) -> None:
+        """Rename a file; the target must not exist."""
+        with self._translated(source, "renamed"):
+            self.backend.move(self.full(source), self.full(target))
+
+    def delete(self, path: str) -> None:
+        """Delete the file if it exists."""
+        with self._translated(path, "deleted"):
+            self.backend.delete(self.full(path))
+
+    def delete_dir(self, path: str) -> None:
+        """Delete the directory with all its contents, if it exists."""
+        with self._translated(path, "deleted"):
+            self.backend.delete_dir(self.full(path))
+
+    def _relative(self, entry: FileEntry) -> FileEntry:
+        return replace(entry, path=entry.path[len(self.root) :].strip("/"))
+
+    @contextmanager
+    def _translated(self, path: str, purpose: str = "read") -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise HudiError(f"{self.uri}: file {path!r} does not exist") from error
+        except (OSError, pa.ArrowException) as error:
+            raise HudiError(f"{self.uri}: file {path!r} cannot be {purpose}: {error}") from error
+
+
+def set_storage_options(options: Mapping[str, str]) -> None:
+    """Set storage options of this process and of those that it starts; see `Storage.open`."""
+    os.environ[OPTIONS_VARIABLE] = json.dumps(dict(options))
+
+
+def _process_options() -> Mapping[str, str]:
+    text = os.environ.get(OPTIONS_VARIABLE)
+    if not text:
+        return {}
+    try:
+        options = json.loads(text)
+    except ValueError as error:
+        raise HudiError(f"{OPTIONS_VARIABLE} is not JSON: {error}") from error
+    if not isinstance(options, dict):
+        raise HudiError(f"{OPTIONS_VARIABLE}: expected an object of names and values")
+    return {str(key): str(value) for key, value in options.items()}
+
+
+@cache
+def _pool(_process: int) -> ThreadPoolExecutor:
+    """Return the threads of this process that wait for requests."""
+    return ThreadPoolExecutor(_REQUESTS_AT_ONCE, thread_name_prefix="pyhudi-storage")
