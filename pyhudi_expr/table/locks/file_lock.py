@@ -18,7 +18,6 @@ from datetime import datetime
 
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import HOODIE_DIR
-from pyhudi_expr.table.locks.conditional_files import conditional_files
 from pyhudi_expr.table.locks.errors import LockLost
 from pyhudi_expr.table.locks.lease import Lease, wait_for
 from pyhudi_expr.table.process_owner import HOST, PROCESS, is_gone, this_process
@@ -86,9 +85,7 @@ class _HeldFile:
         """Create the file, and return whether that succeeded."""
         if self.place.create(_FILE, self.content):
             return True
-        found = _read(self.place)
-        # After a lost answer, a repeated request finds the file that the first one has created.
-        return found == self.content or (_is_abandoned(found) and self._has_been_taken_over())
+        return _is_abandoned(_read(self.place)) and self._has_been_taken_over()
 
     def is_there(self) -> bool:
         """Return whether the file exists and is this process's."""
@@ -111,11 +108,11 @@ class _HeldFile:
 
         Of several processes that try, one succeeds, and none takes the file of another that did.
         """
-        if (files := conditional_files(self.place)) is not None:
-            found = files.read_versioned(_FILE)
+        if self.place.has_conditional_writes:
+            found = self.place.read_versioned(_FILE)
             if found is None or not _is_abandoned(found.content):
                 return False
-            return files.replace(_FILE, self.content, found.version) is not None
+            return self.place.replace(_FILE, self.content, found.version) is not None
         # The ended process ran on this machine, so all that may take over its file run here, too.
         name = hashlib.sha256(self.place.full(_FILE).encode()).hexdigest()
         with socket.socket(socket.AF_UNIX) as mutex:

@@ -7,16 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from pyhudi_expr.table.hudi_names import HOODIE_DIR
 from pyhudi_expr.table.locks.errors import UnknownLock, unknown_lock
 from pyhudi_expr.table.locks.file_lock import DEFAULT_DIRECTORIES, FileLock
 from pyhudi_expr.table.locks.lease import Lease
 from pyhudi_expr.table.locks.settings import DIRECTORY, PROVIDER, SETTINGS, WAIT, whole_number
+from pyhudi_expr.table.locks.storage_lease import LEASE_FILE, LeaseTimes, StorageLock
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.writer_settings import hudi_defaults
 
 _WAIT_MS = 60_000
-_LEASE_FILE = f"{HOODIE_DIR}/.locks/table_lock.json"
 _FILE = frozenset({"", "FileSystemBasedLockProvider", "InProcessLockProvider", "NoopLockProvider"})
 
 
@@ -85,21 +84,38 @@ class TableLock:
         with lock.held(purpose) as lease:
             yield lease
 
-    def _lock(self) -> FileLock:
+    def _lock(self) -> FileLock | StorageLock:
         """Return the lock.
 
         Raises:
             UnknownLock: It is not supported.
+            HudiError: Its settings are wrong.
         """
-        if self.provider.rpartition(".")[2] not in _FILE:
-            raise unknown_lock(self.storage.uri, self.provider, "which cannot be taken from here")
-        if self.storage.stat(_LEASE_FILE) is None:
+        match self.provider.rpartition(".")[2]:
+            case name if name in _FILE:
+                return self._unnamed_lock()
+            case "StorageBasedLockProvider":
+                return self._lease()
+        raise unknown_lock(self.storage.uri, self.provider, "which cannot be taken from here")
+
+    def _unnamed_lock(self) -> FileLock | StorageLock:
+        """Return the lock of writers whose settings name none, or one of files or processes."""
+        if self.storage.stat(LEASE_FILE) is None:
             return self._files()
+        if not self.provider and self.storage.has_conditional_writes:
+            return self._lease()
         raise UnknownLock(
             f"{self.storage.uri}: its writers take the lock of StorageBasedLockProvider "
-            f"({_LEASE_FILE}), which cannot be taken from here; stop them and delete that "
-            "file, which the writers create again; or put the index into the store 'extension'"
+            f"({LEASE_FILE}); name it ({PROVIDER}) if the table is in an object store; else stop "
+            "the writers and delete that file, which they create again; or put the index into the "
+            "store 'extension'"
         )
 
     def _files(self) -> FileLock:
         return FileLock(self.storage, self.directories, self.wait)
+
+    def _lease(self) -> StorageLock:
+        if not self.storage.has_conditional_writes:
+            why = "which needs an object store with conditional writes"
+            raise unknown_lock(self.storage.uri, self.provider, why)
+        return StorageLock(self.storage, self.wait, LeaseTimes.of(self.settings))
