@@ -12,6 +12,7 @@ from pyhudi_expr.table.locks.file_lock import DEFAULT_DIRECTORIES, FileLock
 from pyhudi_expr.table.locks.lease import Lease
 from pyhudi_expr.table.locks.settings import DIRECTORY, PROVIDER, SETTINGS, WAIT, whole_number
 from pyhudi_expr.table.locks.storage_lease import LEASE_FILE, LeaseTimes, StorageLock
+from pyhudi_expr.table.locks.zookeeper_lock import ZookeeperLock
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.writer_settings import hudi_defaults
 
@@ -84,7 +85,7 @@ class TableLock:
         with lock.held(purpose) as lease:
             yield lease
 
-    def _lock(self) -> FileLock | StorageLock:
+    def _lock(self) -> FileLock | StorageLock | ZookeeperLock:
         """Return the lock.
 
         Raises:
@@ -96,6 +97,8 @@ class TableLock:
                 return self._unnamed_lock()
             case "StorageBasedLockProvider":
                 return self._lease()
+            case "ZookeeperBasedLockProvider" | "ZookeeperBasedImplicitBasePathLockProvider":
+                return ZookeeperLock.of(self.storage, self.provider, self.settings, self.wait)
         raise unknown_lock(self.storage.uri, self.provider, "which cannot be taken from here")
 
     def _unnamed_lock(self) -> FileLock | StorageLock:
