@@ -52,9 +52,13 @@ def hudi_lock(
     log: Path,
     classpath: Sequence[Path | str] = (),
     env: Mapping[str, str] | None = None,
+    libraries: Sequence[str] = (),
 ) -> Iterator[HudiLock]:
-    """Start a provider, by the simple name of its class, and end its process in the end."""
-    jars = [*classpath, hudi_bundle(), f"{spark_jars()}/*"]
+    """Start a provider, by the simple name of its class, and end its process in the end.
+
+    `classpath` goes before Hudi's bundle and the jars of Spark, `libraries` behind them.
+    """
+    jars = [*classpath, hudi_bundle(), f"{spark_jars()}/*", *libraries]
     command = [str(java()), *COLLECTOR, "-cp", ":".join(map(str, jars))]
     command += [str(JAVA / "LockHolder.java"), f"{PACKAGE}.{provider}"]
     command += [f"{key}={value}" for key, value in settings.items()]
