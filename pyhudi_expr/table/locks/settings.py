@@ -23,6 +23,11 @@ ZOOKEEPER_KEY = "hoodie.write.lock.zookeeper.lock_key"
 ZOOKEEPER_SESSION = "hoodie.write.lock.zookeeper.session_timeout_ms"
 ZOOKEEPER_CONNECTION = "hoodie.write.lock.zookeeper.connection_timeout_ms"
 
+METASTORE_URIS = "hoodie.write.lock.hivemetastore.uris"
+METASTORE_DATABASE = "hoodie.write.lock.hivemetastore.database"
+METASTORE_TABLE = "hoodie.write.lock.hivemetastore.table"
+HEARTBEAT = "hoodie.write.lock.heartbeat_interval_ms"
+
 SETTINGS = (
     PROVIDER,
     WAIT,
@@ -36,6 +41,10 @@ SETTINGS = (
     ZOOKEEPER_KEY,
     ZOOKEEPER_SESSION,
     ZOOKEEPER_CONNECTION,
+    METASTORE_URIS,
+    METASTORE_DATABASE,
+    METASTORE_TABLE,
+    HEARTBEAT,
 )
 """All of them."""
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from pyhudi_expr.table.locks.errors import UnknownLock, unknown_lock
 from pyhudi_expr.table.locks.file_lock import DEFAULT_DIRECTORIES, FileLock
 from pyhudi_expr.table.locks.lease import Lease
+from pyhudi_expr.table.locks.metastore_lock import MetastoreLock
 from pyhudi_expr.table.locks.settings import DIRECTORY, PROVIDER, SETTINGS, WAIT, whole_number
 from pyhudi_expr.table.locks.storage_lease import LEASE_FILE, LeaseTimes, StorageLock
 from pyhudi_expr.table.locks.zookeeper_lock import ZookeeperLock
@@ -85,7 +86,7 @@ class TableLock:
         with lock.held(purpose) as lease:
             yield lease
 
-    def _lock(self) -> FileLock | StorageLock | ZookeeperLock:
+    def _lock(self) -> FileLock | StorageLock | ZookeeperLock | MetastoreLock:
         """Return the lock.
 
         Raises:
@@ -99,6 +100,8 @@ class TableLock:
                 return self._lease()
             case "ZookeeperBasedLockProvider" | "ZookeeperBasedImplicitBasePathLockProvider":
                 return ZookeeperLock.of(self.storage, self.provider, self.settings, self.wait)
+            case "HiveMetastoreBasedLockProvider":
+                return MetastoreLock.of(self.storage, self.provider, self.settings, self.wait)
         raise unknown_lock(self.storage.uri, self.provider, "which cannot be taken from here")
 
     def _unnamed_lock(self) -> FileLock | StorageLock:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.runtime import COLLECTOR, hudi_bundle, java
+from devtools.runtime import ADD_OPENS, COLLECTOR, hudi_bundle, java
 from devtools.zookeeper import spark_jars
 
 JAVA = Path(__file__).parent / "java"
@@ -54,13 +54,16 @@ def hudi_lock(
     env: Mapping[str, str] | None = None,
     libraries: Sequence[str] = (),
 ) -> Iterator[HudiLock]:
-    """Start a provider, by the simple name of its class, and end its process in the end.
+    """Start a provider, by the name of its class (in PACKAGE if it has no dot); end it in the end.
 
     `classpath` goes before Hudi's bundle and the jars of Spark, `libraries` behind them.
     """
     jars = [*classpath, hudi_bundle(), f"{spark_jars()}/*", *libraries]
-    command = [str(java()), *COLLECTOR, "-cp", ":".join(map(str, jars))]
-    command += [str(JAVA / "LockHolder.java"), f"{PACKAGE}.{provider}"]
+    command = [str(java()), *COLLECTOR, *ADD_OPENS, "-cp", ":".join(map(str, jars))]
+    command += [
+        str(JAVA / "LockHolder.java"),
+        provider if "." in provider else f"{PACKAGE}.{provider}",
+    ]
     command += [f"{key}={value}" for key, value in settings.items()]
     with log.open("w") as errors:
         process = subprocess.Popen(

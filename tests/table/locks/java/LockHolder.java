@@ -1,10 +1,12 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hudi.common.config.LockConfiguration;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.lock.LockProvider;
 import org.apache.hudi.storage.StorageConfiguration;
+import org.apache.hudi.storage.hadoop.HadoopStorageConfiguration;
 
 /**
  * Takes a lock by a provider of Hudi, as its command line and standard input say.
@@ -26,7 +28,9 @@ public final class LockHolder {
         (LockProvider<?>)
             Class.forName(arguments[0])
                 .getConstructor(LockConfiguration.class, StorageConfiguration.class)
-                .newInstance(new LockConfiguration(settings), null);
+                .newInstance(
+                    new LockConfiguration(settings),
+                    new HadoopStorageConfiguration(new Configuration()));
     System.out.println("ready");
     BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
     for (String line = input.readLine(); line != null; line = input.readLine()) {
