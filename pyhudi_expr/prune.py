@@ -212,8 +212,20 @@ class PruneResult:
 class Pruner:
     """Prunes files, and caches table snapshots between requests. Thread safe."""
 
-    def __init__(self, options: PruneOptions | None = None) -> None:
+    def __init__(
+        self,
+        options: PruneOptions | None = None,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Create a pruner that has no table in its cache.
+
+        Args:
+            options: The same for all requests.
+            storage_options: Credentials and other settings of the tables' storages, see
+                `Storage.open`.
+        """
         self._options = options or PruneOptions()
+        self._storage_options = storage_options
         directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
         self._cache = DiskCache(directory, limit) if directory else None
         self._snapshots: OrderedDict[_Key, TableSnapshot] = OrderedDict()
@@ -287,7 +299,8 @@ class Pruner:
                         self._options.cache_bytes,
                         self._options.streaming,
                     )
-                    table, earlier = HudiTable.open(base_path), self._snapshots.get(key)
+                    table = HudiTable.open(base_path, self._storage_options)
+                    earlier = self._snapshots.get(key)
                     known = TableSnapshot.open(table, options, earlier)
                     self._keep(key, known)
                 return known
