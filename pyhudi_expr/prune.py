@@ -214,8 +214,20 @@ class PruneResult:
 class Pruner:
     """Prunes files, and caches table snapshots between requests. Thread safe."""
 
-    def __init__(self, options: PruneOptions | None = None) -> None:
+    def __init__(
+        self,
+        options: PruneOptions | None = None,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Create a pruner that has no table in its cache.
+
+        Args:
+            options: The same for all requests.
+            storage_options: Credentials and other settings of the tables' storages, see
+                `Storage.open`.
+        """
         self._options = options or PruneOptions()
+        self._storage_options = storage_options
         directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
         self._cache = DiskCache(directory, limit) if directory else None
         self._snapshots: OrderedDict[_Key, TableSnapshot] = OrderedDict()
@@ -289,7 +301,7 @@ class Pruner:
                         self._options.cache_bytes,
                         self._options.streaming,
                     )
-                    with Storage.open(base_path).reading_ahead() as storage:
+                    with Storage.open(base_path, self._storage_options).reading_ahead() as storage:
                         expect_opening(storage)
                         table, earlier = HudiTable.at(storage), self._snapshots.get(key)
                         known = TableSnapshot.open(table, options, earlier)

@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError:
     sys.exit("pyhudi: click is missing; install the extra: pip install 'pyhudi-expr[cli]'")
 
-from pyhudi_expr.cli.options import Commands, examples
+from pyhudi_expr.cli.options import Commands, examples, storage_option
 
 _FAILED = 1
 _INTERRUPTED = 130
@@ -50,7 +50,7 @@ class _Commands(Commands):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_MODULES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def find_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _MODULES:
             return None
         module = import_module(f"pyhudi_expr.cli.commands.{_MODULES[cmd_name]}")
@@ -70,6 +70,7 @@ class _Commands(Commands):
 )
 @click.version_option(package_name="pyhudi-expr", prog_name="pyhudi")
 @click.option("--debug", is_flag=True, help="Show where in the program an error comes from.")
+@storage_option
 def cli(debug: bool) -> None:
     """Prune the files of Apache Hudi tables by their metadata.
 

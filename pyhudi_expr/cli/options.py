@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
@@ -13,12 +14,71 @@ OptionValue: TypeAlias = Any
 _LONGEST = 200
 """Characters of a sentence in a list of commands."""
 
+_STORAGE = "storage_options"
+
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 """The parameter `as_json`."""
 
 
+def _apply_storage_options(
+    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
+) -> None:
+    """Set the options for this process and those that it starts, until the command has ended."""
+    if not texts or context.resilient_parsing:
+        return
+    # On use: the import takes time.
+    from pyhudi_expr.table.errors import HudiError
+    from pyhudi_expr.table.storage.process_options import (
+        OPTIONS_VARIABLE,
+        joined_options,
+        parse_options,
+        process_options,
+        set_storage_options,
+    )
+
+    before = os.environ.get(OPTIONS_VARIABLE)
+
+    def restore() -> None:
+        if before is None:
+            os.environ.pop(OPTIONS_VARIABLE, None)
+        else:
+            os.environ[OPTIONS_VARIABLE] = before
+
+    try:
+        set_storage_options(joined_options(process_options(), parse_options(texts)))
+    except HudiError as error:
+        raise click.UsageError(str(error), context) from None
+    context.call_on_close(restore)
+
+
+storage_option = click.option(
+    "--storage-option",
+    _STORAGE,
+    metavar="KEY=VALUE",
+    multiple=True,
+    expose_value=False,
+    callback=_apply_storage_options,
+    help="A setting of the object store, such as an endpoint or a key; repeatable.",
+)
+"""Adds an option, without a parameter, to a command or group."""
+
+
 class Commands(click.Group):
-    """A group that shows whole sentences in its help, and suggests a command for a typo."""
+    """A group that shows whole sentences in its help, and suggests a command for a typo.
+
+    Its commands take `--storage-option`, too, beside those of the whole program.
+    """
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command with the options that every command has."""
+        command = self.find_command(ctx, cmd_name)
+        if command is not None and not any(one.name == _STORAGE for one in command.params):
+            storage_option(command)
+        return command
+
+    def find_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command with its own options."""
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -7,7 +7,7 @@ gives a wrong row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -150,6 +150,7 @@ def scan(
     limit: int | None = None,
     progress: Callable[[Progress], None] = _unheard,
     pruner: Pruner | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> Scan:
     """Scan a table for the rows that match a filter.
 
@@ -165,6 +166,8 @@ def scan(
         limit: Maximum number of rows.
         progress: Called after each batch.
         pruner: A pruner with other options, or with the table in its cache.
+        storage_options: Credentials and other settings of the table's storage, see `Storage.open`.
+            A `pruner` has its own.
 
     Raises:
         HudiError: The table cannot be read, a column does not exist, or the filter cannot be
@@ -173,13 +176,13 @@ def scan(
         FilterError: The filter list is malformed.
         SubstraitError: The expression is malformed.
     """
-    opened = HudiTable.open(table)
+    opened = HudiTable.open(table, storage_options)
     check_supported(opened)
     as_of = query_instant(as_of)
     schema = opened.schema(as_of)
     predicate, rows = _parsed(filter, schema, dialect, zone)
     request = PruneRequest(predicate, view, zone, as_of, reader=PartitionReader.ENGINE)
-    result = (pruner or Pruner()).prune(table, request)
+    result = (pruner or Pruner(storage_options=storage_options)).prune(table, request)
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
     requested = pa.schema([schema.field(name).remove_metadata() for name in names])
     if isinstance(filter, pc.Expression):

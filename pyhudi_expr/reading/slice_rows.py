@@ -10,7 +10,7 @@ keys (`key_merging`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -49,6 +49,7 @@ class SliceReader:
         by_keys: Merges slices that hudi-rs does not. None: not supported.
         without_base: Merges slices without a base file. None: not supported.
         pending: Instants whose log blocks are skipped.
+        storage_options: The options that the table was opened with, as pairs; may be secret.
     """
 
     base_uri: str
@@ -57,6 +58,7 @@ class SliceReader:
     by_keys: KeyMerger | None = None
     without_base: KeyMerger | None = None
     pending: frozenset[str] = frozenset()
+    storage_options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @staticmethod
     def of(table: HudiTable, instant: str | None) -> SliceReader:
@@ -74,11 +76,19 @@ class SliceReader:
         if without_base is None and not has_delete_marker(table.properties):
             without_base = KeyMerger.by_stored_keys(table.properties)
         pending = table.timeline.pending
-        return SliceReader(table.base_path, instant or "", merges, by_keys, without_base, pending)
+        return SliceReader(
+            table.base_path,
+            instant or "",
+            merges,
+            by_keys,
+            without_base,
+            pending,
+            tuple(table.storage.options.items()),
+        )
 
     def storage(self) -> Storage:
         """The table's files."""
-        return _storage(self.base_uri)
+        return _storage(self.base_uri, self.storage_options)
 
     def columns(self, one: FileSlice, names: Sequence[str]) -> Iterator[list[AnyArray]]:
         """Return for each batch of the slice's rows the values of the columns.
@@ -215,9 +225,9 @@ def may_be_merged(table: HudiTable, listing: FileListing) -> BoolArray:
 
 
 @lru_cache(maxsize=8)
-def _storage(uri: str) -> Storage:
+def _storage(uri: str, options: tuple[tuple[str, str], ...]) -> Storage:
     """Open a table's storage once in a task, not for each file."""
-    return Storage.open(uri)
+    return Storage.open(uri, dict(options))
 
 
 def parquet_file(storage: Storage, path: str) -> pq.ParquetFile:
@@ -284,10 +294,10 @@ def leaf(rows: pa.RecordBatch, name: str) -> AnyArray:
     if root not in rows.schema.names:
         return pa.nulls(rows.num_rows)
     column = rows.column(root)
-    for field in fields:
-        if not pa.types.is_struct(column.type) or column.type.get_field_index(field) < 0:
+    for part in fields:
+        if not pa.types.is_struct(column.type) or column.type.get_field_index(part) < 0:
             return pa.nulls(rows.num_rows)
-        column = pc.struct_field(column, field)
+        column = pc.struct_field(column, part)
     return without_dictionary(column)
 
 
@@ -302,8 +312,8 @@ def leaf_types(schema: pa.Schema) -> Mapping[str, pa.DataType]:
         elif not pa.types.is_nested(type_):
             found[name] = type_
 
-    for field in schema:
-        visit(field.name, field.type)
+    for column in schema:
+        visit(column.name, column.type)
     return found
 
 

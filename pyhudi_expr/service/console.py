@@ -48,6 +48,7 @@ class Console:
             )
         self._access = Access(settings)
         self._roots = TableRoots(settings.table_roots)
+        self._storage_options = settings.storage_options
         self._metrics = metrics
 
     async def listen(self) -> asyncio.Server:
@@ -76,7 +77,8 @@ class Console:
             return Response(HTTPStatus.NOT_FOUND, PLAIN, b"not found\n", _SAFE)
         own = [answer for answer in answers if answer.table == requested]
         try:
-            table = HudiTable.open(self._roots.resolve(requested))
+            path = self._roots.resolve(requested)
+            table = HudiTable.open(path, self._storage_options)
             return _html(table_page(requested, table.timeline, checked_statuses(table), own))
         except (HudiError, RootError) as error:
             return _html(table_page(requested, None, (), own, str(error)))

@@ -36,7 +36,7 @@ class _Service:
     ) -> None:
         self._settings = settings
         self._read_again = read_again
-        self._pruner = Pruner(_options(settings))
+        self._pruner = Pruner(_options(settings), settings.storage_options)
         self._metrics = Metrics()
 
     async def run(self) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.storage import option_texts
 
 
 class SettingsError(ValueError):
@@ -27,6 +30,7 @@ NEED_RESTART = (
     "console_address",
     "traces_endpoint",
     "query_log",
+    "storage_options",
     "footers",
     "footer_wait",
     "cache_bytes",
@@ -36,6 +40,14 @@ NEED_RESTART = (
     "log_format",
     "log_level",
 )
+
+
+def _option_texts(options: object) -> object:
+    """Return storage options as texts; pydantic says of other values that they are none."""
+    try:
+        return option_texts(options) if isinstance(options, dict) else options
+    except HudiError as error:
+        raise ValueError(str(error)) from None
 
 
 class ServiceSettings(BaseSettings):
@@ -78,6 +90,11 @@ class ServiceSettings(BaseSettings):
     )
     table_roots: tuple[str, ...] = Field(
         (), description="Only tables below these directories or URIs are read; empty: all."
+    )
+    storage_options: Annotated[dict[str, str], BeforeValidator(_option_texts)] = Field(
+        default_factory=dict,
+        repr=False,
+        description="Credentials, endpoints and other options of object stores.",
     )
     footers: bool = Field(
         False, description="Read Parquet footers where the metadata table has no statistics."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,9 +47,14 @@ class HudiTable:
         return f"<HudiTable {self.base_path}, as of {self.instant}>"
 
     @staticmethod
-    def open(base_path: str) -> HudiTable:
-        """Open the table at a path or URI (`/a`, `file:///a`, `hdfs://..`, `s3://..`)."""
-        return HudiTable.at(Storage.open(base_path))
+    def open(base_path: str, storage_options: Mapping[str, str] | None = None) -> HudiTable:
+        """Open the table at a path or URI (`/a`, `file:///a`, `hdfs://..`, `s3://..`).
+
+        Args:
+            base_path: The path or URI.
+            storage_options: Credentials and other settings of its storage, see `Storage.open`.
+        """
+        return HudiTable.at(Storage.open(base_path, storage_options))
 
     @staticmethod
     def at(storage: Storage) -> HudiTable:

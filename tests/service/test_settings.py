@@ -65,7 +65,8 @@ def test_the_documentation_has_every_setting_with_its_default_and_meaning():
     rows = re.findall(r"^\| `(\w+)` \| `(.*)` \| (.*) \|$", DOCUMENT.read_text(), re.MULTILINE)
     documented = {name: (default, meaning) for name, default, meaning in rows}
     for name, field in ServiceSettings.model_fields.items():
-        default = field.default if isinstance(field.default, str) else json.dumps(field.default)
+        value = field.get_default(call_default_factory=True)
+        default = value if isinstance(value, str) else json.dumps(value)
         default_text = f'"{default}"' if name.startswith("log_") else default
         assert documented[name] == (default_text, field.description)
 

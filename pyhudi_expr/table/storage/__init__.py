@@ -11,7 +11,14 @@ from pyhudi_expr.table.storage.entries import (
     VersionedFile,
 )
 from pyhudi_expr.table.storage.file_system import is_unfinished
-from pyhudi_expr.table.storage.storage import Storage, set_storage_options
+from pyhudi_expr.table.storage.process_options import (
+    joined_options,
+    option_texts,
+    parse_options,
+    process_options,
+    set_storage_options,
+)
+from pyhudi_expr.table.storage.storage import Storage
 
 __all__ = [
     "Expected",
@@ -21,5 +28,9 @@ __all__ = [
     "Storage",
     "VersionedFile",
     "is_unfinished",
+    "joined_options",
+    "option_texts",
+    "parse_options",
+    "process_options",
     "set_storage_options",
 ]

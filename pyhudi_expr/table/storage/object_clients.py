@@ -40,12 +40,12 @@ class StoreAddress:
         kind: S3, GCS or AZURE.
         settings: Names of obstore's configuration with their values; kept out of `repr`, as there
             may be secrets among them.
-        client_settings: Settings of the HTTP client.
+        client_settings: Settings of the HTTP client; a proxy's URL may hold a password.
     """
 
     kind: str
     settings: tuple[tuple[str, str], ...] = field(repr=False)
-    client_settings: tuple[tuple[str, str | bool], ...] = ()
+    client_settings: tuple[tuple[str, str | bool], ...] = field(default=(), repr=False)
 
 
 def client(address: StoreAddress) -> ObjectStoreClient:

@@ -12,7 +12,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timezone
 from typing import IO, cast
@@ -29,13 +29,12 @@ from pyhudi_expr.table.storage.object_clients import (
     client,
     rust_options,
 )
+from pyhudi_expr.table.storage.object_errors import NOT_FOUND, as_os_error, is_missing
 from pyhudi_expr.table.storage.object_input import ObjectRanges, native_file
 from pyhudi_expr.table.storage.read_ahead import ReadAheadBackend
 
 _SPOOLED_BYTES = 16 * 1024 * 1024
 _PART_BYTES = 8 * 1024 * 1024
-_ROLE_HOSTS = ("169.254.169.254", "metadata.google.internal")
-_GUIDE = "docs/object-stores.md says where credentials come from"
 _WRITER = "pyhudi-write"
 """The metadata field that names the write that made an object."""
 
@@ -101,8 +100,9 @@ class ObjectStoreBackend:
             with _translated(path):
                 try:
                     return _entry(obstore.head(self._client, path))
-                except (exceptions.NotFoundError, FileNotFoundError):
-                    pass
+                except NOT_FOUND as error:
+                    if not is_missing(error):
+                        raise
         return _directory(path) if self.list(path, recursive=False) else None
 
     def read(self, path: str) -> bytes:
@@ -116,7 +116,9 @@ class ObjectStoreBackend:
             try:
                 found = obstore.get(self._client, path)
                 return VersionedFile(bytes(found.bytes()), _version(found.meta))
-            except (exceptions.NotFoundError, FileNotFoundError):
+            except NOT_FOUND as error:
+                if not is_missing(error):
+                    raise
                 return None
 
     def read_if_present(self, path: str) -> bytes | None:
@@ -165,8 +167,10 @@ class ObjectStoreBackend:
             except exceptions.AlreadyExistsError:
                 return self._is_by(path, write)
             except exceptions.BaseError:
-                if not self._is_by(path, write):
-                    raise
+                with suppress(exceptions.BaseError):
+                    if self._is_by(path, write):
+                        return True
+                raise
         return True
 
     def replace(self, path: str, content: bytes, version: str) -> str | None:
@@ -176,13 +180,16 @@ class ObjectStoreBackend:
         with _translated(path):
             try:
                 return _version(self._put(path, content, write, known))
-            except (exceptions.PreconditionError, exceptions.NotFoundError, FileNotFoundError):
+            except (exceptions.PreconditionError, *NOT_FOUND) as error:
+                if isinstance(error, NOT_FOUND) and not is_missing(error):
+                    raise
                 return self._version_by(path, write)
             except exceptions.BaseError:
-                written = self._version_by(path, write)
-                if written is None:
-                    raise
-                return written
+                with suppress(exceptions.BaseError):
+                    written = self._version_by(path, write)
+                    if written is not None:
+                        return written
+                raise
 
     def create_dir(self, path: str) -> None:
         """Do nothing: there are no directories."""
@@ -198,8 +205,9 @@ class ObjectStoreBackend:
         with _translated(path):
             try:
                 obstore.delete(self._client, path)
-            except (exceptions.NotFoundError, FileNotFoundError):
-                return
+            except NOT_FOUND as error:
+                if not is_missing(error):
+                    raise
 
     def delete_dir(self, path: str) -> None:
         """Delete all objects below a prefix."""
@@ -231,29 +239,19 @@ class ObjectStoreBackend:
         """
         try:
             found = obstore.get(self._client, path, options={"head": True})
-        except (exceptions.NotFoundError, FileNotFoundError):
+        except NOT_FOUND:
             return None
         return _version(found.meta) if found.attributes.get(_WRITER) == write else None
 
 
 @contextmanager
 def _translated(path: str) -> Iterator[None]:
-    """Raise OSError for obstore's errors, in one line and without the request's headers."""
+    """Raise OSError for obstore's errors, in one line and without secrets, see `object_errors`."""
     try:
         yield
-    except exceptions.NotFoundError as error:
-        raise FileNotFoundError(path) from error
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-        raise PermissionError(_reason(error)) from error
-    except exceptions.BaseError as error:
-        raise OSError(_reason(error)) from error
-
-
-def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).partition("\n\nDebug source:")[0].split())
-    if any(host in text for host in _ROLE_HOSTS):
-        return f"no credentials: none are set, and the machine has no role ({text}); {_GUIDE}"
-    return text
+    except (exceptions.BaseError, *NOT_FOUND) as error:
+        # Not chained: a traceback would show what the server was sent.
+        raise as_os_error(error, path) from None
 
 
 def _version(meta: obstore.ObjectMeta | obstore.PutResult) -> str:

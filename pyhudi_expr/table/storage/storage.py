@@ -6,12 +6,11 @@ rename (local, HDFS), readers of a file that is replaced see the old or the new 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import IO, TypeVar
 
@@ -27,9 +26,7 @@ from pyhudi_expr.table.storage.entries import (
     VersionedFile,
 )
 from pyhudi_expr.table.storage.locations import locate, split_scheme, trim
-
-OPTIONS_VARIABLE = "PYHUDI_STORAGE_OPTIONS"
-"""Storage options of this process and of those that it starts, as JSON."""
+from pyhudi_expr.table.storage.process_options import joined_options, process_options
 
 _REQUESTS_AT_ONCE = 64
 _T = TypeVar("_T")
@@ -40,12 +37,17 @@ _Item = TypeVar("_Item")
 class Storage:
     """A directory of a file system or an object store.
 
-    `uri` is as the user gave it, `root` is the backend's own path without a trailing slash.
+    Attributes:
+        uri: As the user gave it.
+        backend: Reads and writes the files.
+        root: The backend's own path of the directory, without a trailing slash.
+        options: The options that `open` was given. They may be secret, so `repr` omits them.
     """
 
     uri: str
     backend: Backend
     root: str
+    options: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
     def open(uri: str, options: Mapping[str, str] | None = None) -> Storage:
@@ -66,8 +68,9 @@ class Storage:
         Raises:
             HudiError: The URI or an option cannot be used.
         """
-        location = locate(uri, {**_process_options(), **(options or {})})
-        return Storage(uri, location.backend, location.path)
+        given = options or {}
+        location = locate(uri, joined_options(process_options(), given))
+        return Storage(uri, location.backend, location.path, given)
 
     @contextmanager
     def reading_ahead(self) -> Iterator[Storage]:
@@ -115,15 +118,16 @@ class Storage:
 
     def child(self, path: str) -> Storage:
         """Return the directory `path` below this one as a storage."""
-        return Storage(f"{self.uri.rstrip('/')}/{path}", self.backend, self.full(path))
+        uri = f"{self.uri.rstrip('/')}/{path}"
+        return replace(self, uri=uri, root=self.full(path))
 
     def resolve(self, location: str) -> Storage:
         """Return a directory by relative path, absolute path on the same file system, or URI."""
         if split_scheme(location)[0]:
-            return Storage.open(location)
+            return Storage.open(location, self.options)
         if location.startswith("/"):
             path = location.strip("/") if self.is_remote else trim(location)
-            return Storage(location, self.backend, path)
+            return replace(self, uri=location, root=path)
         return self.child(location)
 
     def full(self, path: str) -> str:
@@ -252,24 +256,6 @@ class Storage:
             raise HudiError(f"{self.uri}: file {path!r} does not exist") from error
         except (OSError, pa.ArrowException) as error:
             raise HudiError(f"{self.uri}: file {path!r} cannot be {purpose}: {error}") from error
-
-
-def set_storage_options(options: Mapping[str, str]) -> None:
-    """Set storage options of this process and of those that it starts; see `Storage.open`."""
-    os.environ[OPTIONS_VARIABLE] = json.dumps(dict(options))
-
-
-def _process_options() -> Mapping[str, str]:
-    text = os.environ.get(OPTIONS_VARIABLE)
-    if not text:
-        return {}
-    try:
-        options = json.loads(text)
-    except ValueError as error:
-        raise HudiError(f"{OPTIONS_VARIABLE} is not JSON: {error}") from error
-    if not isinstance(options, dict):
-        raise HudiError(f"{OPTIONS_VARIABLE}: expected an object of names and values")
-    return {str(key): str(value) for key, value in options.items()}
 
 
 @cache
