@@ -12,6 +12,7 @@ from pyhudi_expr.table.storage.entries import (
 )
 from pyhudi_expr.table.storage.file_system import is_unfinished
 from pyhudi_expr.table.storage.process_options import (
+    OPTIONS_VARIABLE,
     joined_options,
     option_texts,
     parse_options,
@@ -21,6 +22,7 @@ from pyhudi_expr.table.storage.process_options import (
 from pyhudi_expr.table.storage.storage import Storage
 
 __all__ = [
+    "OPTIONS_VARIABLE",
     "Expected",
     "FileEntry",
     "ManyRanges",
