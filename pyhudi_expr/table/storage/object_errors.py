@@ -11,7 +11,7 @@ import re
 from obstore import exceptions
 
 _GUIDE = "docs/object-stores.md says where credentials come from"
-_ROLE = re.compile(r"169\.254\.\d|metadata\.google\.internal|//metadata[:/]")
+_ROLE = re.compile(r"169\.254\.\d|/latest/(?:api|meta-data)/|/computeMetadata/|/metadata/identity/")
 _NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound|specified bucket does not exist")
 _DENIED = exceptions.PermissionDeniedError, exceptions.UnauthenticatedError
 _DENIED_STATUS = re.compile(r"40[13] (?:Unauthorized|Forbidden)")
@@ -47,7 +47,9 @@ def as_os_error(error: BaseException, path: str) -> OSError:
     if body is not None:
         found = [_first(pattern, body.group()) for pattern in (_CODE, _MESSAGE)]
         text = f"{text[: body.start()]}{': '.join(filter(None, found))}"
-    text = _QUERY.sub(r"\1", _USER.sub("", _NOISE.sub("", " ".join(text.split()))))[:_LONGEST].rstrip(": ")
+    text = _QUERY.sub(r"\1", _USER.sub("", _NOISE.sub("", " ".join(text.split()))))[
+        :_LONGEST
+    ].rstrip(": ")
     if _NO_BUCKET.search(text):
         return OSError(f"the bucket or container does not exist: {text}")
     if _ROLE.search(text):
