@@ -24,6 +24,7 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknow
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
 from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.index.expected_reads import expect_opening
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
@@ -39,6 +40,7 @@ from pyhudi_expr.table.hudi_names import COMMIT_TIME, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory
+from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.timeline import query_instant
 
 
@@ -299,9 +301,10 @@ class Pruner:
                         self._options.cache_bytes,
                         self._options.streaming,
                     )
-                    table = HudiTable.open(base_path, self._storage_options)
-                    earlier = self._snapshots.get(key)
-                    known = TableSnapshot.open(table, options, earlier)
+                    with Storage.open(base_path, self._storage_options).reading_ahead() as storage:
+                        expect_opening(storage)
+                        table, earlier = HudiTable.at(storage), self._snapshots.get(key)
+                        known = TableSnapshot.open(table, options, earlier)
                     self._keep(key, known)
                 return known
             finally:

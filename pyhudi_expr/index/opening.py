@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
-from pyhudi_expr.mdt.extension.reader import Extension
+from pyhudi_expr.mdt.extension.reader import Extension, extension_table
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.table.errors import HudiError
@@ -79,12 +79,28 @@ def open_metadata_table(
     return mdt, () if mdt is not None else ("the table has no metadata table",)
 
 
-def open_extension(table: HudiTable, cache: DiskCache | None) -> tuple[Extension | None, Notes]:
-    """Return the extension; None if there is none, or it cannot be read."""
+def open_extension_table(table: HudiTable) -> tuple[HudiTable | None, Notes]:
+    """Return the extension's metadata table; None if there is none, or it cannot be read."""
     try:
-        return Extension.open(table, cache), ()
+        return extension_table(table), ()
     except HudiError as error:
-        return None, (f"the extension metadata table cannot be read: {error}",)
+        return None, (_unreadable_extension(error),)
+
+
+def open_extension(
+    own: HudiTable | None, cache: DiskCache | None
+) -> tuple[Extension | None, Notes]:
+    """Return the extension over its metadata table; None if there is none, or it is damaged."""
+    if own is None:
+        return None, ()
+    try:
+        return Extension.of(own, cache), ()
+    except HudiError as error:
+        return None, (_unreadable_extension(error),)
+
+
+def _unreadable_extension(error: HudiError) -> str:
+    return f"the extension metadata table cannot be read: {error}"
 
 
 def open_listing(

@@ -167,6 +167,9 @@ class CostedSource(ABC):
     def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
 
+    def announce(self, question: Question) -> None:  # noqa: B027 - most need not
+        """Announce what `answer` will probably read first, see `Storage.expect`."""
+
 
 def gather(sources: Sequence[Source | CostedSource], question: Question) -> Question:
     """Return the question with the evidence of all sources.
@@ -174,6 +177,9 @@ def gather(sources: Sequence[Source | CostedSource], question: Question) -> Ques
     Sources without cost come first, in their order. Then the costed ones, always the one that reads
     least in all. Sources that cannot be read are left out, with a note.
     """
+    for source in sources:
+        if isinstance(source, CostedSource):
+            source.announce(question)
     for source in sources:
         if not isinstance(source, CostedSource):
             question = _with_evidence_of(source, question)

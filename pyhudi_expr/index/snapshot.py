@@ -13,11 +13,13 @@ from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
+from pyhudi_expr.index.expected_reads import expect_refresh
 from pyhudi_expr.index.lookups.key_predicates import without_columns
 from pyhudi_expr.index.opening import (
     SnapshotOptions,
     open_column_stats,
     open_extension,
+    open_extension_table,
     open_listing,
     open_lookup_indexes,
     open_metadata_table,
@@ -38,7 +40,7 @@ from pyhudi_expr.index.statistics.evolved_column_stats import EvolvedColumnStats
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.keys.definition import hidden_columns
-from pyhudi_expr.mdt.extension.reader import Extension
+from pyhudi_expr.mdt.extension.reader import EXTENSION_DIR, Extension
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import PARTITION_STATS
@@ -104,11 +106,12 @@ class TableSnapshot:
         Raises:
             HudiError: The table cannot be read.
         """
+        own, own_notes = open_extension_table(table)
         mdt, mdt_notes = open_metadata_table(
             table, options.cache, earlier._mdt if earlier else None
         )
         table = table if mdt is None else mdt.table
-        extension, extension_notes = open_extension(table, options.cache)
+        extension, extension_notes = open_extension(own, options.cache)
         listing, listing_notes = open_listing(table, mdt, options.view, options.as_of)
         schema = table.schema(options.as_of)
         partitions: list[str] = string_list(listing.partitions)
@@ -137,7 +140,14 @@ class TableSnapshot:
             is_evolved=is_evolved,
             history=history,
             notes=(
-                *(*mdt_notes, *extension_notes, *listing_notes, *history_notes, *column_notes),
+                *(
+                    *mdt_notes,
+                    *own_notes,
+                    *extension_notes,
+                    *listing_notes,
+                    *history_notes,
+                    *column_notes,
+                ),
                 *(optional.notes if optional else ()),
             ),
             _paths=SparkPathValues(partitions, SparkPartitionColumns.of(table.properties)),
@@ -153,15 +163,17 @@ class TableSnapshot:
         Raises:
             HudiError: The table cannot be read.
         """
-        if self.table.refreshed() is not self.table:
-            return False
-        try:
-            if self._extension is None:
-                return not Extension.exists(self.table)
-            own = self._extension.records.metadata
-            return own.refreshed() is own
-        except HudiError:
-            return False
+        with self.table.storage.reading_ahead() as storage:
+            expect_refresh(storage, self.table, self._extension)
+            if self.table.refreshed(storage) is not self.table:
+                return False
+            try:
+                if self._extension is None:
+                    return not Extension.exists(storage)
+                own = self._extension.records.metadata
+                return own.refreshed(storage.child(EXTENSION_DIR)) is own
+            except HudiError:
+                return False
 
     @property
     def nbytes(self) -> int:

@@ -9,6 +9,8 @@ PROPERTIES_FILE = f"{HOODIE_DIR}/hoodie.properties"
 PROPERTIES_BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
 METADATA_DIR = f"{HOODIE_DIR}/metadata"
 SCHEMA_DIR = f"{HOODIE_DIR}/.schema"
+#: Where the definitions of indexes are, unless the table's properties say otherwise.
+INDEX_DEFINITIONS_FILE = f"{HOODIE_DIR}/.index_defs/index.json"
 #: The file that makes a directory a partition; the extension of a data file may follow.
 PARTITION_MARKER = ".hoodie_partition_metadata"
 

@@ -12,16 +12,23 @@ import pyarrow as pa
 
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.file_slices import GroupId, SliceRules, select_slices
-from pyhudi_expr.table.hudi_names import HOODIE_DIR, PARTITION_MARKER, SCHEMA_DIR
+from pyhudi_expr.table.hudi_names import (
+    HOODIE_DIR,
+    PARTITION_MARKER,
+    PROPERTIES_FILE,
+    SCHEMA_DIR,
+)
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.properties import TableProperties, TableType
 from pyhudi_expr.table.schema import arrow_schema, with_meta_fields
-from pyhudi_expr.table.storage import FileEntry, Storage
+from pyhudi_expr.table.storage import Expected, FileEntry, Storage
 from pyhudi_expr.table.timeline.archive import archived_completion_times
 from pyhudi_expr.table.timeline.commit_metadata import CommitMetadata, read_record
 from pyhudi_expr.table.timeline.timeline import Instant, Timeline
 
 _LISTING_THREADS = 8
+_REPLACE = "replacecommit"
+_READ_ACTIONS = frozenset({"rollback", "restore", "indexing"})
 
 
 @dataclass(frozen=True)
@@ -71,19 +78,47 @@ class HudiTable:
         last = Timeline.read(self.storage, self.properties).last_write
         return last.requested if last else None
 
-    def refreshed(self) -> HudiTable:
+    def refreshed(self, storage: Storage | None = None) -> HudiTable:
         """Return the table as it is now; this object if its timeline and properties are unchanged.
 
         Costs one directory listing and one small file.
+
+        Args:
+            storage: The table's storage during one question, see `Storage.reading_ahead`.
         """
-        latest = HudiTable.at(self.storage)
+        latest = HudiTable.at(storage or self.storage)
         same = latest.timeline == self.timeline and latest.properties.raw == self.properties.raw
         return self if same else latest
+
+    @property
+    def state_reads(self) -> Expected:
+        """What `refreshed` reads."""
+        return Expected(files=(PROPERTIES_FILE,), directories=(self.properties.timeline_dir,))
+
+    @property
+    def commit_reads(self) -> Expected:
+        """What listings, schemas and indexes read of the timeline."""
+        writes = self.timeline.writes
+        read = [
+            instant for instant in writes if instant.action == _REPLACE or instant is writes[-1]
+        ]
+        read += [i for i in self.timeline.instants if i.is_completed and i.action in _READ_ACTIONS]
+        folder = self.properties.timeline_dir
+        plans = [
+            f"{folder}/{instant.requested}.compaction.requested"
+            for instant in self.timeline.pending_compactions
+        ]
+        return Expected(files=[*(f"{folder}/{instant.file_name}" for instant in read), *plans])
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
         """Read the metadata of a completed write."""
         path = f"{self.properties.timeline_dir}/{instant.file_name}"
         return CommitMetadata.parse(self.storage.read(path), f"{self.base_path}/{path}")
+
+    @cached_property
+    def index_definitions_file(self) -> bytes | None:
+        """The file with the definitions of indexes, as it is when it is first read."""
+        return self.storage.read_if_present(self.properties.index_definitions_path)
 
     @property
     def has_schema_history(self) -> bool:
@@ -174,7 +209,7 @@ class HudiTable:
 
     def _replaced_groups(self, timeline: Timeline) -> Iterator[GroupId]:
         for instant in timeline.writes:
-            if instant.action == "replacecommit":
+            if instant.action == _REPLACE:
                 for partition, ids in self.commit_metadata(instant).replaced.items():
                     for file_id in ids:
                         yield partition, file_id

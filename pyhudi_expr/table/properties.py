@@ -15,7 +15,12 @@ import javaproperties
 
 from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError, TableNotFound, UnsupportedTable
-from pyhudi_expr.table.hudi_names import HOODIE_DIR, PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
+from pyhudi_expr.table.hudi_names import (
+    HOODIE_DIR,
+    INDEX_DEFINITIONS_FILE,
+    PROPERTIES_BACKUP_FILE,
+    PROPERTIES_FILE,
+)
 from pyhudi_expr.table.storage import Storage
 
 SUPPORTED_VERSIONS = frozenset({6, 8, 9})
@@ -70,11 +75,14 @@ class TableProperties:
             TableNotFound: There is no such file.
             UnsupportedTable: The table's version is not supported.
         """
-        file = next((f for f in (PROPERTIES_FILE, PROPERTIES_BACKUP_FILE) if storage.stat(f)), None)
-        if file is None:
+        for file in (PROPERTIES_FILE, PROPERTIES_BACKUP_FILE):
+            content = storage.read_if_present(file)
+            if content is not None:
+                break
+        else:
             raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
         try:
-            raw = load_properties(storage.read(file))
+            raw = load_properties(content)
         except ValueError as error:
             raise HudiError(f"{storage.uri}: {file} cannot be read: {error}") from error
         return TableProperties.parse(raw, storage.uri)
@@ -128,6 +136,11 @@ class TableProperties:
     def is_partitioned(self) -> bool:
         """Whether the table has partition fields."""
         return bool(self.partition_fields)
+
+    @property
+    def index_definitions_path(self) -> str:
+        """The file with the definitions of indexes, relative to the base path."""
+        return self.raw.get(config_keys.INDEX_DEFINITIONS_PATH) or INDEX_DEFINITIONS_FILE
 
     @property
     def timeline_dir(self) -> str:

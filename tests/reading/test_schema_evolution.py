@@ -69,7 +69,7 @@ def read(
     evolved: SchemaEvolution, storage: Storage, stored: pa.Table, schema: pa.Schema
 ) -> list[dict[str, Any]]:
     """The rows of a file from before the change, with the current columns."""
-    with storage.filesystem.open_output_stream(storage.full(FILE)) as sink:
+    with storage.writing(FILE) as sink:
         pq.write_table(stored, sink)
     columns = evolved.columns(BEFORE, FILE)
     batches = [

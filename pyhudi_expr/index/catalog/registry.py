@@ -74,10 +74,11 @@ class Registry:
         Raises:
             CorruptFile: The file is not a registry.
         """
-        if storage.stat(_PATH) is None:
+        stored = storage.read_if_present(_PATH)
+        if stored is None:
             return Registry()
         try:
-            content = json.loads(storage.read(_PATH))
+            content = json.loads(stored)
             return Registry({name: _index(name, one) for name, one in content["indexes"].items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             file = f"{storage.uri}/{_PATH}"

@@ -171,6 +171,11 @@ class RecordIndex(CostedSource):
         """Memory in bytes."""
         return self._read.computed.entries.nbytes if self._read.computed else 0
 
+    def announce(self, question: Question) -> None:
+        """Announce the index, if it will be read at once."""
+        if self.read_bytes <= AT_ONCE_BYTES and _key_equalities(question):
+            self._mdt.announce(RECORD_INDEX)
+
     def estimate_cost(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
         keys = sum(len(of_leaf) for _, of_leaf in _key_equalities(question))

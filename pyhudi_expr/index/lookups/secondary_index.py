@@ -46,7 +46,7 @@ from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.index_coverage import covered_slices
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
-from pyhudi_expr.index.lookups.lazy_value import LazyValue
+from pyhudi_expr.index.lookups.lazy_value import AT_ONCE_BYTES, LazyValue
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.lookups.record_index import MOST_BYTES, KeyLocations, RecordIndex
 from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
@@ -62,7 +62,7 @@ from pyhudi_expr.mdt.store.hashed_records import newest
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE, entries
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import SECONDARY_INDEX
+from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.listing import FileListing
 
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT})
@@ -203,6 +203,12 @@ class SecondaryIndex(CostedSource):
     def column(self) -> str:
         """The column of the index."""
         return self._definition.fields[0]
+
+    def announce(self, question: Question) -> None:
+        """Announce the index and the record index, if they will be read at once."""
+        if self._read_bytes <= AT_ONCE_BYTES and self._value_equalities(question):
+            self._mdt.announce(self.name)
+            self._mdt.announce(RECORD_INDEX)
 
     @property
     def nbytes(self) -> int:

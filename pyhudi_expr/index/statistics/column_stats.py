@@ -70,6 +70,10 @@ class EntrySource(Protocol):
     def meta_fields(self) -> bool:
         """Whether the table's files have Hudi's meta columns, with values."""
 
+    @property
+    def reading_threads(self) -> int:
+        """How many pieces are best read at a time."""
+
     def groups(self, partition: str) -> Sequence[FileGroup]:
         """Return the shards that hold the entries; none if these are in memory."""
 
@@ -195,7 +199,7 @@ class ColumnStats:
             for column, partitions in columns.items()
             for source in self._read(self.entries, column.name, partitions)
         ]
-        return iter_unordered(sources)
+        return iter_unordered(sources, self.entries.reading_threads)
 
     def entries_of(self, column: str) -> Iterator[tuple[Int64Array, StatisticsEntries]]:
         """Read the entries of a column, some megabytes at a time, each with its file's position.

@@ -9,10 +9,8 @@ from typing import Any
 
 from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.errors import CorruptFile
-from pyhudi_expr.table.hudi_names import HOODIE_DIR
+from pyhudi_expr.table.hudi_names import INDEX_DEFINITIONS_FILE
 from pyhudi_expr.table.hudi_table import HudiTable
-
-_DEFAULT_PATH = f"{HOODIE_DIR}/.index_defs/index.json"
 
 COLUMN_TYPE = "columnType"
 """The option of an extension's secondary index with the type (Arrow's name) that its column had
@@ -42,9 +40,10 @@ def index_definitions(table: HudiTable) -> dict[str, IndexDefinition]:
     Raises:
         CorruptFile: The file cannot be parsed.
     """
-    path = _path(table)
+    path = table.properties.index_definitions_path
     try:
-        return {name: _definition(name, entry) for name, entry in _entries(table).items()}
+        entries = _parsed(table, table.index_definitions_file)
+        return {name: _definition(name, entry) for name, entry in entries.items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise CorruptFile(
             f"{table.base_path}/{path}", f"no index definitions: {error!r}"
@@ -69,28 +68,28 @@ def remove_definitions(table: HudiTable, names: Iterable[str]) -> None:
         _write(table, {name: entry for name, entry in entries.items() if name not in gone})
 
 
-def _path(table: HudiTable) -> str:
-    return table.properties.raw.get(config_keys.INDEX_DEFINITIONS_PATH) or _DEFAULT_PATH
-
-
 def _entries(table: HudiTable) -> dict[str, Any]:
-    path = _path(table)
-    if table.storage.stat(path) is None:
+    """Return the definitions as they are now."""
+    return _parsed(table, table.storage.read_if_present(table.properties.index_definitions_path))
+
+
+def _parsed(table: HudiTable, content: bytes | None) -> dict[str, Any]:
+    if content is None:
         return {}
     try:
-        entries: dict[str, Any] = json.loads(table.storage.read(path))["indexDefinitions"]
+        entries: dict[str, Any] = json.loads(content)["indexDefinitions"]
     except (ValueError, KeyError, TypeError) as error:
-        raise CorruptFile(
-            f"{table.base_path}/{path}", f"no index definitions: {error!r}"
-        ) from error
+        path = f"{table.base_path}/{table.properties.index_definitions_path}"
+        raise CorruptFile(path, f"no index definitions: {error!r}") from error
     return entries
 
 
 def _write(table: HudiTable, entries: Mapping[str, Any]) -> None:
     content = json.dumps({"indexDefinitions": entries}, indent=2)
-    table.storage.write(_path(table), content.encode())
+    table.storage.write(table.properties.index_definitions_path, content.encode())
     if not table.properties.raw.get(config_keys.INDEX_DEFINITIONS_PATH):
-        properties_writer.update(table.storage, {config_keys.INDEX_DEFINITIONS_PATH: _DEFAULT_PATH})
+        changes = {config_keys.INDEX_DEFINITIONS_PATH: INDEX_DEFINITIONS_FILE}
+        properties_writer.update(table.storage, changes)
 
 
 def _entry(definition: IndexDefinition) -> dict[str, Any]:

@@ -306,10 +306,11 @@ def _recover(extension: HudiTable) -> None:
 
 def _owner(extension: HudiTable, instant: str, action: str) -> dict[str, str]:
     path = f"{extension.properties.timeline_dir}/{instant}.{action}.requested"
-    if extension.storage.stat(path) is None:
+    content = extension.storage.read_if_present(path)
+    if content is None:
         return this_process()
     try:
-        owner = json.loads(extension.storage.read(path))
+        owner = json.loads(content)
     except ValueError:
         return {}
     return owner if isinstance(owner, dict) else {}

@@ -13,7 +13,7 @@ from pyhudi_expr.table.errors import TableNotFound
 from pyhudi_expr.table.hudi_names import HOODIE_DIR, PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.properties import TableProperties
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.table.storage import Expected, Storage
 from pyhudi_expr.table.timeline.commit_metadata import read_record
 
 EXTENSION_DIR = f"{HOODIE_DIR}/pyhudi/metadata"
@@ -36,21 +36,25 @@ class Extension:
         Raises:
             HudiError: The extension cannot be read.
         """
-        try:
-            own = HudiTable.at(table.storage.child(EXTENSION_DIR))
-        except TableNotFound:
-            return None
-        if not own.properties.metadata_partitions:
-            return None
+        own = extension_table(table)
+        return None if own is None else Extension.of(own, cache)
+
+    @staticmethod
+    def of(own: HudiTable, cache: DiskCache | None = None) -> Extension:
+        """Open the extension whose metadata table is `own`.
+
+        Raises:
+            HudiError: The extension cannot be read.
+        """
         return Extension(MetadataTable(own, own, cache), _coverage(own))
 
     @staticmethod
-    def exists(table: HudiTable) -> bool:
-        """Return whether the table has an extension, readable or not."""
-        storage = table.storage.child(EXTENSION_DIR)
-        if not extension_exists(storage):
+    def exists(storage: Storage) -> bool:
+        """Return whether a table has an extension, readable or not; `storage` is the table's."""
+        try:
+            return bool(TableProperties.read(storage.child(EXTENSION_DIR)).metadata_partitions)
+        except TableNotFound:
             return False
-        return bool(TableProperties.read(storage).metadata_partitions)
 
     @property
     def partitions(self) -> frozenset[str]:
@@ -62,6 +66,24 @@ class Extension:
         """Definitions of the complete partitions, by name. Raises CorruptFile."""
         every = index_definitions(self.records.metadata)
         return {name: definition for name, definition in every.items() if name in self.partitions}
+
+
+def extension_table(table: HudiTable) -> HudiTable | None:
+    """Return the extension's metadata table; None if there is none, or one without an index.
+
+    Raises:
+        HudiError: Its timeline or its properties cannot be read.
+    """
+    try:
+        own = HudiTable.at(table.storage.child(EXTENSION_DIR))
+    except TableNotFound:
+        return None
+    partitions = own.properties.metadata_partitions
+    if not partitions:
+        return None
+    own.storage.expect(own.commit_reads)
+    own.storage.expect(Expected(directories=sorted(partitions)))
+    return own
 
 
 def extension_exists(storage: Storage) -> bool:

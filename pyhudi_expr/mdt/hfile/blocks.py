@@ -9,11 +9,12 @@ from __future__ import annotations
 import struct
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.storage import ManyRanges, RandomAccess
 
 
 def _zlib() -> ModuleType:
@@ -31,19 +32,12 @@ GZIP, UNCOMPRESSED = 1, 2
 HEADER = struct.Struct(">8siiqBii")
 
 _TAIL_READ = 64 * 1024
+_BYTES_AT_ONCE = 32 * 1024 * 1024
 _MAX_BLOCK_BYTES = 512 * 1024 * 1024
 _CRC32 = 1
 
 
 Bytes: TypeAlias = bytes | memoryview
-
-
-class RandomAccess(Protocol):
-    """The interface of a pyarrow NativeFile."""
-
-    @property
-    def read_at(self) -> Callable[..., bytes]:
-        """`read_at(nbytes, offset)` reads so many bytes at an offset."""
 
 
 class BlockReader:
@@ -132,6 +126,33 @@ class BlockReader:
         with self._counting:
             self.bytes_read += length
         return content
+
+    def fetch_many(self, ranges: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+        """Read ranges (offset, length) one by one, or some megabytes of them at once."""
+        if not isinstance(self._source, ManyRanges):
+            yield from (self.fetch(offset, length) for offset, length in ranges)
+            return
+        at = 0
+        while at < len(ranges):
+            some, size = [ranges[at]], ranges[at][1]
+            while at + len(some) < len(ranges):
+                size += ranges[at + len(some)][1]
+                if size > _BYTES_AT_ONCE:
+                    break
+                some.append(ranges[at + len(some)])
+            yield from self._fetched(some, self._source)
+            at += len(some)
+
+    def _fetched(self, ranges: Sequence[tuple[int, int]], source: ManyRanges) -> Sequence[bytes]:
+        """Return the contents of ascending ranges; those within the file's end are known."""
+        unread = [one for one in ranges if one[0] < self._tail_start]
+        contents = [*source.read_ranges(unread)] if unread else []
+        for (offset, length), content in zip(unread, contents, strict=True):
+            if len(content) != length:
+                raise self.corrupt(f"ends early: {len(content)} of {length} bytes at {offset}")
+        with self._counting:
+            self.bytes_read += sum(length for _, length in unread)
+        return [*contents, *(self.fetch(*one) for one in ranges[len(unread) :])]
 
     def corrupt(self, reason: str) -> CorruptFile:
         """Return the error for damage."""

@@ -18,8 +18,9 @@ import numpy as np
 
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.hfile import protobuf
-from pyhudi_expr.mdt.hfile.blocks import GZIP, HEADER, UNCOMPRESSED, BlockReader, RandomAccess, vint
+from pyhudi_expr.mdt.hfile.blocks import GZIP, HEADER, UNCOMPRESSED, BlockReader, vint
 from pyhudi_expr.mdt.hfile.cells import Cells, DamagedBlockError, concat_cells, parse
+from pyhudi_expr.table.storage import RandomAccess
 
 TRAILER_SIZE = 4096
 _RUN_BYTES = 2 * 1024 * 1024
@@ -189,24 +190,32 @@ class HFile:
 
     def _blocks(self, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Return numbers and uncompressed contents of data blocks; neighbours are read together."""
-        at = 0
-        while at < len(numbers):
-            run = [self._index[numbers[at]]]
-            length = run[0].size
-            while at + len(run) < len(numbers):
-                entry = self._index[numbers[at + len(run)]]
-                adjacent = entry.offset == run[-1].offset + run[-1].size
-                if not adjacent or length + entry.size > _RUN_BYTES:
-                    break
-                run.append(entry)
-                length += entry.size
-            content = memoryview(self._file.fetch(run[0].offset, length))
-            start = 0
-            for number, entry in zip(numbers[at : at + len(run)], run, strict=True):
+        runs = list(self._runs(numbers))
+        ranges = [
+            (self._index[run[0]].offset, sum(self._index[number].size for number in run))
+            for run in runs
+        ]
+        for run, fetched in zip(runs, self._file.fetch_many(ranges), strict=True):
+            content, start = memoryview(fetched), 0
+            for number in run:
+                entry = self._index[number]
                 block = content[start : start + entry.size]
                 yield number, self._file.open_block(block, entry.offset, _DATA_MAGICS)
                 start += entry.size
-            at += len(run)
+
+    def _runs(self, numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+        """Return the numbers of blocks that are neighbours in the file together."""
+        at = 0
+        while at < len(numbers):
+            end, length = at + 1, self._index[numbers[at]].size
+            while end < len(numbers):
+                before, entry = self._index[numbers[end - 1]], self._index[numbers[end]]
+                length += entry.size
+                if entry.offset != before.offset + before.size or length > _RUN_BYTES:
+                    break
+                end += 1
+            yield numbers[at:end]
+            at = end
 
     def _cells(self, numbers: Sequence[int], contents: Sequence[bytes]) -> Cells:
         try:

@@ -17,8 +17,8 @@ from typing import Any
 
 import fastavro
 
-from pyhudi_expr.mdt.hfile.blocks import RandomAccess
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.storage import RandomAccess
 
 MAGIC = b"#HUDI#"
 _PREFIX = struct.Struct(">6sq")

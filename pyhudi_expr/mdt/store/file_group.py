@@ -19,7 +19,7 @@ from pyhudi_expr.mdt.records.metadata_records import Payload, is_deleted, merge
 from pyhudi_expr.mdt.store.block_cache import BlockCache, BlockId, StoredFile
 from pyhudi_expr.mdt.store.disk_cache import Identity
 from pyhudi_expr.table.errors import CorruptFile
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.table.storage import Expected, Storage
 
 Question = Callable[[HFile], Cells]
 """What to read from each HFile of the group."""
@@ -40,6 +40,7 @@ __all__ = [
     "Scan",
     "StoredFile",
     "all_cells",
+    "announce",
 ]
 
 
@@ -97,6 +98,17 @@ class FileGroup:
         if self.base is not None:
             yield self.base
         yield from (log for log, _ in self.logs)
+
+    def announce(self) -> None:
+        """Send the first requests for the files, if none has been read."""
+        if self.storage.is_remote and "_sources" not in self.__dict__:
+            known = self._block_cache
+            files = [
+                (file.path, file.size)
+                for file in self.stored_files
+                if file not in known.bases and file not in known.logs
+            ]
+            self.storage.expect(Expected(inputs=files))
 
     def read(self, ask: Question) -> dict[bytes, Payload]:
         """Return the merged records of a look-up, without deleted ones. Raises CorruptFile."""
@@ -172,12 +184,15 @@ class FileGroup:
             base, _ = self._sources
         if base is None or self.base is None:
             return None
-        entry = self.storage.stat(self.base.path)
-        if entry is None:
-            return None
+        modified = self.base.modified_ns
+        if modified is None:
+            entry = self.storage.stat(self.base.path)
+            if entry is None:
+                return None
+            modified = entry.modified_ns
         name, hfile = base
         tail = xxhash.xxh3_128_hexdigest(hfile.tail)
-        return Identity(name, self.base.size, entry.modified_ns, tail, content)
+        return Identity(name, self.base.size, modified, tail, content)
 
     def newest(self, ask: Scan) -> Iterator[EncodedRecords]:
         """Return each key's newest record of a look-up, in pieces, as it is stored.
@@ -265,7 +280,7 @@ class FileGroup:
         if self.base is not None:
             name, known = self._name(self.base), self._block_cache.bases
             if self.base not in known:
-                source = self.storage.open_input(self.base.path)
+                source = self.storage.open_ranges(self.base.path, self.base.size)
                 known[self.base] = HFile(source, self.base.size, name)
             base = (name, known[self.base])
         return base, [(block, log.name, self._content(block, log)) for block, log in self._blocks()]
@@ -298,7 +313,7 @@ class FileGroup:
         known = self._block_cache.logs
         # Blocks of an unfinished instant may still be rewritten.
         if file not in known or (written_by is not None and written_by not in self.valid):
-            source = self.storage.open_input(file.path)
+            source = self.storage.open_ranges(file.path, file.size)
             known[file] = LogFile(source, file.size, self._name(file))
         return known[file]
 
@@ -315,6 +330,12 @@ class FileGroup:
 
     def _name(self, file: StoredFile) -> str:
         return f"{self.storage.uri}/{file.path}"
+
+
+def announce(groups: Sequence[FileGroup]) -> None:
+    """Send the first requests of all groups that have not been read, see `Storage.expect`."""
+    for group in groups:
+        group.announce()
 
 
 def _with_compacted(blocks: Sequence[_LogContent]) -> list[_LogContent]:

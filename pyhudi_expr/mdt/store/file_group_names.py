@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+
+from pyhudi_expr.table.storage import FileEntry
+
 _PREFIXES = {
     "files": "files",
     "column_stats": "col-stats",
@@ -9,6 +14,9 @@ _PREFIXES = {
     "bloom_filters": "bloom-filters",
     "record_index": "record-index",
 }
+
+_BASE = re.compile(r"^(?P<group>[^.].*)_[^_]+_(?P<instant>\d+)\.hfile$")
+_LOG = re.compile(r"^\.(?P<group>.+)_(?P<instant>\d+)\.log\.")
 
 STUB_TOKEN = "0-0-0"
 """The write token of the log file that a file group begins with."""
@@ -38,3 +46,29 @@ def log_file(group: str, token: str, instant: str, number: int = 1) -> str:
         number: Counts the slice's log files in layout 1.
     """
     return f".{group}_{instant}.log.{number}_{token}"
+
+
+def newest_files(entries: Iterable[FileEntry]) -> list[tuple[str, int]]:
+    """Return paths and sizes of the files that are probably in the newest slices of a partition.
+
+    That is each group's newest base file, and the log files that were requested or written later.
+    """
+    files = [entry for entry in entries if entry.is_file]
+    bases: dict[str, tuple[str, FileEntry]] = {}
+    for entry in files:
+        base = _BASE.match(entry.name)
+        if base is not None:
+            known = bases.get(base["group"])
+            if known is None or base["instant"] > known[0]:
+                bases[base["group"]] = base["instant"], entry
+    found = [entry for _, entry in bases.values()]
+    found += [entry for entry in files if _is_later_log(entry, bases)]
+    return [(entry.path, entry.size) for entry in found]
+
+
+def _is_later_log(entry: FileEntry, bases: Mapping[str, tuple[str, FileEntry]]) -> bool:
+    log = _LOG.match(entry.name)
+    if log is None or log["group"] not in bases:
+        return log is not None
+    instant, base = bases[log["group"]]
+    return log["instant"] >= instant or entry.modified_ns >= base.modified_ns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -24,20 +25,22 @@ from pyhudi_expr.mdt.store.file_group import (
     Question,
     StoredFile,
     all_cells,
+    announce,
 )
-from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
+from pyhudi_expr.mdt.store.file_group_names import newest_files
+from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS, iter_unordered
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.file_names import log_files
-from pyhudi_expr.table.hudi_names import (
-    FILES,
-    METADATA_DIR,
-)
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
+from pyhudi_expr.table.storage import Expected
 
 _SHARD = re.compile(r"-(\d{4})(?:-0)?$")
 _OPEN_ATTEMPTS = 5
+_FIRST_READ = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
+"""The partitions that nearly every question reads."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +93,39 @@ class MetadataTable:
                 metadata = HudiTable.at(table.storage.child(METADATA_DIR))
             except TableNotFound:
                 return None
+            opened = MetadataTable(table, metadata, cache, _groups_of(earlier))
+            opened._announce_reads()
             latest = table.refreshed()
             if latest is table:
-                return MetadataTable(table, metadata, cache, _groups_of(earlier))
+                opened._open_listed()
+                return opened
             table = latest
         raise HudiError(f"{table.base_path}: the table changes faster than it can be read")
+
+    def _announce_reads(self) -> None:
+        """Send the requests for what the first questions read, over a network.
+
+        The data table's state is read after the metadata table's, see `open`. So are the
+        partitions' directories: a listing that is older than the timeline could lack a log file of
+        a completed commit. An earlier listing, sent with the first requests, only says which files
+        will probably be read.
+        """
+        table, storage = self.table, self.metadata.storage
+        if not storage.is_remote:
+            return
+        first = sorted(self.partitions & _FIRST_READ)
+        probable = [one for name in first for one in newest_files(storage.list(name))]
+        table.storage.expect(table.state_reads)
+        table.storage.expect(table.commit_reads)
+        storage.expect(self.metadata.commit_reads)
+        storage.expect(Expected(directories=sorted(self.partitions), inputs=probable))
+
+    def _open_listed(self) -> None:
+        """Take the listings that are under way, so that no question waits for one."""
+        if self.metadata.storage.is_remote:
+            for partition in sorted(self.partitions):
+                with suppress(HudiError):  # who reads the partition gets the error
+                    self._file_groups(partition)
 
     @property
     def partitions(self) -> frozenset[str]:
@@ -146,6 +177,7 @@ class MetadataTable:
         for key in keys:
             by_group.setdefault(shard(key, len(groups)), []).append(key.encode())
         found: dict[bytes, Payload] = {}
+        announce([groups[number] for number in by_group])
         for number, requested in by_group.items():
             found.update(groups[number].read(partial(HFile.lookup, keys=requested)))
         return _sorted(found)
@@ -162,9 +194,16 @@ class MetadataTable:
         """Return all records of the partition."""
         return self._read_all(partition, all_cells)
 
+    def announce(self, partition: str) -> None:
+        """Announce that all file groups of a partition will be read, see `Storage.expect`."""
+        with suppress(HudiError):  # who reads the partition gets the error
+            announce(self._file_groups(partition))
+
     def groups(self, partition: str) -> Sequence[FileGroup]:
         """Return the partition's file groups, in the order of their shards."""
-        return self._file_groups(partition)
+        groups = self._file_groups(partition)
+        announce(groups)
+        return groups
 
     def stored_bytes(self, partition: str) -> int:
         """Return the size of the partition's current base and log files."""
@@ -177,27 +216,33 @@ class MetadataTable:
 
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
         """Return entries of column_stats, partition_stats or expression indexes, in no order."""
-        return concatenated(list(iter_unordered(self.statistics_pieces(partition, prefixes))))
+        pieces = self.statistics_pieces(partition, prefixes)
+        return concatenated(list(iter_unordered(pieces, self.reading_threads)))
+
+    @property
+    def reading_threads(self) -> int:
+        """How many pieces of statistics are best read at a time."""
+        return REMOTE_THREADS if self.metadata.storage.is_remote else THREADS
 
     def statistics_pieces(
         self, partition: str, prefixes: Sequence[str]
     ) -> list[Iterator[ColumnStatistics]]:
         """Return `statistics` of each shard, some megabytes at a time; one piece at least."""
-        groups = self._file_groups(partition)
+        groups = self.groups(partition)
         return [read_statistics(group, prefixes, self.cache) for group in groups]
 
     def newest(self, partition: str) -> Iterator[EncodedRecords]:
         """Return all records of the partition in pieces, still encoded: see `FileGroup.newest`."""
-        for group in self._file_groups(partition):
+        for group in self.groups(partition):
             yield from group.newest(HFile.scan)
 
     def stored_files(self) -> StoredFiles:
         """Return all files of the data table, from the partition `files`."""
-        return file_lists.stored_files(self._file_groups(FILES), self.cache)
+        return file_lists.stored_files(self.groups(FILES), self.cache)
 
     def _read_all(self, partition: str, ask: Question) -> Records:
         found: dict[bytes, Payload] = {}
-        for group in self._file_groups(partition):
+        for group in self.groups(partition):
             found.update(group.read(ask))
         return _sorted(found)
 

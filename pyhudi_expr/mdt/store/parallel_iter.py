@@ -9,20 +9,22 @@ from typing import TypeVar
 
 _Item = TypeVar("_Item")
 THREADS = 2
+REMOTE_THREADS = 16
+"""For sources that mostly wait for a network."""
 
 
-def iter_unordered(sources: Iterable[Iterator[_Item]]) -> Iterator[_Item]:
+def iter_unordered(sources: Iterable[Iterator[_Item]], threads: int = THREADS) -> Iterator[_Item]:
     """Return all items of all sources (none is None), as they come; raise their exceptions.
 
-    `THREADS` sources are read at a time, each by one thread. The next item of a source is prepared
+    `threads` sources are read at a time, each by one thread. The next item of a source is prepared
     while the current one is processed, and no further ones: as many items as threads, and one, are
     in memory.
     """
     idle = deque(sources)
     making: dict[Future[_Item | None], Iterator[_Item]] = {}
-    with ThreadPoolExecutor(THREADS, thread_name_prefix="reading") as pool:
+    with ThreadPoolExecutor(threads, thread_name_prefix="reading") as pool:
         while idle or making:
-            while idle and len(making) < THREADS:
+            while idle and len(making) < threads:
                 source = idle.popleft()
                 making[pool.submit(next, source, None)] = source
             for made in wait(making, return_when=FIRST_COMPLETED).done:

@@ -31,6 +31,7 @@ from pyhudi_expr.index.statistics.streaming_evaluation import (
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import hashes
 from pyhudi_expr.mdt.store.file_group import FileGroup
+from pyhudi_expr.mdt.store.parallel_iter import THREADS
 from pyhudi_expr.mdt.store.statistics import (
     ColumnStatistics,
     column_statistics,
@@ -248,6 +249,11 @@ class _Dealt:
 
     def groups(self, partition: str) -> Sequence[FileGroup]:
         return ()
+
+    @property
+    def reading_threads(self) -> int:
+        """Two, as for entries in memory."""
+        return THREADS
 
     def statistics_pieces(
         self, partition: str, prefixes: Sequence[str]

@@ -3,7 +3,13 @@
 `Storage` is the interface; `file_system` and `object_store` are its two backends.
 """
 
-from pyhudi_expr.table.storage.entries import FileEntry, VersionedFile
+from pyhudi_expr.table.storage.entries import (
+    Expected,
+    FileEntry,
+    ManyRanges,
+    RandomAccess,
+    VersionedFile,
+)
 from pyhudi_expr.table.storage.file_system import is_unfinished
 from pyhudi_expr.table.storage.process_options import (
     joined_options,
@@ -15,7 +21,10 @@ from pyhudi_expr.table.storage.process_options import (
 from pyhudi_expr.table.storage.storage import Storage
 
 __all__ = [
+    "Expected",
     "FileEntry",
+    "ManyRanges",
+    "RandomAccess",
     "Storage",
     "VersionedFile",
     "is_unfinished",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import IO, Protocol, runtime_checkable
 
 import pyarrow as pa
 from pyarrow import fs
@@ -40,6 +41,39 @@ class VersionedFile:
     version: str
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What will be read.
+
+    Attributes:
+        files: Files that are read whole.
+        directories: Directories that are listed.
+        unchanging: The same of files that are written once: their content may be used later, too.
+        inputs: Files that are opened, with their lengths: their ends are read first.
+    """
+
+    files: Sequence[str] = ()
+    directories: Sequence[str] = ()
+    unchanging: Sequence[str] = ()
+    inputs: Sequence[tuple[str, int]] = ()
+
+
+class RandomAccess(Protocol):
+    """The interface of a pyarrow NativeFile, for reading."""
+
+    @property
+    def read_at(self) -> Callable[..., bytes]:
+        """`read_at(nbytes, offset)` reads so many bytes at an offset."""
+
+
+@runtime_checkable
+class ManyRanges(Protocol):
+    """A file of which several ranges can be read at once."""
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> Sequence[bytes]:
+        """Read ranges (offset, length), ascending."""
+
+
 class Backend(Protocol):
     """Files by the backend's own full paths, without a trailing slash.
 
@@ -63,6 +97,15 @@ class Backend(Protocol):
     def client_options(self) -> Mapping[str, str]:
         """The settings of an object store by the names of Rust's `object_store`; may be secret."""
 
+    def reading_ahead(self, pool: ThreadPoolExecutor) -> Backend:
+        """Return the files during one question, in which `expect` sends requests to the pool."""
+
+    def expect(self, expected: Expected) -> None:
+        """Send the requests for what will be read, see `reading_ahead`; else do nothing."""
+
+    def drop(self) -> None:
+        """End the question, and drop what was sent and not used."""
+
     def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
         """Return the entries of a directory; none if it does not exist."""
 
@@ -72,11 +115,17 @@ class Backend(Protocol):
     def read(self, path: str) -> bytes:
         """Read a whole file."""
 
+    def read_if_present(self, path: str) -> bytes | None:
+        """Read a whole file; None if it does not exist."""
+
     def read_versioned(self, path: str) -> VersionedFile | None:
         """Read a whole file with its version; None if it does not exist."""
 
     def open_input(self, path: str, size: int | None) -> pa.NativeFile:
         """Open a file for random access; `size` is its length if the caller knows it."""
+
+    def open_ranges(self, path: str, size: int | None) -> RandomAccess:
+        """Open a file to read ranges of it; `ManyRanges` if they can be read at once."""
 
     def writing(self, path: str) -> AbstractContextManager[IO[bytes]]:
         """Open a stream to a file, which appears if the context ends without an error."""

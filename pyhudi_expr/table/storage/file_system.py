@@ -9,6 +9,7 @@ import hashlib
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, cast
@@ -16,7 +17,7 @@ from typing import IO, cast
 import pyarrow as pa
 from pyarrow import fs
 
-from pyhudi_expr.table.storage.entries import FileEntry, VersionedFile
+from pyhudi_expr.table.storage.entries import Backend, Expected, FileEntry, VersionedFile
 
 _UNFINISHED = ".tmp"
 
@@ -47,6 +48,16 @@ class FileSystemBackend:
         """None."""
         return {}
 
+    def reading_ahead(self, pool: ThreadPoolExecutor) -> Backend:
+        """Return the files themselves: a request costs little."""
+        return self
+
+    def expect(self, expected: Expected) -> None:
+        """Do nothing, see `Backend`."""
+
+    def drop(self) -> None:
+        """Do nothing, see `Backend`."""
+
     def list(self, path: str, recursive: bool) -> list[FileEntry]:
         """Return the entries of a directory; none if it does not exist."""
         selector = fs.FileSelector(path, allow_not_found=True, recursive=recursive)
@@ -70,9 +81,20 @@ class FileSystemBackend:
             return None
         return VersionedFile(content, _digest(content))
 
+    def read_if_present(self, path: str) -> bytes | None:
+        """Read a whole file; None if it does not exist."""
+        try:
+            return self.read(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
     def open_input(self, path: str, size: int | None) -> pa.NativeFile:
         """Open a file for random access."""
         return self.filesystem.open_input_file(path)
+
+    def open_ranges(self, path: str, size: int | None) -> pa.NativeFile:
+        """Open a file to read ranges of it."""
+        return self.open_input(path, size)
 
     @contextmanager
     def writing(self, path: str) -> Iterator[IO[bytes]]:

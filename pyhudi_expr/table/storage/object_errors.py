@@ -47,9 +47,8 @@ def as_os_error(error: BaseException, path: str) -> OSError:
     if body is not None:
         found = [_first(pattern, body.group()) for pattern in (_CODE, _MESSAGE)]
         text = f"{text[: body.start()]}{': '.join(filter(None, found))}"
-    text = _QUERY.sub(r"\1", _USER.sub("", _NOISE.sub("", " ".join(text.split()))))[
-        :_LONGEST
-    ].rstrip(": ")
+    text = _QUERY.sub(r"\1", _USER.sub("", _NOISE.sub("", " ".join(text.split()))))
+    text = text[:_LONGEST].rstrip(": ")
     if _NO_BUCKET.search(text):
         return OSError(f"the bucket or container does not exist: {text}")
     if _ROLE.search(text):

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import io
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from pyhudi_expr.table.storage.object_store import ObjectStoreBackend
 
 _TAIL_BYTES = 64 * 1024
 _WHOLE_BYTES = 1024 * 1024
 """A request for so many bytes takes about as long as one for a few."""
+
+
+class Ranges(Protocol):
+    """Reads bytes of objects by their paths."""
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        """Read bytes of an object."""
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> Sequence[bytes]:
+        """Read several ranges of an object (start, length) at once."""
+
+
+def tail_start(size: int) -> int:
+    """Return where the first request for an object of this size starts; it reaches to the end."""
+    return 0 if size <= _WHOLE_BYTES else size - _TAIL_BYTES
 
 
 @dataclass
@@ -25,7 +38,7 @@ class ObjectRanges:
     begin there.
     """
 
-    backend: ObjectStoreBackend
+    backend: Ranges
     path: str
     length: int
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -45,12 +58,18 @@ class ObjectRanges:
             return self._read_tail()[start : start + nbytes]
         return self.backend.read_range(self.path, offset, nbytes)
 
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> Sequence[bytes]:
+        """Read several ranges (offset, length) at once."""
+        if len(ranges) == 1 or ranges[-1][0] >= self._tail_start:
+            return [self.read_at(length, offset) for offset, length in ranges]
+        return self.backend.read_ranges(self.path, ranges)
+
     def close(self) -> None:
         """Do nothing: there is no connection of its own."""
 
     @property
     def _tail_start(self) -> int:
-        return 0 if self.length <= _WHOLE_BYTES else self.length - _TAIL_BYTES
+        return tail_start(self.length)
 
     def _read_tail(self) -> bytes:
         with self._lock:

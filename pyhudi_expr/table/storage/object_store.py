@@ -11,6 +11,7 @@ import json
 import tempfile
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timezone
@@ -21,7 +22,7 @@ import pyarrow as pa
 from obstore import exceptions
 from pyarrow import fs
 
-from pyhudi_expr.table.storage.entries import FileEntry, VersionedFile
+from pyhudi_expr.table.storage.entries import Backend, Expected, FileEntry, VersionedFile
 from pyhudi_expr.table.storage.object_clients import (
     ObjectStoreClient,
     StoreAddress,
@@ -30,6 +31,7 @@ from pyhudi_expr.table.storage.object_clients import (
 )
 from pyhudi_expr.table.storage.object_errors import NOT_FOUND, as_os_error, is_missing
 from pyhudi_expr.table.storage.object_input import ObjectRanges, native_file
+from pyhudi_expr.table.storage.read_ahead import ReadAheadBackend
 
 _SPOOLED_BYTES = 16 * 1024 * 1024
 _PART_BYTES, _PARTS_AT_ONCE = 5 * 1024 * 1024, 3
@@ -70,6 +72,16 @@ class ObjectStoreBackend:
     @property
     def _client(self) -> ObjectStoreClient:
         return client(self.address)
+
+    def reading_ahead(self, pool: ThreadPoolExecutor) -> Backend:
+        """Return the objects during one question."""
+        return ReadAheadBackend(self, pool)
+
+    def expect(self, expected: Expected) -> None:
+        """Do nothing, see `Backend`."""
+
+    def drop(self) -> None:
+        """Do nothing, see `Backend`."""
 
     def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
         """Return the objects below a prefix, and without `recursive` the prefixes below it."""
@@ -112,6 +124,11 @@ class ObjectStoreBackend:
                     raise
                 return None
 
+    def read_if_present(self, path: str) -> bytes | None:
+        """Read a whole object; None if it does not exist."""
+        found = self.read_versioned(path)
+        return None if found is None else found.content
+
     def open_input(self, path: str, size: int | None) -> pa.NativeFile:
         """Open an object for random access, without a request if the size is known."""
         return native_file(self.open_ranges(path, size))
@@ -127,6 +144,13 @@ class ObjectStoreBackend:
         """Read bytes of an object."""
         with _translated(path):
             return bytes(obstore.get_range(self._client, path, start=start, length=length))
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> Sequence[bytes]:
+        """Read several ranges of an object (start, length) at once; near ones are one request."""
+        starts, lengths = [start for start, _ in ranges], [length for _, length in ranges]
+        with _translated(path):
+            found = obstore.get_ranges(self._client, path, starts=starts, lengths=lengths)
+        return [bytes(content) for content in found]
 
     @contextmanager
     def writing(self, path: str) -> Iterator[IO[bytes]]:

@@ -18,7 +18,13 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.storage.entries import Backend, FileEntry, VersionedFile
+from pyhudi_expr.table.storage.entries import (
+    Backend,
+    Expected,
+    FileEntry,
+    RandomAccess,
+    VersionedFile,
+)
 from pyhudi_expr.table.storage.locations import locate, split_scheme, trim
 from pyhudi_expr.table.storage.process_options import joined_options, process_options
 
@@ -65,6 +71,30 @@ class Storage:
         given = options or {}
         location = locate(uri, joined_options(process_options(), given))
         return Storage(uri, location.backend, location.path, given)
+
+    @contextmanager
+    def reading_ahead(self) -> Iterator[Storage]:
+        """Return this storage for one question: what is announced by `expect` is read at once.
+
+        Local disks are read as always. The storage may be used after the context, too; it then
+        reads as usual.
+        """
+        backend = self.backend.reading_ahead(_pool(os.getpid()))
+        try:
+            yield replace(self, backend=backend)
+        finally:
+            backend.drop()
+
+    def expect(self, expected: Expected) -> None:
+        """Send the requests for what will be read; does nothing outside of `reading_ahead`."""
+        self.backend.expect(
+            Expected(
+                files=[self.full(path) for path in expected.files],
+                directories=[self.full(path) for path in expected.directories],
+                unchanging=[self.full(path) for path in expected.unchanging],
+                inputs=[(self.full(path), size) for path, size in expected.inputs],
+            )
+        )
 
     @property
     def filesystem(self) -> fs.FileSystem:
@@ -134,8 +164,8 @@ class Storage:
 
     def read_if_present(self, path: str) -> bytes | None:
         """Read a whole file; None if it does not exist."""
-        found = self.read_versioned(path)
-        return None if found is None else found.content
+        with self._translated(path):
+            return self.backend.read_if_present(self.full(path))
 
     def read_many(self, paths: Sequence[str]) -> Sequence[bytes]:
         """Read whole files, from an object store all at once."""
@@ -165,6 +195,11 @@ class Storage:
         """
         with self._translated(path):
             return self.backend.open_input(self.full(path), size)
+
+    def open_ranges(self, path: str, size: int | None = None) -> RandomAccess:
+        """Open a file to read ranges of it; see `open_input`, and `ManyRanges`."""
+        with self._translated(path):
+            return self.backend.open_ranges(self.full(path), size)
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file, and replace an existing one; missing directories are created."""

@@ -28,13 +28,13 @@ def archived_completion_times(storage: Storage, properties: TableProperties) -> 
         return {}
     directory = f"{properties.timeline_dir}/{properties.history_path}"
     version_file = f"{directory}/_version_"
-    if storage.stat(version_file) is None:
+    version = storage.read_if_present(version_file)
+    if version is None:
         return {}
-    version = storage.read(version_file).decode().strip()
-    manifest_file = f"{directory}/manifest_{version}"
+    manifest_file = f"{directory}/manifest_{version.decode().strip()}"
+    names = _manifest(storage.read(manifest_file), manifest_file)
     times: dict[str, str] = {}
-    for name in _manifest(storage.read(manifest_file), manifest_file):
-        table = _read_times(storage, f"{directory}/{name}")
+    for table in storage.at_once(lambda name: _read_times(storage, f"{directory}/{name}"), names):
         requested, completed = (string_list(table.column(i)) for i in range(2))
         times.update(zip(requested, completed, strict=True))
     return times

@@ -179,7 +179,7 @@ class BlockedFile(Storage):
 
     @staticmethod
     def of(storage: Storage, path: str) -> BlockedFile:
-        held = BlockedFile(storage.uri, storage.filesystem, storage.root)
+        held = BlockedFile(storage.uri, storage.backend, storage.root)
         for name, value in (("held", path), ("reached", Event()), ("let_go", Event())):
             object.__setattr__(held, name, value)
         return held
@@ -188,7 +188,7 @@ class BlockedFile(Storage):
         if path == self.held:
             self.reached.set()
             assert self.let_go.wait(20)
-        return super().open_input(path)
+        return super().open_input(path, size)
 
 
 def test_footers_are_used_as_soon_as_they_are_read(

@@ -124,3 +124,10 @@ def test_unreadable_settings_are_reported(machine: Path, line: str) -> None:
     machine.write_text(line)
     with pytest.raises(HudiError, match=r"includes itself|none\.conf"):
         hudi_defaults()
+
+
+def test_the_extension_is_locked_whatever_the_writers_lock_is(table: Storage) -> None:
+    lock = TableLock.of(table, {locks.PROVIDER: "com.example.OurLocks"}, wait=0)
+    refused = pytest.raises(LockNotAcquired, match=r"\.hoodie/lock")
+    with lock.held("tries"), refused, lock.held("tries"):
+        pass

@@ -1,0 +1,57 @@
+"""What a question reads first, announced so that the requests wait together.
+
+Only the time depends on it: what is not announced is read when it is needed (`Storage.expect`).
+"""
+
+from __future__ import annotations
+
+from pyhudi_expr.mdt.extension.reader import EXTENSION_DIR, Extension
+from pyhudi_expr.table.hudi_names import (
+    COLUMN_STATS,
+    FILES,
+    HOODIE_DIR,
+    INDEX_DEFINITIONS_FILE,
+    METADATA_DIR,
+    PARTITION_MARKER,
+    PARTITION_STATS,
+    PROPERTIES_BACKUP_FILE,
+    PROPERTIES_FILE,
+    SCHEMA_DIR,
+)
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.storage import Expected, Storage
+
+_TIMELINE_DIR = f"{HOODIE_DIR}/timeline"
+_TABLE = Expected(
+    # The timeline of layout 1 is in the first directory, that of layout 2 in the second.
+    files=(PROPERTIES_FILE, INDEX_DEFINITIONS_FILE, f"{_TIMELINE_DIR}/history/_version_"),
+    directories=(HOODIE_DIR, _TIMELINE_DIR, SCHEMA_DIR),
+)
+_METADATA = Expected(
+    files=(PROPERTIES_FILE,),
+    unchanging=(
+        f"{COLUMN_STATS}/{PARTITION_MARKER}",
+        f"{PARTITION_STATS}/{PARTITION_MARKER}",
+    ),
+    directories=(HOODIE_DIR, _TIMELINE_DIR, FILES, COLUMN_STATS, PARTITION_STATS),
+)
+# Most tables have no extension: its absence shows by both files.
+_EXTENSION_FILES = (PROPERTIES_FILE, PROPERTIES_BACKUP_FILE)
+_EXTENSION = Expected(
+    files=(*_EXTENSION_FILES, INDEX_DEFINITIONS_FILE), directories=(_TIMELINE_DIR,)
+)
+
+
+def expect_opening(storage: Storage) -> None:
+    """Announce what the first question about a table reads."""
+    storage.expect(_TABLE)
+    storage.child(METADATA_DIR).expect(_METADATA)
+    storage.child(EXTENSION_DIR).expect(_EXTENSION)
+
+
+def expect_refresh(storage: Storage, table: HudiTable, extension: Extension | None) -> None:
+    """Announce what shows whether a table and its extension have changed."""
+    storage.expect(table.state_reads)
+    known = None if extension is None else extension.records.metadata
+    reads = Expected(files=_EXTENSION_FILES) if known is None else known.state_reads
+    storage.child(EXTENSION_DIR).expect(reads)
