@@ -54,8 +54,8 @@ class ObjectStoreBackend:
 
     @property
     def has_conditional_writes(self) -> bool:
-        """True: by If-Match."""
-        return True
+        """Whether the store takes If-Match and If-None-Match: OSS does not, others do."""
+        return ("conditional_put", "disabled") not in self.address.settings
 
     @property
     def filesystem(self) -> fs.FileSystem:
@@ -169,6 +169,7 @@ class ObjectStoreBackend:
 
     def create(self, path: str, content: bytes) -> bool:
         """Write an object unless it exists, by If-None-Match: one of several processes succeeds."""
+        self._require_conditional_writes()
         write = uuid.uuid4().hex
         with _translated(path):
             try:
@@ -184,6 +185,7 @@ class ObjectStoreBackend:
 
     def replace(self, path: str, content: bytes, version: str) -> str | None:
         """Write an object if it has this version, by If-Match."""
+        self._require_conditional_writes()
         write = uuid.uuid4().hex
         known: obstore.UpdateVersion = json.loads(version)
         with _translated(path):
@@ -224,6 +226,13 @@ class ObjectStoreBackend:
         if names:
             with _translated(path):
                 obstore.delete(self._client, names)
+
+    def _require_conditional_writes(self) -> None:
+        if not self.has_conditional_writes:
+            raise OSError(
+                "the object store has no conditional writes, so other processes cannot be kept from"
+                " writing the same file"
+            )
 
     def _put(
         self, path: str, content: bytes, write: str, mode: obstore.PutMode

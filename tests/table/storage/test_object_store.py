@@ -238,6 +238,21 @@ def test_a_writer_that_fails_leaves_nothing(storage: Storage, s3_proxy: Recordin
     assert storage.list() == []
 
 
+def test_without_conditional_writes_nothing_is_exclusive(s3_bucket: str) -> None:
+    """As in OSS: it is refused, and plain reads and writes work."""
+    storage = Storage.open(f"s3://{s3_bucket}/t", {"conditional_put": "disabled"})
+    assert not storage.has_conditional_writes
+    storage.write("f", b"1")
+    known = storage.read_versioned("f")
+    assert known is not None
+    with pytest.raises(HudiError, match=r"'g' cannot be written: .* no conditional writes"):
+        storage.create("g", b"")
+    with pytest.raises(HudiError, match=r"'f' cannot be written: .* no conditional writes"):
+        storage.replace("f", b"2", known.version)
+    assert [one.path for one in storage.list()] == ["f"]
+    assert Storage.open(f"s3://{s3_bucket}/t").has_conditional_writes
+
+
 def test_deleting_what_is_not_there(storage: Storage) -> None:
     storage.delete("missing")
     storage.delete_dir("missing")
