@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage.object_clients import AZURE, GCS, S3, StoreAddress
-from pyhudi_expr.table.storage.process_options import joined_options
+from pyhudi_expr.table.storage.option_texts import joined_options
 
 _HADOOP_S3 = {
     "access.key": "access_key_id",
