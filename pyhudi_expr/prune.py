@@ -30,6 +30,7 @@ from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.planner import NamedEvidence, Question
 from pyhudi_expr.index.row_counts import Counts
+from pyhudi_expr.index.shared_calls import SharedCalls
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.sources import VALUES
@@ -233,6 +234,7 @@ class Pruner:
         self._snapshots: OrderedDict[_Key, TableSnapshot] = OrderedDict()
         self._lock = threading.Lock()
         self._opening: dict[_Key, threading.Lock] = {}
+        self._checks = SharedCalls[bool]()
 
     def prune(self, base_path: str, request: PruneRequest) -> PruneResult:
         """Return the slices of a table that may hold a row for which the predicate is TRUE.
@@ -320,10 +322,16 @@ class Pruner:
         """Return the cached snapshot if neither the table nor its extension has changed since."""
         with self._lock:
             known = self._snapshots.get(key)
-        if known is None or not known.is_current():
+        if known is None or not self._is_current(known):
             return None
         self._keep(key, known)
         return known
+
+    def _is_current(self, known: TableSnapshot) -> bool:
+        """Return whether a snapshot is current; over a network one check serves many requests."""
+        if known.table.storage.is_remote:
+            return self._checks.call(known, known.is_current)
+        return known.is_current()
 
     def _keep(self, key: _Key, snapshot: TableSnapshot) -> None:
         """Cache the snapshot, and evict the least recently used ones beyond the memory limit."""

@@ -114,7 +114,11 @@ class ServiceSettings(BaseSettings):
         4 << 30, ge=0, description="Size of that directory's files, in bytes."
     )
     workers: int = Field(
-        4, ge=1, le=256, description="Requests that are evaluated at the same time."
+        32,
+        ge=1,
+        le=256,
+        description="Requests that are answered at the same time; most of them wait for storage,"
+        " four are evaluated.",
     )
     max_waiting: int = Field(
         128,

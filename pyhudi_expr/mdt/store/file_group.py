@@ -17,6 +17,7 @@ from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.mdt.records.encoded_records import EncodedRecords
 from pyhudi_expr.mdt.records.metadata_records import Payload, is_deleted, merge
 from pyhudi_expr.mdt.store.block_cache import BlockCache, BlockId, StoredFile
+from pyhudi_expr.mdt.store.compacted_blocks import LogContent, with_compacted
 from pyhudi_expr.mdt.store.disk_cache import Identity
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.storage import Expected, Storage
@@ -27,7 +28,6 @@ Scan = Callable[[HFile], Iterator[Cells]]
 """The same, answered piece by piece: `HFile.scan`, `HFile.prefix_scan`."""
 _Source = tuple[str, HFile]
 """A file's name, and its records."""
-_LogContent = tuple[BlockId, LogFile]
 _LogSource = tuple[BlockId, str, HFile | list[bytes]]
 """A block, its file's name, and its records or the keys that it deletes."""
 
@@ -296,9 +296,9 @@ class FileGroup:
                 known[block] = HFile(_Part(log, place.offset), place.length, log.name)
         return known[block]
 
-    def _blocks(self) -> list[_LogContent]:
+    def _blocks(self) -> list[LogContent]:
         """Return data and delete blocks of valid instants not rolled back, in merge order."""
-        counting: list[_LogContent] = []
+        counting: list[LogContent] = []
         for file, written_by in self.logs:
             log = self._log(file, written_by)
             for block in log.blocks:
@@ -307,7 +307,7 @@ class FileGroup:
                     counting = [c for c in counting if c[0].block.instant != block.rolled_back]
                 elif block.instant in self.valid and block.kind is not BlockKind.CORRUPT:
                     counting.append((BlockId(file.path, block), log))
-        return _with_compacted(counting)
+        return with_compacted(counting)
 
     def _log(self, file: StoredFile, written_by: str | None) -> LogFile:
         known = self._block_cache.logs
@@ -336,33 +336,6 @@ def announce(groups: Sequence[FileGroup]) -> None:
     """Send the first requests of all groups that have not been read, see `Storage.expect`."""
     for group in groups:
         group.announce()
-
-
-def _with_compacted(blocks: Sequence[_LogContent]) -> list[_LogContent]:
-    """Replace blocks that were compacted into others by these.
-
-    Blocks of one instant go together. A compacted block takes the position of the newest block that
-    it replaces. What was compacted again counts as compacted into the last one (Hudi's log
-    scanner).
-    """
-    by_instant: dict[str | None, list[_LogContent]] = {}
-    for content in blocks:
-        by_instant.setdefault(content[0].block.instant, []).append(content)
-    if not any(content[0].block.replaces for content in blocks):
-        return list(blocks)
-    replaced_by: dict[str | None, str | None] = {}
-    placed: list[str | None] = []
-    for instant, own in reversed(by_instant.items()):
-        replaces = own[0][0].block.replaces
-        if replaces:
-            final = replaced_by.get(instant, instant)
-            replaced_by.update(dict.fromkeys(replaces, final))
-            if not by_instant.keys().isdisjoint(replaces):
-                continue
-        counting = replaced_by.get(instant, instant)
-        if counting not in placed:
-            placed.append(counting)
-    return [content for instant in reversed(placed) for content in by_instant[instant]]
 
 
 def _pieces(name: str, hfile: HFile, ask: Scan) -> Iterator[EncodedRecords]:

@@ -247,7 +247,9 @@ class Storage:
             self.backend.delete_dir(self.full(path))
 
     def _relative(self, entry: FileEntry) -> FileEntry:
-        return replace(entry, path=entry.path[len(self.root) :].strip("/"))
+        path = entry.path[len(self.root) :].strip("/")
+        # Not `replace`: a directory may have a million entries.
+        return FileEntry(entry.name, path, entry.size, entry.is_file, entry.modified_ns, entry.tag)
 
     @contextmanager
     def _translated(self, path: str, purpose: str = "read") -> Iterator[None]:
