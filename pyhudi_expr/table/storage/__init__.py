@@ -11,11 +11,9 @@ from pyhudi_expr.table.storage.entries import (
     VersionedFile,
 )
 from pyhudi_expr.table.storage.file_system import is_unfinished
+from pyhudi_expr.table.storage.option_texts import joined_options, option_texts, parse_options
 from pyhudi_expr.table.storage.process_options import (
     OPTIONS_VARIABLE,
-    joined_options,
-    option_texts,
-    parse_options,
     process_options,
     set_storage_options,
 )

@@ -26,7 +26,8 @@ from pyhudi_expr.table.storage.entries import (
     VersionedFile,
 )
 from pyhudi_expr.table.storage.locations import locate, split_scheme, trim
-from pyhudi_expr.table.storage.process_options import joined_options, process_options
+from pyhudi_expr.table.storage.option_texts import joined_options
+from pyhudi_expr.table.storage.process_options import process_options
 
 _REQUESTS_AT_ONCE = 64
 _T = TypeVar("_T")
