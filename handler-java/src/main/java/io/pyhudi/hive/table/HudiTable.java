@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.apache.avro.Schema;
 import org.apache.hadoop.conf.Configuration;
@@ -38,17 +39,27 @@ public final class HudiTable {
 
   private final HoodieTableMetaClient metaClient;
   private final Path basePath;
+  private final Map<Boolean, Schema> schemas = new ConcurrentHashMap<>();
+  private volatile Boolean schemaHistory;
 
   private HudiTable(HoodieTableMetaClient metaClient, Path basePath) {
     this.metaClient = metaClient;
     this.basePath = basePath;
   }
 
+  /**
+   * Returns the opening of the table at a base path that everything in one query shares. The query
+   * is the one that the configuration names.
+   */
+  public static HudiTable ofQuery(Configuration conf, Path basePath) {
+    return QueryTables.of(conf, basePath);
+  }
+
   /** Opens the table at a base path. */
-  public static HudiTable open(Configuration conf, Path basePath) {
+  static HudiTable open(Configuration conf, Path basePath) {
     HoodieTableMetaClient metaClient =
         HoodieTableMetaClient.builder()
-            .setConf(HadoopFSUtils.getStorageConfWithCopy(conf))
+            .setStorage(new QueryStorage(basePath, new Configuration(conf)))
             .setBasePath(basePath.toString())
             .setLoadActiveTimelineOnLoad(true)
             .build();
@@ -57,6 +68,9 @@ public final class HudiTable {
 
   /** Returns whether a directory is a table's base path. */
   public static boolean isBasePath(Configuration conf, Path directory) throws IOException {
+    if (QueryTables.isOpen(conf, directory)) {
+      return true;
+    }
     FileSystem fs = directory.getFileSystem(conf);
     return fs.exists(new Path(directory, PROPERTIES));
   }
@@ -113,9 +127,13 @@ public final class HudiTable {
    * renamed or dropped under schema-on-read, so names alone do not identify them.
    */
   public boolean hasSchemaHistory() {
-    return new TableSchemaResolver(metaClient)
-        .getTableHistorySchemaStrFromCommitMetadata()
-        .isPresent();
+    if (schemaHistory == null) {
+      schemaHistory =
+          new TableSchemaResolver(metaClient)
+              .getTableHistorySchemaStrFromCommitMetadata()
+              .isPresent();
+    }
+    return schemaHistory;
   }
 
   /** Returns whether the record key is not stored, or the stored key must be ignored. */
@@ -145,7 +163,13 @@ public final class HudiTable {
 
   private Schema schema(boolean withMetaColumns) throws IOException {
     try {
-      return new TableSchemaResolver(metaClient).getTableSchema(withMetaColumns).toAvroSchema();
+      Schema schema = schemas.get(withMetaColumns);
+      if (schema == null) {
+        // Hudi reads it from a commit, and for the meta columns opens a data file as well.
+        schema = new TableSchemaResolver(metaClient).getTableSchema(withMetaColumns).toAvroSchema();
+        schemas.put(withMetaColumns, schema);
+      }
+      return schema;
     } catch (Exception e) {
       throw new IOException(basePath + ": the table's schema cannot be read", e);
     }
