@@ -35,11 +35,12 @@ HANDLER := handler-java/target/pyhudi-hive-handler.jar
 RUNTIME3 := .work/runtime3/.ready
 HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
 TRUTH_ENGINES := .work/truth/trino/.ready .work/truth/presto/.ready
+S3 := .work/s3/.ready
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-long test-hive3 fuzz soundness test-browser test-containers \
-	test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
-	runtime3 venv handler handler3 idl audit bench docs clean
+.PHONY: help demo test test-fast test-long test-hive3 test-s3 fuzz soundness test-browser \
+	test-containers test-truth-engines truth-engines truth-records coverage lint types format java \
+	java3 runtime runtime3 s3 venv handler handler3 idl audit bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,27 +48,30 @@ help: ## this list
 demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the pruning service: rows, files and times
 	$(BIN)/python -m devtools.demo
 
-test: $(VENV) $(RUNTIME) $(HANDLER) ## the Python tests, with Spark and Hive, but those of test-long
+test: $(VENV) $(RUNTIME) $(HANDLER) $(S3) ## the Python tests, with Spark and Hive, but those of test-long
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long and not containers" $(PYTEST_ARGS)
 
-test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) ## what Hudi makes of our indexes and layouts, and other tests of minutes
+test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) $(S3) ## what Hudi makes of our indexes and layouts, and other tests of minutes
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
 	$(BIN)/pytest tests/hive/hive3 $(PYTEST_ARGS)
 
-test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
-	PYHUDI_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
-		-m "not spark and not hive and not slow and not long and not containers" $(PYTEST_ARGS)
+test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(S3) ## of both, the ones with an S3 server
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
 
-coverage: $(VENV) ## line coverage by the tests that need neither Spark nor Hive, as a table and in .work/coverage
+test-fast: $(VENV) ## the tests that need neither Spark nor Hive nor S3, with fewer random cases
+	PYHUDI_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
+		-m "not spark and not hive and not s3 and not slow and not long and not containers" $(PYTEST_ARGS)
+
+coverage: $(VENV) ## line coverage by the tests of test-fast, as a table and in .work/coverage
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -q --cov=pyhudi_expr \
 		--cov-report=term:skip-covered --cov-report=html:.work/coverage \
-		-m "not spark and not hive and not slow and not long and not containers" $(PYTEST_ARGS)
+		-m "not spark and not hive and not s3 and not slow and not long and not containers" $(PYTEST_ARGS)
 
-fuzz: $(VENV) ## new random cases for every property that needs no Spark, TIMES=N as many
+fuzz: $(VENV) ## new random cases for every property that needs no server, TIMES=N as many
 	PYHUDI_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
-		-m "hypothesis and not spark and not hive and not containers" tests $(PYTEST_ARGS)
+		-m "hypothesis and not spark and not hive and not s3 and not containers" tests $(PYTEST_ARGS)
 
 soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), evaluated by the installed engines
 	$(BIN)/python -m tests.truth --cases $(CASES) --processes $(SOUNDNESS_PROCESSES) \
@@ -133,6 +137,15 @@ $(RUNTIME3): hive-conf/hive3/pom.xml
 	$(MVN) -q -f hive-conf/hive3/pom.xml package -Druntime.dir="$(CURDIR)/.work/runtime3.new"
 	rm -rf .work/runtime3
 	mv .work/runtime3.new .work/runtime3
+	@touch $@
+
+s3: $(S3) ## fetch S3Proxy, the S3 server of the tests, into .work/s3
+$(S3): devtools/s3/pom.xml
+	@echo "fetching S3Proxy (about 57 MB) ..."
+	rm -rf .work/s3.new
+	$(MVN) -q -f $< package -Djars.dir="$(CURDIR)/.work/s3.new"
+	rm -rf .work/s3
+	mv .work/s3.new .work/s3
 	@touch $@
 
 truth-engines: $(TRUTH_ENGINES) ## fetch Trino and Presto into .work/truth; `make soundness` then uses them as well

@@ -1,3 +1,3 @@
-"""Registers the fixtures that start Spark, HiveServer2 and the pruning service."""
+"""Registers the fixtures that start Spark, HiveServer2, the pruning service and an S3 server."""
 
-pytest_plugins = ["devtools.fixtures"]
+pytest_plugins = ["devtools.fixtures", "devtools.s3.fixtures"]
