@@ -5,6 +5,7 @@ import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.Slice;
+import io.pyhudi.hive.table.TableListing;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -71,7 +72,7 @@ public final class TableScan {
     }
     boolean wholeTable = table.isScannedWhole(locations);
     Tally tally = new Tally();
-    try (HudiTable.Listing listing = table.list(locations)) {
+    try (TableListing listing = table.list(locations)) {
       List<String> partitions = listing.partitions();
       if (wholeTable) {
         tally.unlisted = partitions.removeIf(verdict.verdicts()::dropsPartition);

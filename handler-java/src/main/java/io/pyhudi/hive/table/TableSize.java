@@ -81,7 +81,7 @@ public final class TableSize {
     long files = 0;
     long bytes = 0;
     List<Path> everything = Collections.singletonList(table.basePath());
-    try (HudiTable.Listing listing = table.list(everything)) {
+    try (TableListing listing = table.list(everything)) {
       Collection<List<Slice>> partitions =
           listing.slices(listing.partitions(), TableView.SNAPSHOT).values();
       for (List<Slice> slices : partitions) {

@@ -13,12 +13,13 @@ import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 final class TestTables {
   private TestTables() {}
 
-  /** Creates a table and returns its base path. */
-  static Path create(java.nio.file.Path directory) throws IOException {
+  /** Creates a table of these partition fields, and returns its base path. */
+  static Path create(java.nio.file.Path directory, String... partitions) throws IOException {
     Path path = new Path(CountedFileSystem.SCHEME + "://bucket" + directory);
     HoodieTableMetaClient.newTableBuilder()
         .setTableType(HoodieTableType.COPY_ON_WRITE)
         .setTableName("t")
+        .setPartitionFields(partitions.length == 0 ? null : String.join(",", partitions))
         .initTable(
             HadoopFSUtils.getStorageConf(CountedFileSystem.configuration()), path.toString());
     // As in an object store, which has no empty directories.
