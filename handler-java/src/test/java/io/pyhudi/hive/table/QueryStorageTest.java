@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pyhudi.hive.files.CountedFileSystem;
 import java.io.EOFException;
 import java.io.FileNotFoundException;
 import java.io.IOException;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pyhudi.hive.files.CountedFileSystem;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;

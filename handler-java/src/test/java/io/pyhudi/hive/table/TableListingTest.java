@@ -3,6 +3,7 @@ package io.pyhudi.hive.table;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import io.pyhudi.hive.files.CountedFileSystem;
 import io.pyhudi.hive.protocol.TableView;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,5 +1,6 @@
 package io.pyhudi.hive.table;
 
+import io.pyhudi.hive.files.CountedFileSystem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,4 +1,4 @@
-package io.pyhudi.hive.table;
+package io.pyhudi.hive.files;
 
 import java.io.IOException;
 import java.net.URI;
