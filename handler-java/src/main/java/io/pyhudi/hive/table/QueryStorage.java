@@ -1,5 +1,6 @@
 package io.pyhudi.hive.table;
 
+import io.pyhudi.hive.files.DataFile;
 import io.pyhudi.hive.files.MemoryStream;
 import io.pyhudi.hive.version.HadoopFiles;
 import java.io.ByteArrayInputStream;
@@ -74,10 +75,16 @@ final class QueryStorage extends HoodieHadoopStorage {
     return (FileSystem) getFileSystem();
   }
 
-  /** Hudi's readers ask for their own access to the same files, and to parts of log files. */
+  /**
+   * Returns what Hudi's readers read files by: this, but for parts of log files, which have another
+   * scheme, and for data files whose reader has its own configuration.
+   */
   @Override
   public HoodieStorage newInstance(StoragePath path, StorageConfiguration<?> conf) {
-    return getScheme().equals(path.toUri().getScheme()) ? this : super.newInstance(path, conf);
+    boolean isOwn = getScheme().equals(path.toUri().getScheme());
+    return isOwn && !DataFile.isIn(conf.unwrapAs(Configuration.class))
+        ? this
+        : super.newInstance(path, conf);
   }
 
   @Override
@@ -214,7 +221,7 @@ final class QueryStorage extends HoodieHadoopStorage {
       if (siblings != null) {
         return siblings.containsKey(path);
       }
-      if (missing.contains(path)) {
+      if (missing.contains(path) || isInMissingDirectory(path)) {
         return false;
       }
       boolean exists = super.exists(path);
@@ -223,6 +230,17 @@ final class QueryStorage extends HoodieHadoopStorage {
       }
       return exists;
     }
+  }
+
+  /** Returns whether a listing lacks a directory above, as that of bootstrapped tables' indexes. */
+  private boolean isInMissingDirectory(StoragePath path) {
+    for (StoragePath above = path.getParent(); isMetadata(above); above = above.getParent()) {
+      Map<StoragePath, FileStatus> siblings = listings.get(above.getParent());
+      if (siblings != null && !siblings.containsKey(above)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Override

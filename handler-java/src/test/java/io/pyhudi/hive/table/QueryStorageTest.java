@@ -99,6 +99,15 @@ class QueryStorageTest {
   }
 
   @Test
+  void nothingExistsInADirectoryThatAListingLacks() throws Exception {
+    storage.listDirectEntries(new StoragePath(table, ".hoodie"));
+    CountedFileSystem.take();
+    assertFalse(storage.exists(new StoragePath(table, ".hoodie/.none/.partitions/a.hfile")));
+    assertEquals(Collections.emptyList(), CountedFileSystem.take());
+    assertTrue(storage.exists(new StoragePath(table, ".hoodie/timeline/history")));
+  }
+
+  @Test
   void theListingForThePropertiesTellsWhetherThereIsASchemaHistory() throws Exception {
     read(new StoragePath(table, ".hoodie/hoodie.properties"));
     assertFalse(storage.exists(new StoragePath(table, ".hoodie/.schema")));
