@@ -144,11 +144,6 @@ public final class DataFile {
     return Arrays.asList("fs." + scheme + ".impl", "fs." + scheme + ".impl.disable.cache");
   }
 
-  /** Returns whether a configuration is one in which a reader gets such a file. */
-  public static boolean isIn(Configuration conf) {
-    return conf.get(ID) != null;
-  }
-
   /** Returns the file that a configuration names; one without content after its reader is open. */
   static DataFile named(Configuration conf) {
     DataFile file = OPEN.get(conf.get(ID));
