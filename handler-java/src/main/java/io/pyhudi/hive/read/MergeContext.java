@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.IndexedRecord;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hudi.avro.HoodieAvroReaderContext;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.schema.HoodieSchema;
@@ -15,6 +16,7 @@ import org.apache.hudi.common.util.ParquetUtils;
 import org.apache.hudi.common.util.collection.ClosableIterator;
 import org.apache.hudi.common.util.collection.CloseableMappingIterator;
 import org.apache.hudi.common.util.collection.Pair;
+import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.apache.hudi.io.storage.HoodieAvroFileReader;
 import org.apache.hudi.storage.HoodieStorage;
 import org.apache.hudi.storage.StoragePath;
@@ -25,9 +27,12 @@ import org.apache.parquet.schema.MessageType;
 final class MergeContext extends HoodieAvroReaderContext {
   private HoodieStorage storage;
 
-  MergeContext(HoodieTableMetaClient metaClient, TypedProperties properties) {
+  /**
+   * @param conf the configuration by which the base file is opened
+   */
+  MergeContext(HoodieTableMetaClient metaClient, TypedProperties properties, Configuration conf) {
     super(
-        metaClient.getStorageConf(),
+        HadoopFSUtils.getStorageConf(conf),
         metaClient.getTableConfig(),
         Option.empty(),
         Option.empty(),

@@ -1,18 +1,23 @@
 package io.pyhudi.hive.read;
 
+import io.pyhudi.hive.files.DataFile;
 import io.pyhudi.hive.scan.MergedSlice;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.IndexedRecord;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hudi.common.config.TypedProperties;
+import org.apache.hudi.common.model.HoodieBaseFile;
 import org.apache.hudi.common.schema.HoodieSchema;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.read.HoodieFileGroupReader;
+import org.apache.hudi.common.util.Option;
 import org.apache.hudi.common.util.collection.ClosableIterator;
+import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 
 /** Reads the rows of a slice after Hudi has merged its log files, as Hive's Parquet rows. */
 final class MergedSliceReader extends RowReader {
@@ -51,11 +56,24 @@ final class MergedSliceReader extends RowReader {
 
   private static ClosableIterator<IndexedRecord> open(
       MergedSlice slice, TableAtInstant table, Schema requested) throws IOException {
+    JobConf conf = new JobConf(table.metaClient().getStorageConf().unwrapAs(Configuration.class));
+    Option<HoodieBaseFile> base = slice.slice().getBaseFile();
+    return base.isPresent()
+        ? DataFile.read(
+            HadoopFSUtils.convertToHadoopPath(base.get().getStoragePath()),
+            base.get().getFileSize(),
+            conf,
+            settings -> merge(slice, table, requested, settings))
+        : merge(slice, table, requested, conf);
+  }
+
+  private static ClosableIterator<IndexedRecord> merge(
+      MergedSlice slice, TableAtInstant table, Schema requested, JobConf conf) throws IOException {
     HoodieTableMetaClient metaClient = table.metaClient();
     TypedProperties properties = new TypedProperties();
     properties.putAll(metaClient.getTableConfig().getProps());
     return HoodieFileGroupReader.<IndexedRecord>newBuilder()
-        .withReaderContext(new MergeContext(metaClient, properties))
+        .withReaderContext(new MergeContext(metaClient, properties, conf))
         .withHoodieTableMetaClient(metaClient)
         .withLatestCommitTime(slice.instant())
         .withFileSlice(slice.slice())

@@ -54,16 +54,28 @@ final class QueryStorage extends HoodieHadoopStorage {
   /** Larger files are read in parts, by a stream. */
   private static final int MAX_KEPT_BYTES = 8 << 20;
 
+  /** What has been read, shared by all accesses to the table; its monitor guards it. */
+  private static final class Kept {
+    private final Map<StoragePath, SoftReference<byte[]>> contents = new HashMap<>();
+    private final Map<StoragePath, Map<StoragePath, FileStatus>> listings = new HashMap<>();
+    private final Set<StoragePath> missing = new HashSet<>();
+  }
+
   private final String metadata;
-  private final Map<StoragePath, SoftReference<byte[]>> contents = new HashMap<>();
-  private final Map<StoragePath, Map<StoragePath, FileStatus>> listings = new HashMap<>();
-  private final Set<StoragePath> missing = new HashSet<>();
+  private final Kept kept;
 
   QueryStorage(Path basePath, Configuration conf) {
     super(basePath, conf);
     metadata =
         new Path(basePath, HoodieTableMetaClient.METAFOLDER_NAME).toUri().getPath()
             + Path.SEPARATOR;
+    kept = new Kept();
+  }
+
+  private QueryStorage(QueryStorage other, StoragePath path, StorageConfiguration<?> conf) {
+    super(path, conf);
+    metadata = other.metadata;
+    kept = other.kept;
   }
 
   private boolean isMetadata(StoragePath path) {
@@ -74,10 +86,15 @@ final class QueryStorage extends HoodieHadoopStorage {
     return (FileSystem) getFileSystem();
   }
 
-  /** Hudi's readers ask for their own access to the same files, and to parts of log files. */
+  /**
+   * Returns an access by another configuration, to which Hudi's readers add what they need. Parts
+   * of log files have a scheme of their own.
+   */
   @Override
   public HoodieStorage newInstance(StoragePath path, StorageConfiguration<?> conf) {
-    return getScheme().equals(path.toUri().getScheme()) ? this : super.newInstance(path, conf);
+    return getScheme().equals(path.toUri().getScheme())
+        ? new QueryStorage(this, path, conf)
+        : super.newInstance(path, conf);
   }
 
   @Override
@@ -96,7 +113,7 @@ final class QueryStorage extends HoodieHadoopStorage {
   }
 
   /** Returns a file's content, or null if it is not kept. */
-  private synchronized byte[] content(StoragePath path) throws IOException {
+  private byte[] content(StoragePath path) throws IOException {
     if (!isMetadata(path)) {
       return null;
     }
@@ -104,15 +121,17 @@ final class QueryStorage extends HoodieHadoopStorage {
       // Hudi reads it with each opening, and uses it for indexes that a listing does not need.
       return new byte[0];
     }
-    SoftReference<byte[]> kept = contents.get(path);
-    byte[] content = kept == null ? null : kept.get();
-    if (content == null) {
-      content = read(path);
-      if (content != null && isComplete(path, content)) {
-        contents.put(path, new SoftReference<>(content));
+    synchronized (kept) {
+      SoftReference<byte[]> reference = kept.contents.get(path);
+      byte[] content = reference == null ? null : reference.get();
+      if (content == null) {
+        content = read(path);
+        if (content != null && isComplete(path, content)) {
+          kept.contents.put(path, new SoftReference<>(content));
+        }
       }
+      return content;
     }
-    return content;
   }
 
   private byte[] read(StoragePath path) throws IOException {
@@ -142,11 +161,11 @@ final class QueryStorage extends HoodieHadoopStorage {
   /** Returns what the listing of the parent directory says of a file; null if there is none. */
   private FileStatus listed(StoragePath path) throws IOException {
     StoragePath parent = path.getParent();
-    if (!listings.containsKey(parent) && isTablesOwn(path)) {
+    if (!kept.listings.containsKey(parent) && isTablesOwn(path)) {
       // One request, which also answers which other parts of the metadata exist.
       entries(parent);
     }
-    Map<StoragePath, FileStatus> entries = listings.get(parent);
+    Map<StoragePath, FileStatus> entries = kept.listings.get(parent);
     return entries == null ? null : entries.get(path);
   }
 
@@ -195,7 +214,7 @@ final class QueryStorage extends HoodieHadoopStorage {
   public StoragePathInfo getPathInfo(StoragePath path) throws IOException {
     FileStatus status = null;
     if (isMetadata(path) && !isReplaceable(path)) {
-      synchronized (this) {
+      synchronized (kept) {
         status = listed(path);
       }
     }
@@ -209,20 +228,31 @@ final class QueryStorage extends HoodieHadoopStorage {
     if (!isMetadata(path)) {
       return super.exists(path);
     }
-    synchronized (this) {
-      Map<StoragePath, FileStatus> siblings = listings.get(path.getParent());
+    synchronized (kept) {
+      Map<StoragePath, FileStatus> siblings = kept.listings.get(path.getParent());
       if (siblings != null) {
         return siblings.containsKey(path);
       }
-      if (missing.contains(path)) {
+      if (kept.missing.contains(path) || isInMissingDirectory(path)) {
         return false;
       }
       boolean exists = super.exists(path);
       if (!exists) {
-        missing.add(path);
+        kept.missing.add(path);
       }
       return exists;
     }
+  }
+
+  /** Returns whether a listing lacks a directory above, as that of bootstrapped tables' indexes. */
+  private boolean isInMissingDirectory(StoragePath path) {
+    for (StoragePath above = path.getParent(); isMetadata(above); above = above.getParent()) {
+      Map<StoragePath, FileStatus> siblings = kept.listings.get(above.getParent());
+      if (siblings != null && !siblings.containsKey(above)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Override
@@ -246,16 +276,17 @@ final class QueryStorage extends HoodieHadoopStorage {
   }
 
   /** Lists a directory, in the file system's order. */
-  private synchronized Map<StoragePath, FileStatus> entries(StoragePath directory)
-      throws IOException {
-    Map<StoragePath, FileStatus> entries = listings.get(directory);
-    if (entries == null) {
-      entries = new LinkedHashMap<>();
-      for (FileStatus status : fs().listStatus(HadoopFSUtils.convertToHadoopPath(directory))) {
-        entries.put(HadoopFSUtils.convertToStoragePath(status.getPath()), status);
+  private Map<StoragePath, FileStatus> entries(StoragePath directory) throws IOException {
+    synchronized (kept) {
+      Map<StoragePath, FileStatus> entries = kept.listings.get(directory);
+      if (entries == null) {
+        entries = new LinkedHashMap<>();
+        for (FileStatus status : fs().listStatus(HadoopFSUtils.convertToHadoopPath(directory))) {
+          entries.put(HadoopFSUtils.convertToStoragePath(status.getPath()), status);
+        }
+        kept.listings.put(directory, entries);
       }
-      listings.put(directory, entries);
+      return entries;
     }
-    return entries;
   }
 }

@@ -3,6 +3,7 @@ package io.pyhudi.hive.table;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,6 +18,8 @@ import java.util.Arrays;
 import java.util.Collections;
 import org.apache.hadoop.fs.Path;
 import org.apache.hudi.io.SeekableDataInputStream;
+import org.apache.hudi.storage.HoodieStorage;
+import org.apache.hudi.storage.StorageConfiguration;
 import org.apache.hudi.storage.StoragePath;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -99,6 +102,15 @@ class QueryStorageTest {
   }
 
   @Test
+  void nothingExistsInADirectoryThatAListingLacks() throws Exception {
+    storage.listDirectEntries(new StoragePath(table, ".hoodie"));
+    CountedFileSystem.take();
+    assertFalse(storage.exists(new StoragePath(table, ".hoodie/.none/.partitions/a.hfile")));
+    assertEquals(Collections.emptyList(), CountedFileSystem.take());
+    assertTrue(storage.exists(new StoragePath(table, ".hoodie/timeline/history")));
+  }
+
+  @Test
   void theListingForThePropertiesTellsWhetherThereIsASchemaHistory() throws Exception {
     read(new StoragePath(table, ".hoodie/hoodie.properties"));
     assertFalse(storage.exists(new StoragePath(table, ".hoodie/.schema")));
@@ -153,5 +165,21 @@ class QueryStorageTest {
     StoragePath file = new StoragePath(table, ".hoodie/timeline/none");
     assertThrows(FileNotFoundException.class, () -> storage.open(file));
     assertThrows(FileNotFoundException.class, () -> storage.getPathInfo(file));
+  }
+
+  @Test
+  void anAccessByAnotherConfigurationSharesWhatWasRead() throws Exception {
+    StoragePath file = write(".hoodie/timeline/1_2.commit", "abc");
+    assertEquals("abc", read(file));
+    CountedFileSystem.take();
+    StorageConfiguration<?> own = storage.getConf().newInstance();
+    own.set("parquet.avro.add-list-element-records", "false");
+    HoodieStorage other = storage.newInstance(table, own);
+    // Hudi's Parquet reader fails without what it has added.
+    assertSame(own, other.getConf());
+    try (InputStream stream = other.open(file)) {
+      assertEquals('a', stream.read());
+    }
+    assertEquals(Collections.emptyList(), CountedFileSystem.take());
   }
 }

@@ -1,0 +1,48 @@
+"""Hive over tables in S3, with a proxy that records its requests."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from obstore.store import S3Store
+
+from devtools.s3.proxy import RecordingProxy
+from devtools.s3.recording import Recording
+from devtools.tables import HudiTable
+from tests.hive.query_results import FETCH, Answer, Hive
+
+FILES = 20
+ROWS_PER_FILE = 200
+BUCKET = "hive"
+
+
+@dataclass(frozen=True)
+class HiveOnS3:
+    """Hive, whose requests to S3 go through `proxy`; those of the service do not."""
+
+    hive: Hive
+    proxy: RecordingProxy
+
+    def requests(self, query: str, engine: str = FETCH) -> tuple[Answer, Recording]:
+        """Runs a query with pruning. Returns its answer and Hive's requests for it."""
+        with self.proxy.recording() as recording:
+            answer = self.hive.query(query, engine)
+        return answer, recording
+
+
+def upload(table: HudiTable) -> None:
+    """Copy a table's files; an object store knows no empty directories, and no checksum files."""
+    bucket = S3Store(BUCKET)
+    files = [
+        file for file in table.path.rglob("*") if file.is_file() and not file.name.endswith(".crc")
+    ]
+    with ThreadPoolExecutor(8) as threads:
+        list(
+            threads.map(
+                lambda file: bucket.put(
+                    f"{table.name}/{file.relative_to(table.path)}", file.read_bytes()
+                ),
+                files,
+            )
+        )
