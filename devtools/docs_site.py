@@ -28,6 +28,7 @@ _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 _MODULES = (
     "pyhudi_expr.prune",
     "pyhudi_expr.reading.scan",
+    "pyhudi_expr.table.storage.process_options",
     "pyhudi_expr.frontend.sql.parser",
     "pyhudi_expr.frontend.arrow.filter_lists",
     "pyhudi_expr.frontend.arrow.substrait",

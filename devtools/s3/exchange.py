@@ -66,6 +66,7 @@ class Controls:
         delay: How long each request waits before it is passed on, in seconds.
         faults: Which requests fail; None for none.
         death: When the clients die; None for never.
+        lost: How many of the next answers to writing requests are not passed on.
         writes: The writing requests on their way.
     """
 
@@ -73,6 +74,7 @@ class Controls:
     delay: float = 0.0
     faults: FaultPlan | None = None
     death: Death | None = None
+    lost: int = 0
     writes: Writes = field(default_factory=Writes)
 
 
@@ -134,6 +136,10 @@ class Connection:
             with writes.under_way():
                 head = await self._upstream.ask(message)
                 body = b"".join([piece async for piece in self._upstream.body(message, head)])
+        if self._controls.lost > 0:
+            self._controls.lost -= 1
+            exchange.end(head.status, Fault.LOST)
+            return False
         await exchange.finish(head.raw + body, head.status)
         return self._keeps(message, head)
 

@@ -61,10 +61,18 @@ class RecordingProxy:
     def delay(self, seconds: float) -> None:
         self._controls.delay = seconds
 
+    def lose_answers(self, count: int) -> None:
+        """Close the connection instead of passing on the next answers to writing requests.
+
+        The server has done what it was asked then, and the client does not know it.
+        """
+        self._controls.lost = count
+
     def reset(self) -> None:
         """Forget the requests, and answer as fast and as well as the server does."""
         self.requests.clear()
         self._controls.delay = 0.0
+        self._controls.lost = 0
         self._controls.faults = self._controls.death = None
 
     @contextmanager

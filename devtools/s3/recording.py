@@ -12,6 +12,7 @@ class Fault(Enum):
 
     SLOW_DOWN = "answered 503"
     CUT = "cut the body"
+    LOST = "lost the answer"
     REFUSED = "closed the connection"
 
 

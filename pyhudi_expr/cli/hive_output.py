@@ -13,7 +13,12 @@ from pyhudi_expr.cli.table_location import table_location
 from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.hive.doctor import Finding, Verdict, examine
 from pyhudi_expr.hive.metastore_table import TableName, metastore_table
-from pyhudi_expr.hive.registration import Registration, registration, statements
+from pyhudi_expr.hive.registration import (
+    Registration,
+    hive_location,
+    registration,
+    statements,
+)
 from pyhudi_expr.hive.session import ConnectionFailed, open_session
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -49,14 +54,15 @@ def plan_registration(
         address: The HiveServer2.
         table: The base path.
         name: The name in Hive; by default the table's own.
-        seen: The location for Hive.
+        seen: The location for Hive, as it is; by default it follows from the base path.
         properties: Table properties to set.
     """
     with progress_while("reading the table"):
         base = table_location(table)
         hudi = HudiTable.open(base)
         named = TableName.parse(name or hudi.properties.name, address.database)
-        return PlannedRegistration(base, hudi, registration(hudi, named, seen or base, properties))
+        location = seen or hive_location(base)
+        return PlannedRegistration(base, hudi, registration(hudi, named, location, properties))
 
 
 def register(

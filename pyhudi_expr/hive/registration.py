@@ -35,6 +35,15 @@ class Registration:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
+def hive_location(uri: str) -> str:
+    """Return where Hive finds a table that this machine reads by a URI or an absolute path.
+
+    Hadoop's client of S3 has the scheme `s3a`; `s3` and `s3n` were those of older clients.
+    """
+    scheme, colon, rest = uri.partition("://")
+    return f"s3a://{rest}" if colon and scheme in {"s3", "s3n"} else uri
+
+
 def registration(
     table: HudiTable, name: TableName, location: str, properties: Mapping[str, str] = _NOTHING
 ) -> Registration:

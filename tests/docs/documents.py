@@ -39,6 +39,7 @@ class Runner(Enum):
     EXAMPLES = "tests/examples/test_domains.py"
     SERVICE = "tests/service/test_process.py"
     SERVER = "tests/devtools/test_hiveserver.py"
+    OBJECT_STORES = "tests/table/storage/test_documents.py"
     CONTAINERS = "tests/containers/conftest.py"
     """These lines need the images and the compose file."""
 
@@ -48,6 +49,7 @@ _COMMANDS = {
     **dict.fromkeys(("python", "java"), Runner.EXAMPLES),
     **dict.fromkeys(("docker", "docker/build.sh", "docker/secrets.sh"), Runner.CONTAINERS),
     "beeline": Runner.HIVE,
+    "export": Runner.OBJECT_STORES,
     ".venv/bin/python": Runner.SERVER,
 }
 _PYHUDI = {
@@ -64,6 +66,8 @@ _PYHUDI = {
     **dict.fromkeys(("hive register", "hive doctor"), Runner.HIVE),
     "serve": Runner.SERVICE,
 }
+#: Its tables are in a bucket.
+_OF_OBJECT_STORES = "docs/object-stores.md"
 #: Names that a reader has defined.
 _OF_SPARK = {"spark", "frame", "changes"}
 
@@ -98,6 +102,12 @@ def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]
 
 def runner_of(piece: Piece) -> Runner:
     """Raises LookupError if no test runs it."""
+    runner = _runner_anywhere(piece)
+    is_remote = piece.document == _OF_OBJECT_STORES and runner is Runner.ALONE
+    return Runner.OBJECT_STORES if is_remote else runner
+
+
+def _runner_anywhere(piece: Piece) -> Runner:
     if piece.kind in ("sql", "java"):
         return Runner.HIVE
     if piece.kind == "python":

@@ -82,7 +82,8 @@ def test_commands_are_valid(piece, tmp_path, monkeypatch):
         group, command = command, command.get_command(click.Context(command), name)
         assert command is not None, f"{group.name} has no command {name}"
     assert command is not None
-    command.make_context(command.name, list(words))
+    with command.make_context(command.name, list(words)):
+        pass
 
 
 def lines_of(program):

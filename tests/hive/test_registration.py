@@ -9,6 +9,7 @@ from pyhudi_expr.hive.metastore_table import STORAGE_HANDLER, MetastoreTable, Ta
 from pyhudi_expr.hive.registration import (
     Registration,
     RegistrationRefused,
+    hive_location,
     mismatch,
     registration,
     statements,
@@ -144,6 +145,22 @@ def test_a_mismatch_names_its_column():
 )
 def test_locations_are_compared_as_far_as_possible(one, other, same):
     assert same_place(one, other) is same
+
+
+@pytest.mark.parametrize(
+    ("uri", "location"),
+    [
+        ("s3://lake/trips", "s3a://lake/trips"),
+        ("s3n://lake/trips", "s3a://lake/trips"),
+        ("s3a://lake/trips", "s3a://lake/trips"),
+        ("gs://lake/s3://trips", "gs://lake/s3://trips"),
+        ("hdfs://cluster/trips", "hdfs://cluster/trips"),
+        ("/warehouse/s3/trips", "/warehouse/s3/trips"),
+    ],
+)
+def test_hive_finds_tables_of_s3_by_the_scheme_of_hadoops_client(uri, location):
+    assert hive_location(uri) == location
+    assert same_place(uri, location)
 
 
 def test_tables_whose_files_lack_the_partition_columns_are_refused(golden, tmp_path):

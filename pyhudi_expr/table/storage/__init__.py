@@ -11,16 +11,16 @@ from pyhudi_expr.table.storage.entries import (
     VersionedFile,
 )
 from pyhudi_expr.table.storage.file_system import is_unfinished
+from pyhudi_expr.table.storage.option_texts import joined_options, option_texts, parse_options
 from pyhudi_expr.table.storage.process_options import (
-    joined_options,
-    option_texts,
-    parse_options,
+    OPTIONS_VARIABLE,
     process_options,
     set_storage_options,
 )
 from pyhudi_expr.table.storage.storage import Storage
 
 __all__ = [
+    "OPTIONS_VARIABLE",
     "Expected",
     "FileEntry",
     "ManyRanges",

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyarrow import fs
@@ -16,10 +17,13 @@ from pyhudi_expr.table.optional_dependencies import require_extra
 from pyhudi_expr.table.storage.entries import Backend
 from pyhudi_expr.table.storage.file_system import FileSystemBackend
 
+if TYPE_CHECKING:
+    from pyhudi_expr.table.storage.object_clients import StoreAddress
+
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(.*)$", re.DOTALL)
 _S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 _GCS_SCHEMES = frozenset({"gs", "gcs"})
-_AZURE_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs", "az", "adl"})
+_AZURE_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs", "az"})
 _OSS_SCHEMES = frozenset({"oss"})
 _WEBHDFS_SCHEMES = frozenset({"webhdfs", "swebhdfs"})
 _OBJECT_SCHEMES = _S3_SCHEMES | _GCS_SCHEMES | _AZURE_SCHEMES | _OSS_SCHEMES
@@ -69,28 +73,35 @@ def trim(path: str) -> str:
 
 def _object_store(uri: str, scheme: str, rest: str, options: Mapping[str, str]) -> Location:
     # On use: a table on a local disk needs no client.
-    from pyhudi_expr.table.storage import object_options
     from pyhudi_expr.table.storage.object_store import ObjectStoreBackend
 
     authority, _, key = rest.removeprefix("//").partition("/")
     if not rest.startswith("//") or not authority:
         raise HudiError(f"{uri}: name the bucket: {scheme}://bucket/path")
-    if scheme in _S3_SCHEMES:
-        address = object_options.s3(authority, options)
-    elif scheme in _OSS_SCHEMES:
-        address = object_options.oss(authority, options)
-    elif scheme in _GCS_SCHEMES:
-        address = object_options.gcs(authority, options)
-    else:
-        container, _, host = authority.partition("@")
-        account, _, domain = host.partition(".")
-        endpoint = ""
-        if domain and domain not in _AZURE_DOMAINS:
-            endpoint = f"https://{account}.{domain.replace('dfs.', 'blob.', 1)}"
-        address = object_options.azure(container, account, endpoint, options)
+    try:
+        address = _address(scheme, authority, options)
+    except HudiError as error:
+        raise HudiError(f"{uri}: {error}") from None
     # Empty segments name no object; Hadoop's paths drop them, too.
     path = "/".join(part for part in key.split("/") if part)
     return Location(ObjectStoreBackend(address), path)
+
+
+def _address(scheme: str, authority: str, options: Mapping[str, str]) -> StoreAddress:
+    from pyhudi_expr.table.storage import object_options
+
+    if scheme in _S3_SCHEMES:
+        return object_options.s3(authority, options)
+    if scheme in _OSS_SCHEMES:
+        return object_options.oss(authority, options)
+    if scheme in _GCS_SCHEMES:
+        return object_options.gcs(authority, options)
+    container, _, host = authority.partition("@")
+    account, _, domain = host.partition(".")
+    endpoint = ""
+    if domain and domain not in _AZURE_DOMAINS:
+        endpoint = f"https://{account}.{domain.replace('dfs.', 'blob.', 1)}"
+    return object_options.azure(container, account, endpoint, options)
 
 
 def _webhdfs(scheme: str, rest: str) -> Location:

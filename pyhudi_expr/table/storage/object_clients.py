@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from obstore.store import AzureStore, GCSStore, S3Store
 
 if TYPE_CHECKING:
-    from obstore.store import RetryConfig
+    from obstore.store import RetryConfig, S3Credential
 
 ObjectStoreClient: TypeAlias = S3Store | GCSStore | AzureStore
 
@@ -19,7 +19,8 @@ S3, GCS, AZURE = "s3", "gcs", "azure"
 _RUST_PREFIXES = {S3: "aws_", GCS: "google_", AZURE: "azure_storage_"}
 _KINDS: dict[str, type[ObjectStoreClient]] = {S3: S3Store, GCS: GCSStore, AZURE: AzureStore}
 
-# A request that gets no answer is repeated while a user would still wait.
+# A request that gets no answer is repeated once, as a user would still wait: a read ends after 24
+# seconds, and a conditional write, which then asks what became of it, after 48.
 _RETRIES: RetryConfig = {
     "max_retries": 6,
     "backoff": {
@@ -27,9 +28,14 @@ _RETRIES: RetryConfig = {
         "max_backoff": timedelta(seconds=2),
         "base": 2,
     },
-    "retry_timeout": timedelta(seconds=20),
+    "retry_timeout": timedelta(seconds=15),
 }
-_CONNECT_TIMEOUT, _TIMEOUT = timedelta(seconds=3), timedelta(seconds=60)
+_CLIENT_OPTIONS = {
+    "connect_timeout": timedelta(seconds=3),
+    # Until the next bytes come; also for sending a body.
+    "read_timeout": timedelta(seconds=12),
+    "timeout": timedelta(seconds=300),
+}
 
 
 @dataclass(frozen=True)
@@ -55,15 +61,30 @@ def client(address: StoreAddress) -> ObjectStoreClient:
 
 @lru_cache(maxsize=64)
 def _client(address: StoreAddress, _process: int) -> ObjectStoreClient:
-    client_options: Any = {
-        "connect_timeout": _CONNECT_TIMEOUT,
-        "timeout": _TIMEOUT,
-        **dict(address.client_settings),
-    }
     # obstore checks the names.
-    config: Any = dict(address.settings)
-    store = _KINDS[address.kind]
-    return store(config=config, client_options=client_options, retry_config=_RETRIES)
+    arguments: Any = {
+        "config": dict(address.settings),
+        "client_options": {**_CLIENT_OPTIONS, **dict(address.client_settings)},
+        "retry_config": _RETRIES,
+    }
+    if address.kind == S3:
+        given = dict(address.settings)
+        key, secret = given.get("access_key_id"), given.get("secret_access_key")
+        # obstore adds the environment's token, which belongs to other keys.
+        if key and secret and "session_token" not in given and "AWS_SESSION_TOKEN" in os.environ:
+            arguments["credential_provider"] = _Keys(key, secret)
+    return _KINDS[address.kind](**arguments)
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """Keys that do not expire, and have no session token."""
+
+    key: str = field(repr=False)
+    secret: str = field(repr=False)
+
+    def __call__(self) -> S3Credential:
+        return {"access_key_id": self.key, "secret_access_key": self.secret, "expires_at": None}
 
 
 def rust_options(address: StoreAddress) -> dict[str, str]:

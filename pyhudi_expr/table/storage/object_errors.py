@@ -11,7 +11,7 @@ import re
 from obstore import exceptions
 
 _GUIDE = "docs/object-stores.md says where credentials come from"
-_ROLE = re.compile(r"169\.254\.\d|metadata\.google\.internal|//metadata[:/]")
+_ROLE = re.compile(r"169\.254\.\d|/latest/(?:api|meta-data)/|/computeMetadata/|/metadata/identity/")
 _NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound|specified bucket does not exist")
 _DENIED = exceptions.PermissionDeniedError, exceptions.UnauthenticatedError
 _DENIED_STATUS = re.compile(r"40[13] (?:Unauthorized|Forbidden)")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,7 +34,9 @@ from pyhudi_expr.table.storage.object_input import ObjectRanges, native_file
 from pyhudi_expr.table.storage.read_ahead import ReadAheadBackend
 
 _SPOOLED_BYTES = 16 * 1024 * 1024
-_PART_BYTES = 8 * 1024 * 1024
+_PART_BYTES, _PARTS_AT_ONCE = 5 * 1024 * 1024, 3
+"""The parts on their way have to be sent within the time limit of one request."""
+_OLD_MARKER = "_$folder$"
 _WRITER = "pyhudi-write"
 """The metadata field that names the write that made an object."""
 
@@ -52,8 +54,8 @@ class ObjectStoreBackend:
 
     @property
     def has_conditional_writes(self) -> bool:
-        """True: by If-Match."""
-        return True
+        """Whether the store takes If-Match and If-None-Match: OSS does not, others do."""
+        return ("conditional_put", "disabled") not in self.address.settings
 
     @property
     def filesystem(self) -> fs.FileSystem:
@@ -87,12 +89,13 @@ class ObjectStoreBackend:
         with _translated(path):
             if recursive:
                 objects = [o for page in obstore.list(self._client, prefix) for o in page]
-                folders: Sequence[str] = []
+                folders, known = [], _parents(objects)
             else:
                 found = obstore.list_with_delimiter(self._client, prefix)
-                objects, folders = list(found["objects"]), found["common_prefixes"]
-        files = [_entry(entry) for entry in objects if not _is_marker(entry, path, folders)]
-        return [*(_directory(folder) for folder in folders), *files]
+                objects, folders = list(found["objects"]), [*found["common_prefixes"]]
+                known = {folder.rstrip("/") for folder in folders}
+        files = [_entry(entry) for entry in objects if not _is_marker(entry, {path, *known})]
+        return [*map(_directory, folders), *files]
 
     def stat(self, path: str) -> FileEntry | None:
         """Return the object, or a directory if objects are below it; None if there is nothing."""
@@ -156,10 +159,17 @@ class ObjectStoreBackend:
             yield cast("IO[bytes]", spool)
             spool.seek(0)
             with _translated(path):
-                obstore.put(self._client, path, cast("IO[bytes]", spool), chunk_size=_PART_BYTES)
+                obstore.put(
+                    self._client,
+                    path,
+                    cast("IO[bytes]", spool),
+                    chunk_size=_PART_BYTES,
+                    max_concurrency=_PARTS_AT_ONCE,
+                )
 
     def create(self, path: str, content: bytes) -> bool:
         """Write an object unless it exists, by If-None-Match: one of several processes succeeds."""
+        self._require_conditional_writes()
         write = uuid.uuid4().hex
         with _translated(path):
             try:
@@ -175,6 +185,7 @@ class ObjectStoreBackend:
 
     def replace(self, path: str, content: bytes, version: str) -> str | None:
         """Write an object if it has this version, by If-Match."""
+        self._require_conditional_writes()
         write = uuid.uuid4().hex
         known: obstore.UpdateVersion = json.loads(version)
         with _translated(path):
@@ -215,6 +226,13 @@ class ObjectStoreBackend:
         if names:
             with _translated(path):
                 obstore.delete(self._client, names)
+
+    def _require_conditional_writes(self) -> None:
+        if not self.has_conditional_writes:
+            raise OSError(
+                "the object store has no conditional writes, so other processes cannot be kept from"
+                " writing the same file"
+            )
 
     def _put(
         self, path: str, content: bytes, write: str, mode: obstore.PutMode
@@ -272,6 +290,21 @@ def _directory(path: str) -> FileEntry:
     return FileEntry(path.rpartition("/")[2], path, 0, False, 0)
 
 
-def _is_marker(meta: obstore.ObjectMeta, within: str, folders: Sequence[str]) -> bool:
-    """Whether an empty object stands for a directory, as other programs write them."""
-    return meta["size"] == 0 and (meta["path"] in folders or meta["path"] == within)
+def _parents(objects: Sequence[obstore.ObjectMeta]) -> set[str]:
+    """Return the directories of objects, if there are empty objects that may stand for them."""
+    found: set[str] = set()
+    if all(meta["size"] for meta in objects):
+        return found
+    level = {meta["path"] for meta in objects}
+    while level := {path.rpartition("/")[0] for path in level} - found:
+        found |= level
+    return found
+
+
+def _is_marker(meta: obstore.ObjectMeta, folders: Collection[str]) -> bool:
+    """Whether an empty object stands for a directory, as other programs write them.
+
+    obstore gives the name `a/` as `a`.
+    """
+    path = meta["path"]
+    return meta["size"] == 0 and (path in folders or path.endswith(_OLD_MARKER))

@@ -26,7 +26,8 @@ from pyhudi_expr.table.storage.entries import (
     VersionedFile,
 )
 from pyhudi_expr.table.storage.locations import locate, split_scheme, trim
-from pyhudi_expr.table.storage.process_options import joined_options, process_options
+from pyhudi_expr.table.storage.option_texts import joined_options
+from pyhudi_expr.table.storage.process_options import process_options
 
 _REQUESTS_AT_ONCE = 64
 _T = TypeVar("_T")
@@ -246,7 +247,9 @@ class Storage:
             self.backend.delete_dir(self.full(path))
 
     def _relative(self, entry: FileEntry) -> FileEntry:
-        return replace(entry, path=entry.path[len(self.root) :].strip("/"))
+        path = entry.path[len(self.root) :].strip("/")
+        # Not `replace`: a directory may have a million entries.
+        return FileEntry(entry.name, path, entry.size, entry.is_file, entry.modified_ns, entry.tag)
 
     @contextmanager
     def _translated(self, path: str, purpose: str = "read") -> Iterator[None]:

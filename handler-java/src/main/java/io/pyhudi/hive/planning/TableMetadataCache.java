@@ -87,7 +87,7 @@ final class TableMetadataCache<T> {
       return unknown;
     }
     try {
-      return of(HudiTable.open(conf, basePath), settings);
+      return of(HudiTable.ofQuery(conf, basePath), settings);
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: no metadata for the planner", basePath, e);
       return unknown;

@@ -48,7 +48,7 @@ final class TableAtInstant {
     synchronized (RECENT) {
       TableAtInstant table = RECENT.get(key);
       if (table == null) {
-        table = new TableAtInstant(HudiTable.open(conf, basePath));
+        table = new TableAtInstant(HudiTable.ofQuery(conf, basePath));
         RECENT.put(key, table);
       }
       return table;

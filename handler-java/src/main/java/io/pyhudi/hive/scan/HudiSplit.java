@@ -25,6 +25,7 @@ public final class HudiSplit extends FileSplit {
   private ScanReport report;
   private String table;
   private ExtremeRows extremes;
+  private long fileLength = -1;
 
   /** Creates an empty split, which Hadoop fills by {@link #readFields}. */
   public HudiSplit() {
@@ -36,10 +37,16 @@ public final class HudiSplit extends FileSplit {
     this.merged = merged;
   }
 
-  /** A part of a plain Parquet file. */
-  public static HudiSplit plain(FileSplit part) throws IOException {
-    return new HudiSplit(
-        part.getPath(), part.getStart(), part.getLength(), part.getLocations(), null);
+  /**
+   * A part of a plain Parquet file.
+   *
+   * @param fileLength the length of the whole file, bytes
+   */
+  public static HudiSplit plain(FileSplit part, long fileLength) throws IOException {
+    HudiSplit split =
+        new HudiSplit(part.getPath(), part.getStart(), part.getLength(), part.getLocations(), null);
+    split.fileLength = fileLength;
+    return split;
   }
 
   /** A slice that is merged as a whole. */
@@ -80,6 +87,11 @@ public final class HudiSplit extends FileSplit {
     return new FileSplit(super.getPath(), getStart(), getLength(), getLocations());
   }
 
+  /** Returns the length of the whole plain Parquet file in bytes; -1 if it is not known. */
+  public long fileLength() {
+    return fileLength;
+  }
+
   /**
    * Returns the slice to merge, or null for a part of a plain Parquet file, which only Hive can
    * read.
@@ -91,6 +103,7 @@ public final class HudiSplit extends FileSplit {
   /** Marks the slice as one plain Parquet file, which Hive's Parquet reader may read. */
   HudiSplit asPlainFile() {
     this.isPlain = true;
+    this.fileLength = merged.slice().getBaseFile().get().getFileSize();
     return this;
   }
 
@@ -143,6 +156,7 @@ public final class HudiSplit extends FileSplit {
     if (extremes != null) {
       extremes.write(out);
     }
+    out.writeLong(fileLength);
   }
 
   @Override
@@ -154,6 +168,7 @@ public final class HudiSplit extends FileSplit {
     table = readText(in);
     report = in.readBoolean() ? ScanReport.read(in) : null;
     extremes = in.readBoolean() ? ExtremeRows.read(in) : null;
+    fileLength = in.readLong();
   }
 
   private static void writeText(DataOutput out, String text) throws IOException {

@@ -5,7 +5,9 @@ import io.pyhudi.hive.table.Slice;
 import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.avro.Schema;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -50,8 +52,11 @@ public final class Splits {
         splits.add(isPlain ? split.asPlainFile() : split);
       }
     }
+    Map<Path, Long> lengths = new HashMap<>();
+    plain.forEach(file -> lengths.put(file.getPath(), file.getLen()));
     for (InputSplit part : new ListedFiles(plain).getSplits(job, numSplits)) {
-      splits.add(HudiSplit.plain((FileSplit) part));
+      FileSplit file = (FileSplit) part;
+      splits.add(HudiSplit.plain(file, lengths.getOrDefault(file.getPath(), -1L)));
     }
     if (table.hasVirtualKeys()) {
       splits.forEach(split -> split.withHiddenKeysOf(table.basePath()));

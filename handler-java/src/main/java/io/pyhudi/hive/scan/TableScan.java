@@ -5,6 +5,7 @@ import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.Slice;
+import io.pyhudi.hive.table.TableListing;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -44,7 +45,7 @@ public final class TableScan {
   public static TableScan plan(
       JobConf job, Path basePath, List<Path> locations, PruningSettings settings)
       throws IOException {
-    HudiTable table = HudiTable.open(job, basePath);
+    HudiTable table = HudiTable.ofQuery(job, basePath);
     ScanVerdict verdict = new ScanPruner(job, settings).prune(table, locations);
     TableScan scan = prune(table, locations, verdict, settings);
     String name = job.get(hive_metastoreConstants.META_TABLE_NAME);
@@ -55,7 +56,7 @@ public final class TableScan {
   /** Describes the result of {@link #plan} for the whole table. It logs and counts nothing. */
   public static String preview(JobConf job, Path basePath, PruningSettings settings)
       throws IOException {
-    HudiTable table = HudiTable.open(job, basePath);
+    HudiTable table = HudiTable.ofQuery(job, basePath);
     List<Path> everything = Collections.singletonList(basePath);
     ScanVerdict verdict = new ScanPruner(job, settings).prune(table, everything);
     String found = prune(table, everything, verdict, settings).report.text();
@@ -71,7 +72,7 @@ public final class TableScan {
     }
     boolean wholeTable = table.isScannedWhole(locations);
     Tally tally = new Tally();
-    try (HudiTable.Listing listing = table.list(locations)) {
+    try (TableListing listing = table.list(locations)) {
       List<String> partitions = listing.partitions();
       if (wholeTable) {
         tally.unlisted = partitions.removeIf(verdict.verdicts()::dropsPartition);

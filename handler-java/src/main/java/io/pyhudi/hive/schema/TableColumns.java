@@ -39,7 +39,7 @@ final class TableColumns {
     if (!HudiTable.isBasePath(conf, location)) {
       throw new IOException(explainLocation(conf, location));
     }
-    HudiTable table = HudiTable.open(conf, location);
+    HudiTable table = HudiTable.ofQuery(conf, location);
     HoodieTableConfig config = table.metaClient().getTableConfig();
     if (config.getBaseFileFormat() != HoodieFileFormat.PARQUET) {
       throw new IOException(

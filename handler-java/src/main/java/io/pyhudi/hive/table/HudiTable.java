@@ -1,23 +1,19 @@
 package io.pyhudi.hive.table;
 
-import io.pyhudi.hive.protocol.TableView;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.apache.avro.Schema;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hudi.BaseHoodieTableFileIndex.PartitionPath;
 import org.apache.hudi.common.config.HoodieMetadataConfig;
 import org.apache.hudi.common.config.TypedProperties;
-import org.apache.hudi.common.model.FileSlice;
 import org.apache.hudi.common.table.HoodieTableConfig;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.TableSchemaResolver;
@@ -25,12 +21,9 @@ import org.apache.hudi.common.table.timeline.HoodieInstant;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.apache.hudi.storage.StoragePath;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A Hudi table at the newest instant that was completed when it was opened. */
 public final class HudiTable {
-  private static final Logger LOG = LoggerFactory.getLogger(HudiTable.class);
   private static final String PROPERTIES = ".hoodie/hoodie.properties";
 
   /** With virtual keys the key is computed from other columns, even if writers still store it. */
@@ -38,17 +31,28 @@ public final class HudiTable {
 
   private final HoodieTableMetaClient metaClient;
   private final Path basePath;
+  private final Map<Boolean, Schema> schemas = new ConcurrentHashMap<>();
+  private final SharedListing listed = new SharedListing();
+  private volatile Boolean schemaHistory;
 
   private HudiTable(HoodieTableMetaClient metaClient, Path basePath) {
     this.metaClient = metaClient;
     this.basePath = basePath;
   }
 
+  /**
+   * Returns the opening of the table at a base path that everything in one query shares. The query
+   * is the one that the configuration names.
+   */
+  public static HudiTable ofQuery(Configuration conf, Path basePath) {
+    return QueryTables.of(conf, basePath);
+  }
+
   /** Opens the table at a base path. */
-  public static HudiTable open(Configuration conf, Path basePath) {
+  static HudiTable open(Configuration conf, Path basePath) {
     HoodieTableMetaClient metaClient =
         HoodieTableMetaClient.builder()
-            .setConf(HadoopFSUtils.getStorageConfWithCopy(conf))
+            .setStorage(new QueryStorage(basePath, new Configuration(conf)))
             .setBasePath(basePath.toString())
             .setLoadActiveTimelineOnLoad(true)
             .build();
@@ -57,6 +61,9 @@ public final class HudiTable {
 
   /** Returns whether a directory is a table's base path. */
   public static boolean isBasePath(Configuration conf, Path directory) throws IOException {
+    if (QueryTables.isOpen(conf, directory)) {
+      return true;
+    }
     FileSystem fs = directory.getFileSystem(conf);
     return fs.exists(new Path(directory, PROPERTIES));
   }
@@ -113,9 +120,13 @@ public final class HudiTable {
    * renamed or dropped under schema-on-read, so names alone do not identify them.
    */
   public boolean hasSchemaHistory() {
-    return new TableSchemaResolver(metaClient)
-        .getTableHistorySchemaStrFromCommitMetadata()
-        .isPresent();
+    if (schemaHistory == null) {
+      schemaHistory =
+          new TableSchemaResolver(metaClient)
+              .getTableHistorySchemaStrFromCommitMetadata()
+              .isPresent();
+    }
+    return schemaHistory;
   }
 
   /** Returns whether the record key is not stored, or the stored key must be ignored. */
@@ -145,107 +156,34 @@ public final class HudiTable {
 
   private Schema schema(boolean withMetaColumns) throws IOException {
     try {
-      return new TableSchemaResolver(metaClient).getTableSchema(withMetaColumns).toAvroSchema();
+      Schema schema = schemas.get(withMetaColumns);
+      if (schema == null) {
+        // Hudi reads it from a commit, and for the meta columns opens a data file as well.
+        schema = new TableSchemaResolver(metaClient).getTableSchema(withMetaColumns).toAvroSchema();
+        schemas.put(withMetaColumns, schema);
+      }
+      return schema;
     } catch (Exception e) {
       throw new IOException(basePath + ": the table's schema cannot be read", e);
     }
   }
 
-  /** Lists partitions now and their slices on demand. */
-  public Listing list(Collection<Path> locations) {
-    try {
-      return new Listing(listing(locations, true), locations);
-    } catch (RuntimeException e) {
-      LOG.warn("{}: its metadata table cannot be listed, listing the directories", basePath, e);
-      return new Listing(listing(locations, false), locations);
-    }
+  /** Lists partitions now and their slices on demand. All listings of this opening share both. */
+  public TableListing list(List<Path> locations) {
+    return new TableListing(this, listed, locations);
   }
 
-  private FileListing listing(Collection<Path> locations, boolean fromMetadataTable) {
+  /** Returns whether Hudi's metadata table lists the files. */
+  boolean hasMetadataTable() {
+    return metaClient.getTableConfig().isMetadataTableAvailable();
+  }
+
+  /** Opens Hudi's index of the files below some locations. */
+  FileListing index(Collection<Path> locations, boolean fromMetadataTable) {
     TypedProperties properties = new TypedProperties();
     properties.setProperty(HoodieMetadataConfig.ENABLE.key(), Boolean.toString(fromMetadataTable));
     List<StoragePath> paths =
         locations.stream().map(HadoopFSUtils::convertToStoragePath).collect(Collectors.toList());
     return new FileListing(metaClient, paths, properties);
-  }
-
-  /** A listing of the partitions below some locations of the table. */
-  @SuppressWarnings("try")
-  public final class Listing implements AutoCloseable {
-    private FileListing files;
-    private final Collection<Path> locations;
-    private final Map<String, PartitionPath> partitions = new LinkedHashMap<>();
-
-    private Listing(FileListing files, Collection<Path> locations) {
-      this.files = files;
-      this.locations = locations;
-      List<String> prefixes = new ArrayList<>();
-      for (Path location : locations) {
-        prefixes.add(relative(location));
-      }
-      for (PartitionPath partition : files.partitions()) {
-        if (prefixes.stream().anyMatch(prefix -> isBelow(partition.getPath(), prefix))) {
-          partitions.put(partition.getPath(), partition);
-        }
-      }
-    }
-
-    private String relative(Path location) {
-      String base = Path.getPathWithoutSchemeAndAuthority(basePath).toString();
-      String path = Path.getPathWithoutSchemeAndAuthority(location).toString();
-      return path.length() <= base.length() ? "" : path.substring(base.length() + 1);
-    }
-
-    private boolean isBelow(String partition, String prefix) {
-      return prefix.isEmpty() || partition.equals(prefix) || partition.startsWith(prefix + "/");
-    }
-
-    /** Returns the partition paths relative to the base path. */
-    public List<String> partitions() {
-      return new ArrayList<>(partitions.keySet());
-    }
-
-    /** Returns the slices of some partitions as the view reads them, by partition path. */
-    public Map<String, List<Slice>> slices(Collection<String> names, TableView view) {
-      List<PartitionPath> paths = names.stream().map(partitions::get).collect(Collectors.toList());
-      Map<String, List<Slice>> slices = new LinkedHashMap<>();
-      if (!paths.isEmpty()) {
-        load(paths).forEach((path, found) -> slices.put(path.getPath(), toSlices(found, view)));
-      }
-      return slices;
-    }
-
-    private Map<PartitionPath, List<FileSlice>> load(List<PartitionPath> paths) {
-      try {
-        return files.slices(paths);
-      } catch (RuntimeException e) {
-        LOG.warn("{}: its metadata table cannot be listed, listing the directories", basePath, e);
-        files = listing(locations, false);
-        return files.slices(paths);
-      }
-    }
-
-    private List<Slice> toSlices(List<FileSlice> found, TableView view) {
-      List<Slice> slices = new ArrayList<>();
-      for (FileSlice slice : found) {
-        if (view == TableView.SNAPSHOT) {
-          slices.add(Slice.snapshot(slice));
-        } else if (slice.getBaseFile().isPresent()) {
-          slices.add(Slice.readOptimized(slice));
-        }
-      }
-      return slices;
-    }
-
-    @Override
-    public void close() throws IOException {
-      try {
-        files.close();
-      } catch (IOException | RuntimeException e) {
-        throw e;
-      } catch (Exception e) {
-        throw new IOException(e);
-      }
-    }
   }
 }

@@ -51,7 +51,7 @@ public final class TableSize {
    */
   public static Map<String, String> statistics(Configuration conf, Path basePath) {
     try {
-      TableSize size = of(HudiTable.open(conf, basePath));
+      TableSize size = of(HudiTable.ofQuery(conf, basePath));
       Map<String, String> statistics = new HashMap<>();
       statistics.put(StatsSetupConst.NUM_FILES, Long.toString(size.files));
       statistics.put(StatsSetupConst.TOTAL_SIZE, Long.toString(size.bytes));
@@ -81,7 +81,7 @@ public final class TableSize {
     long files = 0;
     long bytes = 0;
     List<Path> everything = Collections.singletonList(table.basePath());
-    try (HudiTable.Listing listing = table.list(everything)) {
+    try (TableListing listing = table.list(everything)) {
       Collection<List<Slice>> partitions =
           listing.slices(listing.partitions(), TableView.SNAPSHOT).values();
       for (List<Slice> slices : partitions) {

@@ -44,14 +44,14 @@ class HudiSplitTest {
   @Test
   void aPartOfAPlainFileTravels() throws Exception {
     FileSplit part = new FileSplit(new Path(TABLE, "f.parquet"), 10, 20, new String[] {"host"});
-    HudiSplit copy = copy(HudiSplit.plain(part));
+    HudiSplit copy = copy(HudiSplit.plain(part, 4096));
     assertEquals(part.getPath(), copy.getPath());
     assertEquals(10, copy.getStart());
     assertEquals(20, copy.getLength());
     assertNull(copy.mergedSlice());
     assertNull(copy.hiddenKeysTable());
     assertEquals(
-        "file:/table", copy(HudiSplit.plain(part).withHiddenKeysOf(TABLE)).hiddenKeysTable());
+        "file:/table", copy(HudiSplit.plain(part, 4096).withHiddenKeysOf(TABLE)).hiddenKeysTable());
   }
 
   @Test
@@ -94,7 +94,7 @@ class HudiSplitTest {
   @Test
   void aSplitThatHiveFindsByTheTableStillNamesItsFile() throws Exception {
     FileSplit part = new FileSplit(new Path(TABLE, "f.parquet"), 10, 20, new String[0]);
-    HudiSplit copy = copy(HudiSplit.plain(part).withTablePath(TABLE));
+    HudiSplit copy = copy(HudiSplit.plain(part, 4096).withTablePath(TABLE));
     assertEquals(TABLE, copy.getPath());
     assertEquals(part.getPath(), copy.file().getPath());
     assertEquals(10, copy.file().getStart());
@@ -109,8 +109,8 @@ class HudiSplitTest {
     droppedBy.put("partition values", 2L);
     ScanReport report = new ScanReport(Outcome.PRUNED, 10, 1, 1000, 100, droppedBy, 350);
     Counters counters = new Counters();
-    copy(HudiSplit.plain(part).withReport(report)).count(new CountingReporter(counters));
-    copy(HudiSplit.plain(part)).count(new CountingReporter(counters));
+    copy(HudiSplit.plain(part, 4096).withReport(report)).count(new CountingReporter(counters));
+    copy(HudiSplit.plain(part, 4096)).count(new CountingReporter(counters));
     Map<String, Long> counted = new TreeMap<>();
     counters
         .getGroup("Hudi pruning")

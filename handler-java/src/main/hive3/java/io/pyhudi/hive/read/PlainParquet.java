@@ -1,5 +1,6 @@
 package io.pyhudi.hive.read;
 
+import io.pyhudi.hive.files.DataFile;
 import io.pyhudi.hive.scan.HudiSplit;
 import java.io.IOException;
 import org.apache.hadoop.hive.ql.exec.Utilities;
@@ -26,13 +27,22 @@ final class PlainParquet {
 
   static RecordReader<NullWritable, ArrayWritable> rows(
       HudiSplit split, JobConf job, Reporter reporter) throws IOException {
-    return HIVE.getRecordReader(split.file(), settings(job, false), reporter);
+    return open(split, settings(job, false), reporter);
   }
 
   /** Opens a reader of batches, which Hive passes through the type of rows. */
   static RecordReader<NullWritable, ArrayWritable> batches(
       HudiSplit split, JobConf job, Reporter reporter) throws IOException {
-    return HIVE.getRecordReader(split.file(), settings(job, true), reporter);
+    return open(split, settings(job, true), reporter);
+  }
+
+  private static RecordReader<NullWritable, ArrayWritable> open(
+      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+    return DataFile.read(
+        split.file().getPath(),
+        split.fileLength(),
+        job,
+        settings -> HIVE.getRecordReader(split.file(), settings, reporter));
   }
 
   private static JobConf settings(JobConf job, boolean vectorized) {

@@ -1,5 +1,6 @@
 package io.pyhudi.hive.read;
 
+import io.pyhudi.hive.files.DataFile;
 import io.pyhudi.hive.scan.HudiSplit;
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
@@ -33,8 +34,16 @@ final class PlainParquet {
 
   static RecordReader<NullWritable, ArrayWritable> rows(
       HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+    return DataFile.read(
+        split.file().getPath(),
+        split.fileLength(),
+        withGregorianDays(job),
+        settings -> open(split, settings, reporter));
+  }
+
+  private static Rows open(HudiSplit split, JobConf job, Reporter reporter) throws IOException {
     try {
-      return new Rows(split.file(), withGregorianDays(job), reporter);
+      return new Rows(split.file(), job, reporter);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while opening " + split.getPath(), e);
@@ -44,7 +53,12 @@ final class PlainParquet {
   /** Opens a reader of batches, which Hive passes through the type of rows. */
   static RecordReader<NullWritable, ArrayWritable> batches(
       HudiSplit split, JobConf job, Reporter reporter) throws IOException {
-    return SliceReaders.asRows(new Batches(split.file(), withGregorianDays(job)));
+    return SliceReaders.asRows(
+        DataFile.read(
+            split.file().getPath(),
+            split.fileLength(),
+            withGregorianDays(job),
+            settings -> new Batches(split.file(), settings)));
   }
 
   private static JobConf withGregorianDays(JobConf job) {
