@@ -1,6 +1,10 @@
 """What a question reads first, announced so that the requests wait together.
 
 Only the time depends on it: what is not announced is read when it is needed (`Storage.expect`).
+
+What is announced together is read in no order. So the first wave has only what shows a state of the
+table (properties, timelines), and what is read again: whatever must not be older than a timeline is
+announced when that is known.
 """
 
 from __future__ import annotations
@@ -12,7 +16,6 @@ from pyhudi_expr.table.hudi_names import (
     HOODIE_DIR,
     INDEX_DEFINITIONS_FILE,
     METADATA_DIR,
-    PARTITION_MARKER,
     PARTITION_STATS,
     PROPERTIES_BACKUP_FILE,
     PROPERTIES_FILE,
@@ -22,31 +25,29 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.storage import Expected, Storage
 
 _TIMELINE_DIR = f"{HOODIE_DIR}/timeline"
-_TABLE = Expected(
-    # The timeline of layout 1 is in the first directory, that of layout 2 in the second.
-    files=(PROPERTIES_FILE, INDEX_DEFINITIONS_FILE, f"{_TIMELINE_DIR}/history/_version_"),
-    directories=(HOODIE_DIR, _TIMELINE_DIR, SCHEMA_DIR),
-)
+# The timeline of layout 1 is in the first directory, that of layout 2 in the second.
+_TIMELINES = (HOODIE_DIR, _TIMELINE_DIR)
+_TABLE = Expected(files=(PROPERTIES_FILE, INDEX_DEFINITIONS_FILE), directories=_TIMELINES)
+# The partitions are listed again after the timeline, see `MetadataTable.open`.
 _METADATA = Expected(
-    files=(PROPERTIES_FILE,),
-    unchanging=(
-        f"{COLUMN_STATS}/{PARTITION_MARKER}",
-        f"{PARTITION_STATS}/{PARTITION_MARKER}",
-    ),
-    directories=(HOODIE_DIR, _TIMELINE_DIR, FILES, COLUMN_STATS, PARTITION_STATS),
+    files=(PROPERTIES_FILE,), directories=(*_TIMELINES, FILES, COLUMN_STATS, PARTITION_STATS)
 )
 # Most tables have no extension: its absence shows by both files.
 _EXTENSION_FILES = (PROPERTIES_FILE, PROPERTIES_BACKUP_FILE)
-_EXTENSION = Expected(
-    files=(*_EXTENSION_FILES, INDEX_DEFINITIONS_FILE), directories=(_TIMELINE_DIR,)
-)
+_EXTENSION = Expected(files=_EXTENSION_FILES, directories=(_TIMELINE_DIR,))
 
 
 def expect_opening(storage: Storage) -> None:
-    """Announce what the first question about a table reads."""
+    """Announce what shows the state of a table that is not known yet."""
     storage.expect(_TABLE)
     storage.child(METADATA_DIR).expect(_METADATA)
     storage.child(EXTENSION_DIR).expect(_EXTENSION)
+
+
+def expect_commits(table: HudiTable) -> None:
+    """Announce what schemas and listings read of a table, after its timeline."""
+    table.storage.expect(table.commit_reads)
+    table.storage.expect(Expected(directories=(SCHEMA_DIR,)))
 
 
 def expect_refresh(storage: Storage, table: HudiTable, extension: Extension | None) -> None:

@@ -13,7 +13,7 @@ from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
-from pyhudi_expr.index.expected_reads import expect_refresh
+from pyhudi_expr.index.expected_reads import expect_commits, expect_refresh
 from pyhudi_expr.index.lookups.key_predicates import without_columns
 from pyhudi_expr.index.opening import (
     SnapshotOptions,
@@ -106,6 +106,7 @@ class TableSnapshot:
         Raises:
             HudiError: The table cannot be read.
         """
+        expect_commits(table)
         own, own_notes = open_extension_table(table)
         mdt, mdt_notes = open_metadata_table(
             table, options.cache, earlier._mdt if earlier else None

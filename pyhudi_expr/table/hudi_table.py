@@ -22,7 +22,7 @@ from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.properties import TableProperties, TableType
 from pyhudi_expr.table.schema import arrow_schema, with_meta_fields
 from pyhudi_expr.table.storage import Expected, FileEntry, Storage
-from pyhudi_expr.table.timeline.archive import archived_completion_times
+from pyhudi_expr.table.timeline.archive import ARCHIVE_VERSION, archived_completion_times
 from pyhudi_expr.table.timeline.commit_metadata import CommitMetadata, read_record
 from pyhudi_expr.table.timeline.timeline import Instant, Timeline
 
@@ -108,7 +108,9 @@ class HudiTable:
             f"{folder}/{instant.requested}.compaction.requested"
             for instant in self.timeline.pending_compactions
         ]
-        return Expected(files=[*(f"{folder}/{instant.file_name}" for instant in read), *plans])
+        archive = f"{folder}/{self.properties.history_path}/{ARCHIVE_VERSION}"
+        written = [f"{folder}/{instant.file_name}" for instant in read]
+        return Expected(unchanging=[*written, *plans, archive])
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
         """Read the metadata of a completed write."""
@@ -118,6 +120,10 @@ class HudiTable:
     @cached_property
     def index_definitions_file(self) -> bytes | None:
         """The file with the definitions of indexes, as it is when it is first read."""
+        return self.read_index_definitions()
+
+    def read_index_definitions(self) -> bytes | None:
+        """Read the file with the definitions of indexes as it is now; None if there is none."""
         return self.storage.read_if_present(self.properties.index_definitions_path)
 
     @property

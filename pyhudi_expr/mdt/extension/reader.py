@@ -46,6 +46,10 @@ class Extension:
         Raises:
             HudiError: The extension cannot be read.
         """
+        # The definitions are older than the listings: those of an index that is built anew in
+        # between have files of an instant that this snapshot lacks.
+        _ = own.index_definitions_file
+        own.storage.expect(Expected(directories=sorted(own.properties.metadata_partitions)))
         return Extension(MetadataTable(own, own, cache), _coverage(own))
 
     @staticmethod
@@ -78,11 +82,10 @@ def extension_table(table: HudiTable) -> HudiTable | None:
         own = HudiTable.at(table.storage.child(EXTENSION_DIR))
     except TableNotFound:
         return None
-    partitions = own.properties.metadata_partitions
-    if not partitions:
+    if not own.properties.metadata_partitions:
         return None
     own.storage.expect(own.commit_reads)
-    own.storage.expect(Expected(directories=sorted(partitions)))
+    own.storage.expect(Expected(files=(own.properties.index_definitions_path,)))
     return own
 
 

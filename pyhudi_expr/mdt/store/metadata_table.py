@@ -32,7 +32,13 @@ from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS, iter_un
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.file_names import log_files
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
+from pyhudi_expr.table.hudi_names import (
+    COLUMN_STATS,
+    FILES,
+    METADATA_DIR,
+    PARTITION_MARKER,
+    PARTITION_STATS,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.storage import Expected
@@ -79,7 +85,9 @@ class MetadataTable:
         """Open the metadata table; None if the table has none.
 
         Both timelines must be read without a write in between. So the data table is checked again
-        after the metadata table's timeline is read, and if it has changed, both are read again.
+        after the metadata table's timeline is read, and if it has changed, both are read again. So
+        are the definitions of its indexes, which are read with the first state: an index that was
+        dropped and built anew has another definition, or an instant that this snapshot lacks.
 
         Args:
             table: The data table.
@@ -93,13 +101,14 @@ class MetadataTable:
                 metadata = HudiTable.at(table.storage.child(METADATA_DIR))
             except TableNotFound:
                 return None
+            definitions = table.index_definitions_file
             opened = MetadataTable(table, metadata, cache, _groups_of(earlier))
             opened._announce_reads()
             latest = table.refreshed()
-            if latest is table:
+            if latest is table and latest.read_index_definitions() == definitions:
                 opened._open_listed()
                 return opened
-            table = latest
+            table = HudiTable(latest.storage, latest.properties, latest.timeline)
         raise HudiError(f"{table.base_path}: the table changes faster than it can be read")
 
     def _announce_reads(self) -> None:
@@ -117,9 +126,10 @@ class MetadataTable:
         ended = {i.requested: i.completed for i in self.metadata.timeline.writes if i.completed}
         probable = [one for name in first for one in newest_files(storage.list(name), ended)]
         table.storage.expect(table.state_reads)
-        table.storage.expect(table.commit_reads)
+        table.storage.expect(Expected(files=(table.properties.index_definitions_path,)))
         storage.expect(self.metadata.commit_reads)
-        storage.expect(Expected(directories=sorted(self.partitions), inputs=probable))
+        markers = [f"{name}/{PARTITION_MARKER}" for name in first if name != FILES]
+        storage.expect(Expected((), sorted(self.partitions), unchanging=markers, inputs=probable))
 
     def _open_listed(self) -> None:
         """Take the listings that are under way, so that no question waits for one."""

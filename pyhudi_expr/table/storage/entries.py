@@ -48,7 +48,8 @@ class Expected:
     Attributes:
         files: Files that are read whole.
         directories: Directories that are listed.
-        unchanging: The same of files that are written once: their content may be used later, too.
+        unchanging: The same of files whose content may be used after the question, too: those that
+            are written once, or only have to be as new as what was read before.
         inputs: Files that are opened, with their lengths: their ends are read first.
     """
 

@@ -29,7 +29,7 @@ from pyhudi_expr.table.storage.locations import locate, split_scheme, trim
 from pyhudi_expr.table.storage.option_texts import joined_options
 from pyhudi_expr.table.storage.process_options import process_options
 
-_REQUESTS_AT_ONCE = 64
+_REQUESTS_AT_ONCE = 128
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
 

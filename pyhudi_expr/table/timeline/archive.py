@@ -15,6 +15,9 @@ from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.properties import TableProperties
 from pyhudi_expr.table.storage import Storage
 
+ARCHIVE_VERSION = "_version_"
+"""The file that names the newest manifest of the archive."""
+
 
 def archived_completion_times(storage: Storage, properties: TableProperties) -> dict[str, str]:
     """Read the completion time of every archived instant, by requested time.
@@ -27,7 +30,7 @@ def archived_completion_times(storage: Storage, properties: TableProperties) -> 
     if properties.timeline_layout == 1:
         return {}
     directory = f"{properties.timeline_dir}/{properties.history_path}"
-    version_file = f"{directory}/_version_"
+    version_file = f"{directory}/{ARCHIVE_VERSION}"
     version = storage.read_if_present(version_file)
     if version is None:
         return {}
