@@ -148,10 +148,10 @@ def _in_service(
         warm = median_seconds(partial(ask, 2), _WARM_RUNS)
     yield _measured(f"{title}, new service: first answer", first, "< 2" if delay == 60 else None)
     yield _measured(f"{title}, cold in a service", cold, "< 0.5" if delay == 30 else None)
-    yield from _counts(f"{title}, cold in a service", counted, "<= 5")
+    yield from _counts(f"{title}, cold in a service", counted, "<= 5", delay)
     bar = "< 50" if delay == 30 else None
     yield Measurement(f"{title}, warm", warm * 1e3, "ms", bar)
-    yield from _counts(f"{title}, warm", counted_warm, "<= 1")
+    yield from _counts(f"{title}, warm", counted_warm, "<= 1", delay)
 
 
 def _as_command(title: str, server: _Server, table: str, delay: int) -> Iterator[Measurement]:
@@ -170,7 +170,7 @@ def _as_command(title: str, server: _Server, table: str, delay: int) -> Iterator
         found.append(seconds(run))
         counted = server.counted()
     yield _measured(f"{title}, pyhudi prune", found, "< 1.5" if delay == 30 else None)
-    yield from _counts(f"{title}, pyhudi prune", counted, "<= 5")
+    yield from _counts(f"{title}, pyhudi prune", counted, "<= 5", delay)
 
 
 def _under_load(table: str, files: int) -> Iterator[Measurement]:
@@ -194,9 +194,10 @@ def _measured(name: str, found: list[float], bar: str | None) -> Measurement:
     return Measurement(name, statistics.median(found), "s", bar)
 
 
-def _counts(title: str, counted: _Counted, bar: str) -> Iterator[Measurement]:
+def _counts(title: str, counted: _Counted, bar: str, delay: int) -> Iterator[Measurement]:
     yield Measurement(f"{title}: requests", counted.requests, "requests")
-    yield Measurement(f"{title}: waves", counted.waves, "waves", bar)
+    if delay:  # Without one, requests that are sent at once do not overlap.
+        yield Measurement(f"{title}: waves", counted.waves, "waves", bar)
 
 
 def _seconds_of_question(service: ServiceProcess, tables: dict[int, str], files: int) -> float:
