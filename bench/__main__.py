@@ -15,6 +15,7 @@ from bench import (
     key_indexes,
     layouts,
     load,
+    object_store,
     pruning,
     query_path,
     service,
@@ -41,6 +42,7 @@ _MODULES = (
     layouts,
     virtual_keys,
     load,
+    object_store,
 )
 
 

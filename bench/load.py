@@ -141,7 +141,7 @@ def _hive() -> Iterator[Loaded]:
 def _rates(server: Loaded) -> Iterator[Measurement]:
     _in_turn(server, _WARM_UP_SECONDS, 1)
     for clients in _CLIENTS:
-        millis, elapsed = _asked(server.connected, clients, _SECONDS)
+        millis, elapsed = asked(server.connected, clients, _SECONDS)
         case = f"load: {server.name}, {clients} client{'s' if clients > 1 else ''}"
         yield Measurement(f"{case}, answers a second", len(millis) / elapsed, "1/s")
         yield Measurement(f"{case}, median", float(np.percentile(millis, 50)), "ms")
@@ -178,14 +178,14 @@ def _at_rest(server: Loaded, before: Held) -> Held:
 def _in_turn(server: Loaded, seconds: float, times: int) -> int:
     """Run each number of clients for some seconds, some times; return the number of answers."""
     return sum(
-        len(_asked(server.connected, clients, seconds)[0])
+        len(asked(server.connected, clients, seconds)[0])
         for _ in range(times)
         for clients in _CLIENTS
     )
 
 
-def _asked(connected: Client, clients: int, seconds: float) -> tuple[list[float], float]:
-    """Return the milliseconds of each answer, and the seconds of all together."""
+def asked(connected: Client, clients: int, seconds: float) -> tuple[list[float], float]:
+    """Let clients ask for some seconds; return the milliseconds of each answer, and all seconds."""
     results: list[list[float]] = [[] for _ in range(clients)]
     together = threading.Barrier(clients + 1)
 

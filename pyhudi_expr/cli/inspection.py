@@ -10,11 +10,13 @@ import numpy as np
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_report import index_reports
+from pyhudi_expr.index.expected_reads import expect_opening
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.timeline import Timeline
 
 Report = dict[str, Any]
@@ -28,7 +30,12 @@ def inspect_table(base_path: str) -> Report:
     Raises:
         HudiError: The table cannot be read.
     """
-    table = HudiTable.open(base_path)
+    with Storage.open(base_path).reading_ahead() as storage:
+        expect_opening(storage)
+        return _report(HudiTable.at(storage), base_path)
+
+
+def _report(table: HudiTable, base_path: str) -> Report:
     listing = table.listing()
     return {
         "table": base_path,

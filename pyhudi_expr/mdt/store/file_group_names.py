@@ -48,10 +48,17 @@ def log_file(group: str, token: str, instant: str, number: int = 1) -> str:
     return f".{group}_{instant}.log.{number}_{token}"
 
 
-def newest_files(entries: Iterable[FileEntry]) -> list[tuple[str, int]]:
+def newest_files(
+    entries: Iterable[FileEntry], completed: Mapping[str, str]
+) -> list[tuple[str, int]]:
     """Return paths and sizes of the files that are probably in the newest slices of a partition.
 
-    That is each group's newest base file, and the log files that were requested or written later.
+    That is each group's newest base file, and the log files of commits that ended later. A delta
+    commit may begin before the compaction and end after it.
+
+    Args:
+        entries: The partition's directory.
+        completed: The completion times of the metadata table's commits, by their instants.
     """
     files = [entry for entry in entries if entry.is_file]
     bases: dict[str, tuple[str, FileEntry]] = {}
@@ -62,13 +69,10 @@ def newest_files(entries: Iterable[FileEntry]) -> list[tuple[str, int]]:
             if known is None or base["instant"] > known[0]:
                 bases[base["group"]] = base["instant"], entry
     found = [entry for _, entry in bases.values()]
-    found += [entry for entry in files if _is_later_log(entry, bases)]
+    for entry in files:
+        log = _LOG.match(entry.name)
+        if log is not None:
+            instant, _ = bases.get(log["group"], ("", entry))
+            if completed.get(log["instant"], log["instant"]) >= instant:
+                found.append(entry)
     return [(entry.path, entry.size) for entry in found]
-
-
-def _is_later_log(entry: FileEntry, bases: Mapping[str, tuple[str, FileEntry]]) -> bool:
-    log = _LOG.match(entry.name)
-    if log is None or log["group"] not in bases:
-        return log is not None
-    instant, base = bases[log["group"]]
-    return log["instant"] >= instant or entry.modified_ns >= base.modified_ns

@@ -123,7 +123,8 @@ class MetadataTable:
         if not storage.is_remote:
             return
         first = sorted(self.partitions & _FIRST_READ)
-        probable = [one for name in first for one in newest_files(storage.list(name))]
+        ended = {i.requested: i.completed for i in self.metadata.timeline.writes if i.completed}
+        probable = [one for name in first for one in newest_files(storage.list(name), ended)]
         table.storage.expect(table.state_reads)
         table.storage.expect(Expected(files=(table.properties.index_definitions_path,)))
         storage.expect(self.metadata.commit_reads)

@@ -1,0 +1,219 @@
+"""Tables in an object store: an S3 server that delays each request, in a process of its own."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from bench.load import Ask, asked
+from bench.reporting.measuring import Measurement, benchmark, median_seconds, seconds
+from bench.tables import synthetic
+from devtools.runtime import ROOT, WORK
+from devtools.s3.__main__ import BUCKET
+from devtools.service import ServiceProcess
+from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, Literal, Op
+from pyhudi_expr.protocol.ttypes import PruneStatus
+from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.table.storage import Storage
+
+_RUN_DIR = WORK / "bench" / "object-store"
+_DELAYS = (0, 30, 60)
+"""Of each request, in milliseconds."""
+
+_FILES, _FEWER_FILES = 100_000, 2_000
+_COLD_RUNS, _WARM_RUNS = 3, 31
+_TIMEOUT = 60.0
+_CLIENTS, _SECONDS, _WARM_UP_SECONDS = 32, 10.0, 2.0
+_PRIME = 7919
+_COMMAND = (
+    "import sys; from bench.cold import without_pandas; without_pandas();"
+    " from pyhudi_expr.cli.main import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+class _Counted(NamedTuple):
+    requests: int
+    waves: int
+
+
+class _Server:
+    """`python -m devtools.s3`."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "devtools.s3", str(_RUN_DIR)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.environment = {name: str(value) for name, value in self._answer().items()}
+
+    def delay(self, millis: int) -> None:
+        """Let each request wait, and forget those until now."""
+        self._tell(f"delay {millis / 1000}")
+        self.counted()
+
+    def counted(self) -> _Counted:
+        """Return the number of requests since the last call, and of their waves."""
+        self._tell("requests")
+        answer = self._answer()
+        return _Counted(int(answer["requests"]), int(answer["waves"]))
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.communicate(timeout=_TIMEOUT)
+
+    def _tell(self, command: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.flush()
+
+    def _answer(self) -> dict[str, int | str]:
+        assert self._process.stdout is not None
+        found: dict[str, int | str] = json.loads(self._process.stdout.readline())
+        return found
+
+
+@benchmark("object-store")
+def object_store() -> Iterator[Measurement]:
+    """100,000 files on an S3 server that answers after 0, 30 and 60 ms: cold, warm, 32 clients."""
+    with _serving() as server:
+        tables = {
+            files: _uploaded(synthetic.ensure_written(files, partitions))
+            for files, partitions in ((_FILES, 100), (_FEWER_FILES, 20))
+        }
+        for delay in _DELAYS:
+            server.delay(delay)
+            title = f"object-store: {_FILES:,} files, {delay} ms"
+            yield from _in_service(title, server, tables, delay)
+            yield from _as_command(title, server, tables[_FILES], delay)
+        server.delay(30)
+        for files, table in tables.items():
+            yield from _under_load(table, files)
+
+
+@contextmanager
+def _serving() -> Iterator[_Server]:
+    """Start the server, and let this process and those that it starts find it."""
+    _RUN_DIR.mkdir(parents=True, exist_ok=True)
+    server, before = _Server(), dict(os.environ)
+    try:
+        os.environ.update(server.environment)
+        yield server
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        server.stop()
+
+
+def _uploaded(path: Path) -> str:
+    table = f"s3://{BUCKET}/{path.name}"
+    storage = Storage.open(table)
+    storage.delete_dir("")
+    for file in sorted(path.rglob("*")):
+        if file.is_file():
+            storage.write(str(file.relative_to(path)), file.read_bytes())
+    return table
+
+
+def _in_service(
+    title: str, server: _Server, tables: dict[int, str], delay: int
+) -> Iterator[Measurement]:
+    """Measure first questions: to a new service, and to one that knows another table; and later."""
+    first, cold = [], []
+    for _ in range(_COLD_RUNS):
+        with ServiceProcess(_RUN_DIR) as service:
+            first.append(_seconds_of_question(service, tables, _FILES))
+        with ServiceProcess(_RUN_DIR) as service:
+            _seconds_of_question(service, tables, _FEWER_FILES)
+            server.counted()
+            cold.append(_seconds_of_question(service, tables, _FILES))
+            counted = server.counted()
+    with ServiceProcess(_RUN_DIR) as service, service.client(_TIMEOUT) as client:
+        ask = partial(_ask, client, tables[_FILES], _FILES)
+        ask(0)
+        server.counted()
+        ask(1)
+        counted_warm = server.counted()
+        warm = median_seconds(partial(ask, 2), _WARM_RUNS)
+    yield _measured(f"{title}, new service: first answer", first, "< 2" if delay == 60 else None)
+    yield _measured(f"{title}, cold in a service", cold, "< 0.5" if delay == 30 else None)
+    yield from _counts(f"{title}, cold in a service", counted, "<= 5", delay)
+    bar = "< 50" if delay == 30 else None
+    yield Measurement(f"{title}, warm", warm * 1e3, "ms", bar)
+    yield from _counts(f"{title}, warm", counted_warm, "<= 1", delay)
+
+
+def _as_command(title: str, server: _Server, table: str, delay: int) -> Iterator[Measurement]:
+    predicate = f"spread = {_FILES * synthetic.ROWS_PER_FILE // 3}"
+    command = [sys.executable, "-c", _COMMAND, "prune", table, predicate]
+
+    def run() -> None:
+        ran = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        if len(ran.stdout.splitlines()) != 1:
+            raise ValueError(f"1 file matches: {ran.stdout}")
+
+    run()  # Byte code is compiled.
+    found = []
+    for _ in range(_COLD_RUNS):
+        server.counted()
+        found.append(seconds(run))
+        counted = server.counted()
+    yield _measured(f"{title}, pyhudi prune", found, "< 1.5" if delay == 30 else None)
+    yield from _counts(f"{title}, pyhudi prune", counted, "<= 5", delay)
+
+
+def _under_load(table: str, files: int) -> Iterator[Measurement]:
+    """Measure clients in threads of this process, each with a connection of its own."""
+    with ServiceProcess(_RUN_DIR) as service:
+
+        @contextmanager
+        def connected() -> Iterator[Ask]:
+            with service.client(_TIMEOUT) as client:
+                yield partial(_ask, client, table, files)
+
+        asked(connected, _CLIENTS, _WARM_UP_SECONDS)
+        millis, elapsed = asked(connected, _CLIENTS, _SECONDS)
+    title = f"object-store: {files:,} files, 30 ms, {_CLIENTS} clients"
+    yield Measurement(f"{title}: answers a second", len(millis) / elapsed, "1/s", ">= 300")
+    yield Measurement(f"{title}: median", float(np.percentile(millis, 50)), "ms")
+    yield Measurement(f"{title}: 99th percentile", float(np.percentile(millis, 99)), "ms")
+
+
+def _measured(name: str, found: list[float], bar: str | None) -> Measurement:
+    return Measurement(name, statistics.median(found), "s", bar)
+
+
+def _counts(title: str, counted: _Counted, bar: str, delay: int) -> Iterator[Measurement]:
+    yield Measurement(f"{title}: requests", counted.requests, "requests")
+    if delay:  # Without one, requests that are sent at once do not overlap.
+        yield Measurement(f"{title}: waves", counted.waves, "waves", bar)
+
+
+def _seconds_of_question(service: ServiceProcess, tables: dict[int, str], files: int) -> float:
+    with service.client(_TIMEOUT) as client:
+        return seconds(partial(_ask, client, tables[files], files, 0))
+
+
+def _ask(client: PruningClient, table: str, files: int, number: int) -> None:
+    """Ask for one file. Raises ValueError if the answer is not right."""
+    answer = client.prune(table, _predicate(files, number))
+    if answer.status != PruneStatus.OK or answer.counts.filesDropped != files - 1:
+        raise ValueError(f"{table}: {answer.message or answer.counts}")
+
+
+def _predicate(files: int, number: int) -> HudiExpression:
+    """Return a predicate of one row, which may be in any partition: all have bounds around it."""
+    rows = files * synthetic.ROWS_PER_FILE
+    value = rows // 4 + number * _PRIME % (rows // 2)
+    return Comparison(Op.EQ, Column(("spread",)), Literal(value, pa.int64()))
