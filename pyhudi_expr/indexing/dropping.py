@@ -36,9 +36,10 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
         extension_drop(table, status.partitions, lock)
     else:
         partitions.drop(table, status.partitions, lock)
-    with lock.held(f"unregisters {status.name}"):
+    with lock.held(f"unregisters {status.name}") as lease:
         registry = Registry.read(table.storage)
         if status.name in registry.indexes:
+            lease.check()
             registry.without(status.name).write(table.storage)
 
 

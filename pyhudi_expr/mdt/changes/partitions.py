@@ -12,7 +12,7 @@ from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import METADATA_DIR, PARTITION_MARKER
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.locks import Lease, TableLock
 
 
 class IndexConflict(HudiError):  # noqa: N818 - names the finding
@@ -78,20 +78,26 @@ def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
     Raises:
         HudiError: The lock cannot be taken (UnknownLock, LockNotAcquired), or another error.
     """
-    with lock.held(f"drops {', '.join(names)}"):
+    with lock.held(f"drops {', '.join(names)}") as lease:
         lock.check()
+        lease.check()
         move_partitions(table, removed=names)
+        lease.check()
         remove_definitions(table, names)
+        lease.check()
         _delete(table, names)
 
 
-def remove_unread(table: HudiTable, names: Sequence[str]) -> None:
-    """Remove partitions that no query reads, under a lock that is held.
+def remove_unread(table: HudiTable, names: Sequence[str], lease: Lease) -> None:
+    """Remove partitions that no query reads, while the table's lock is held.
 
     The files go first, as other files may need their space.
     """
+    lease.check()
     _delete(table, names)
+    lease.check()
     move_partitions(table, removed=names)
+    lease.check()
     remove_definitions(table, names)
 
 
