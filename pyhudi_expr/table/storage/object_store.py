@@ -8,14 +8,17 @@ there whole or not at all, and readers of an object that is replaced see the old
 from __future__ import annotations
 
 import json
+import random
 import tempfile
+import time
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timezone
-from typing import IO, cast
+from itertools import chain
+from typing import IO, TypeVar, cast
 
 import obstore
 import pyarrow as pa
@@ -37,6 +40,9 @@ _SPOOLED_BYTES = 16 * 1024 * 1024
 _PART_BYTES, _PARTS_AT_ONCE = 5 * 1024 * 1024, 3
 """The parts on their way have to be sent within the time limit of one request."""
 _OLD_MARKER = "_$folder$"
+_CUT_LISTING = "list response body"
+_LIST_PAUSES = (0.05, 0.2, 0.8)  # seconds before each repetition
+_T = TypeVar("_T")
 _WRITER = "pyhudi-write"
 """The metadata field that names the write that made an object."""
 
@@ -88,10 +94,10 @@ class ObjectStoreBackend:
         prefix = f"{path}/" if path else None
         with _translated(path):
             if recursive:
-                objects = [o for page in obstore.list(self._client, prefix) for o in page]
+                objects = _whole(lambda: [*chain(*obstore.list(self._client, prefix))])
                 folders, known = [], _parents(objects)
             else:
-                found = obstore.list_with_delimiter(self._client, prefix)
+                found = _whole(lambda: obstore.list_with_delimiter(self._client, prefix))
                 objects, folders = list(found["objects"]), [*found["common_prefixes"]]
                 known = {folder.rstrip("/") for folder in folders}
         files = [_entry(entry) for entry in objects if not _is_marker(entry, {path, *known})]
@@ -260,6 +266,18 @@ class ObjectStoreBackend:
         except NOT_FOUND:
             return None
         return _version(found.meta) if found.attributes.get(_WRITER) == write else None
+
+
+def _whole(listing: Callable[[], _T]) -> _T:
+    """Repeat a listing whose answer was cut; obstore repeats all other requests itself."""
+    for pause in _LIST_PAUSES:
+        try:
+            return listing()
+        except exceptions.BaseError as error:
+            if _CUT_LISTING not in str(error):
+                raise
+        time.sleep(random.uniform(pause / 2, pause))
+    return listing()
 
 
 @contextmanager
