@@ -11,7 +11,7 @@ import pytest
 
 from pyhudi_expr.table.storage import Storage
 
-_CHANGES = ("write", "create", "delete", "delete_dir", "move")
+_CHANGES = ("write", "create", "replace", "delete", "delete_dir", "move")
 """The methods of a storage that change files."""
 
 

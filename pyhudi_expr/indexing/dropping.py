@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyhudi_expr.index.catalog.registry import Registry, Store
+from pyhudi_expr.index.catalog.registry import Registry, Store, kind_of
 from pyhudi_expr.index.catalog.status import IndexStatus, index_status, index_statuses
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.index_plan import InvalidIndex
+from pyhudi_expr.indexing.leftovers import remove_leftovers
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.indexing.statements import DropIndex
 from pyhudi_expr.mdt.changes import partitions
@@ -26,8 +27,13 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
     """
     table = HudiTable.open(request.table)
     lock = options.lock(table.storage)
+    remove_leftovers(table, lock)
     status = index_status(table, request.name)
     if status is None:
+        left = [p for p in partitions.unlisted(table) if request.name in (p, kind_of(p)[1])]
+        if left:  # by a drop that died
+            partitions.drop(table, left, lock)
+            return
         if request.if_exists:
             return
         raise InvalidIndex(f"{table.base_path}: there is no index {request.name!r}")
@@ -36,9 +42,10 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
         extension_drop(table, status.partitions, lock)
     else:
         partitions.drop(table, status.partitions, lock)
-    with lock.held(f"unregisters {status.name}"):
+    with lock.held(f"unregisters {status.name}") as lease:
         registry = Registry.read(table.storage)
         if status.name in registry.indexes:
+            lease.check()
             registry.without(status.name).write(table.storage)
 
 
@@ -56,7 +63,7 @@ def extension_drop(table: HudiTable, partitions: Sequence[str], lock: TableLock)
     asked_for = Registry.read(table.storage).indexes.get(RECORD_INDEX)
     if asked_for is None or asked_for.store is not Store.EXTENSION:
         left = set() if found is None else found.partitions - gone
-        gone |= {RECORD_INDEX} if left == {RECORD_INDEX} else set()
+        gone |= {RECORD_INDEX} if left <= {RECORD_INDEX} else set()  # no other: a drop died
     extension.drop(table, sorted(gone), lock)
     for partition in sorted(gone):
         ReverseMapping(table.base_path).drop(partition)

@@ -9,6 +9,7 @@ from pyhudi_expr.index.catalog.registry import Registry, Store, register
 from pyhudi_expr.index.catalog.status import IndexStatus, State, checked, index_status
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.index_plan import IndexPlan, InvalidIndex, plan_index
+from pyhudi_expr.indexing.leftovers import remove_leftovers
 from pyhudi_expr.indexing.statements import CreateIndex, RefreshIndex
 from pyhudi_expr.mdt.changes import recovery as index_recovery
 from pyhudi_expr.mdt.changes.partitions import check_restores
@@ -50,6 +51,7 @@ def prepare_create(request: CreateIndex, options: BuildOptions) -> BuildPlan | N
         HudiError: The statement is refused, and nothing is changed.
     """
     table = HudiTable.open(request.table)
+    remove_leftovers(table, options.lock(table.storage))
     planned = plan_index(table, request)
     _check_table(table, planned.store, options)
     notes = index_recovery.recover(table, options.lock(table.storage), register)
@@ -72,6 +74,7 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
         HudiError: The statement is refused, and nothing is changed.
     """
     table = HudiTable.open(request.table)
+    remove_leftovers(table, options.lock(table.storage))
     status = _status(table, request.name)
     notes: list[str] = []
     if status.store is Store.HUDI:

@@ -91,7 +91,7 @@ def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> K
         HudiError: The request is refused, and nothing is changed.
     """
     lock.check()
-    with lock.held("virtual keys"):
+    with lock.held("virtual keys") as lease:
         table = HudiTable.at(table.storage)
         definition = merge_definition(table, settings)
         types = key_types(table.schema(), definition, table.base_path)
@@ -100,6 +100,7 @@ def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> K
         if not settings.keep_column:
             require_mergeable(definition, types, table.base_path)
         _require_no_indexes(table, definition, settings)
+        lease.check()
         properties_writer.update(table.storage, _changes(table, definition, settings))
         return definition
 
@@ -111,12 +112,13 @@ def disable(table: HudiTable, lock: TableLock) -> None:
         HudiError: The request is refused, and nothing is changed.
     """
     lock.check()
-    with lock.held("virtual keys"):
+    with lock.held("virtual keys") as lease:
         table = HudiTable.at(table.storage)
         require_no_key_indexes(table)
         changes: dict[str, str | None] = dict.fromkeys(
             key for key in table.properties.raw if key.startswith(PREFIX)
         )
+        lease.check()
         properties_writer.update(
             table.storage, {**changes, config_keys.POPULATE_META_FIELDS: "true"}
         )

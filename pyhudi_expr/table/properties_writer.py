@@ -22,21 +22,31 @@ def update(storage: Storage, changes: Mapping[str, str | None]) -> None:
 
     The caller holds the table's lock. If this raises HudiError, the properties are the old or the
     new ones.
+
+    Raises:
+        HudiError: The table does not exist (TableNotFound); another writer has changed the
+            properties meanwhile, and its change stays; or the storage fails.
     """
     recover(storage)
-    if storage.stat(PROPERTIES_FILE) is None:
+    found = storage.read_versioned(PROPERTIES_FILE)
+    if found is None:
         raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
-    content = storage.read(PROPERTIES_FILE)
-    changed = {**load_properties(content), **changes}
-    kept = {key: value for key, value in changed.items() if value is not None}
-    if kept == load_properties(content):
+    old = load_properties(found.content)
+    kept = {key: value for key, value in {**old, **changes}.items() if value is not None}
+    if kept == old:
         return
-    storage.write(PROPERTIES_BACKUP_FILE, content)
+    storage.write(PROPERTIES_BACKUP_FILE, found.content)
     try:
-        storage.write(PROPERTIES_FILE, dump_properties(kept))
+        written = storage.replace(PROPERTIES_FILE, dump_properties(kept), found.version)
     except HudiError:
         recover(storage)
         raise
+    if written is None:  # that writer may need the copy now; the next change removes it
+        raise HudiError(
+            f"{storage.uri}: another writer changed {PROPERTIES_FILE} at the same time, although "
+            "the table's lock is held here; check that all writers take the same lock "
+            "(hoodie.write.lock.provider), and try again"
+        )
     storage.delete(PROPERTIES_BACKUP_FILE)
 
 

@@ -41,7 +41,7 @@ from pyhudi_expr.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.table.file_names import base_files, log_files
 from pyhudi_expr.table.hudi_names import COLUMN_STATS, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.locks import Lease, TableLock
 from pyhudi_expr.table.pending_writes import is_scheduled_clustering, wait_for_instants
 from pyhudi_expr.table.process_owner import this_process
 from pyhudi_expr.table.timeline.action_records import (
@@ -113,7 +113,7 @@ def announce(
         HudiError: The action is not possible (IndexConflict, UnknownLock, LockNotAcquired or
             another one), and nothing is changed.
     """
-    with lock.held(f"announces {', '.join(p.name for p in partitions)}"):
+    with lock.held(f"announces {', '.join(p.name for p in partitions)}") as lease:
         table = table.refreshed()
         lock.check()
         _check(table, partitions)
@@ -123,10 +123,12 @@ def announce(
         plan = [IndexedPartition(p.name, table.instant or "", extra) for p in partitions]
         announced = AnnouncedAction(table, instant, tuple(partitions), _writing(table), note)
         action = _action(table, instant)
+        lease.check()
         action.request(index_plan(plan))
-        with rollback_on_failure(lambda: take_back(announced)):
+        with rollback_on_failure(lambda: take_back(announced, lease)):
             for partition in partitions:
                 begin_groups(metadata, partition, instant)
+            lease.check()
             move_partitions(table, added_inflight=_visible_inflight(p.name for p in partitions))
             action.start()
     return announced
@@ -169,14 +171,15 @@ def publish(
     """
     give_up = time.monotonic() + wait
     while True:
-        with lock.held(f"publishes {', '.join(p.name for p in announced.partitions)}"):
+        with lock.held(f"publishes {', '.join(p.name for p in announced.partitions)}") as lease:
             table = announced.table.refreshed()
             metadata = HudiTable.at(table.storage.child(METADATA_DIR))
             _check_unchanged(announced, table, metadata)
             decided = _writing(table) & metadata.timeline.pending
             if not decided:
-                _complete_partitions(announced, table, metadata, files, catch_up)
+                _complete_partitions(announced, table, metadata, files, catch_up, lease)
                 finish(table.refreshed(), announced.note)
+                lease.check()
                 complete(announced, table.instant or "")
                 return table.refreshed()
         wait_for_instants(table, decided, give_up - time.monotonic(), IndexConflict)
@@ -188,17 +191,22 @@ def _complete_partitions(
     metadata: HudiTable,
     files: Sequence[WrittenFile],
     catch_up: CatchUp,
+    lease: Lease,
 ) -> None:
     """Complete the partitions."""
+    lease.check()
     if table.properties.timeline_layout == 1:
         _remove_later_slices(announced, metadata)
     later = next_time(table.properties, known_times(table, metadata))
     logs = catch_up(table, later)
-    _commit(metadata, announced.instant, files, known_times(table, metadata))
+    _commit(metadata, announced.instant, files, known_times(table, metadata), lease)
     if logs:
-        _commit(metadata, later, logs, [*known_times(table, metadata.refreshed()), later])
+        _commit(metadata, later, logs, [*known_times(table, metadata.refreshed()), later], lease)
+    lease.check()
     add_definitions(table, [p.definition for p in announced.partitions if p.definition])
+    lease.check()
     move_partitions(table, added=[p.name for p in announced.partitions])
+    lease.check()  # `finish` follows
 
 
 def _remove_later_slices(announced: AnnouncedAction, metadata: HudiTable) -> None:
@@ -216,13 +224,24 @@ def _remove_later_slices(announced: AnnouncedAction, metadata: HudiTable) -> Non
 
 
 def _commit(
-    metadata: HudiTable, instant: str, files: Sequence[WrittenFile], known: Iterable[str | None]
+    metadata: HudiTable,
+    instant: str,
+    files: Sequence[WrittenFile],
+    known: Iterable[str | None],
+    lease: Lease,
 ) -> None:
     delta = Action(metadata.storage, metadata.properties, instant, _DELTA_COMMIT)
-    with rollback_on_failure(delta.remove):
+
+    def remove() -> None:
+        lease.check()
+        delta.remove()
+
+    lease.check()
+    with rollback_on_failure(remove):
         delta.request()
         delta.start()
         record = commit_record(metadata.properties.timeline_layout, files, _OPERATION, {})
+        lease.check()
         delta.complete(record, next_time(metadata.properties, known))
 
 
@@ -231,9 +250,9 @@ def abort(announced: AnnouncedAction, lock: TableLock) -> None:
 
     Complete partitions, which queries and writers use, are left to `recovery`.
     """
-    with lock.held(f"rolls back {', '.join(p.name for p in announced.partitions)}"):
+    with lock.held(f"rolls back {', '.join(p.name for p in announced.partitions)}") as lease:
         if not announced.is_complete:
-            take_back(announced)
+            take_back(announced, lease)
 
 
 def _check(table: HudiTable, partitions: Sequence[NewPartition]) -> None:
@@ -317,14 +336,15 @@ def complete(announced: AnnouncedAction, upto: str) -> None:
     _action(table, announced.instant).complete(index_commit(partitions), completed)
 
 
-def take_back(announced: AnnouncedAction) -> None:
+def take_back(announced: AnnouncedAction, lease: Lease) -> None:
     """Remove partitions that no query reads; complete ones are another writer's by now.
 
     The files go first, as other files may need their space.
     """
     table = announced.table
     read = HudiTable.at(table.storage).properties.metadata_partitions
-    remove_unread(table, [p.name for p in announced.partitions if p.name not in read])
+    remove_unread(table, [p.name for p in announced.partitions if p.name not in read], lease)
+    lease.check()
     metadata = HudiTable.at(table.storage.child(METADATA_DIR))
     Action(metadata.storage, metadata.properties, announced.instant, _DELTA_COMMIT).remove()
     _action(table, announced.instant).remove()

@@ -42,7 +42,7 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
     """
     if FILES in table.properties.metadata_partitions:
         return False
-    with lock.held("makes the metadata table"):
+    with lock.held("makes the metadata table") as lease:
         table = table.refreshed()
         if FILES in table.properties.metadata_partitions:
             return False
@@ -52,11 +52,17 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
                 f"{table.base_path}: {', '.join(sorted(table.timeline.pending))} are pending, and "
                 "the table has no metadata table; let them complete, then try again"
             )
-        table.storage.delete_dir(METADATA_DIR)
-        with rollback_on_failure(lambda: table.storage.delete_dir(METADATA_DIR)):
+
+        def remove() -> None:
+            lease.check()
+            table.storage.delete_dir(METADATA_DIR)
+
+        remove()
+        with rollback_on_failure(remove):
             name = f"{table.properties.name}_metadata"
             metadata = write_table(table.storage.child(METADATA_DIR), name, table.properties)
             _write_files(metadata, table.stored_files())
+            lease.check()
             properties_writer.update(
                 table.storage,
                 {

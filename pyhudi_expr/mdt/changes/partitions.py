@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, remove_definitions
+from pyhudi_expr.mdt.changes.index_definitions import (
+    IndexDefinition,
+    index_definitions,
+    remove_definitions,
+)
 from pyhudi_expr.mdt.log import writer as log_writer
 from pyhudi_expr.mdt.store import file_group_names
 from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import METADATA_DIR, PARTITION_MARKER
+from pyhudi_expr.table.hudi_names import HOODIE_DIR, METADATA_DIR, PARTITION_MARKER
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.locks import Lease, TableLock
 
 
 class IndexConflict(HudiError):  # noqa: N818 - names the finding
@@ -78,20 +82,40 @@ def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
     Raises:
         HudiError: The lock cannot be taken (UnknownLock, LockNotAcquired), or another error.
     """
-    with lock.held(f"drops {', '.join(names)}"):
+    with lock.held(f"drops {', '.join(names)}") as lease:
         lock.check()
+        lease.check()
         move_partitions(table, removed=names)
+        lease.check()
         remove_definitions(table, names)
+        lease.check()
         _delete(table, names)
 
 
-def remove_unread(table: HudiTable, names: Sequence[str]) -> None:
-    """Remove partitions that no query reads, under a lock that is held.
+def unlisted(table: HudiTable) -> list[str]:
+    """Return partitions that have files or a definition, and that the properties do not list.
+
+    A drop that died left them; no query reads them.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
+    properties = table.properties
+    stored = {e.name for e in table.storage.list(METADATA_DIR) if not e.is_file} - {HOODIE_DIR}
+    there = stored | index_definitions(table).keys()
+    return sorted(there - properties.metadata_partitions - properties.metadata_partitions_inflight)
+
+
+def remove_unread(table: HudiTable, names: Sequence[str], lease: Lease) -> None:
+    """Remove partitions that no query reads, while the table's lock is held.
 
     The files go first, as other files may need their space.
     """
+    lease.check()
     _delete(table, names)
+    lease.check()
     move_partitions(table, removed=names)
+    lease.check()
     remove_definitions(table, names)
 
 

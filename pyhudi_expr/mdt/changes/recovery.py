@@ -62,13 +62,15 @@ def _ended(
     partitions = tuple(NewPartition(name, 0) for name in names)
     note = str(infos[0]["extraMetadata"].get(NOTE, ""))
     found = AnnouncedAction(table, instant.requested, partitions, frozenset(), note)
-    with lock.held(f"recovers {', '.join(names)}"):
+    with lock.held(f"recovers {', '.join(names)}") as lease:
         lock.check()
         if found.is_complete:
+            lease.check()
             finish(table.refreshed(), note)
+            lease.check()
             complete(found, str(infos[0].get("indexUptoInstant") or ""))
             return f"completed {', '.join(names)}, which an earlier run had built"
-        take_back(found)
+        take_back(found, lease)
         return f"rolled back {', '.join(names)}, which an earlier run had started"
 
 
@@ -80,10 +82,10 @@ def _without_action(table: HudiTable, lock: TableLock) -> Iterator[str]:
     """
     if not _unplanned(table):
         return
-    with lock.held("rolls back abandoned partitions"):
+    with lock.held("rolls back abandoned partitions") as lease:
         lock.check()
         names = _unplanned(table.refreshed())
-        remove_unread(table, names)
+        remove_unread(table, names, lease)
     if names:
         yield f"rolled back {', '.join(names)}, which no process builds any more"
 

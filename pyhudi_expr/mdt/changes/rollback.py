@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import HOODIE_DIR
+from pyhudi_expr.table.process_owner import is_gone, this_process
 from pyhudi_expr.table.storage import Storage
 
 _RESERVE = f"{HOODIE_DIR}/pyhudi/reserve"
@@ -37,6 +39,21 @@ def rollback_on_failure(undo: Callable[[], object]) -> Iterator[None]:
         raise
 
 
+def release_abandoned_space(table: Storage) -> None:
+    """Release the space that a process reserved which has ended since."""
+    content = table.read_if_present(_RESERVE)
+    if content is not None and is_gone(_owner(content)):
+        table.delete(_RESERVE)
+
+
+def _owner(content: bytes) -> dict[str, str]:
+    try:
+        owner = json.loads(content.partition(b"\n")[0])
+    except ValueError:
+        return {}
+    return owner if isinstance(owner, dict) else {}
+
+
 @contextmanager
 def reserve_disk_space(table: Storage) -> Iterator[Callable[[], None]]:
     """Reserve space on the table's disk until the block ends, or the yielded function is called.
@@ -53,7 +70,9 @@ def reserve_disk_space(table: Storage) -> Iterator[Callable[[], None]]:
         """Release the space."""
         table.delete(_RESERVE)
 
-    table.write(_RESERVE, os.urandom(_RESERVED))  # zeros would take no space on some file systems
+    owner = json.dumps(this_process()).encode() + b"\n"
+    # Zeros would take no space on some file systems.
+    table.write(_RESERVE, owner + os.urandom(_RESERVED - len(owner)))
     try:
         yield give_back
     finally:

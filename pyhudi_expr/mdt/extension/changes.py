@@ -64,7 +64,7 @@ from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.file_names import base_files, log_files
 from pyhudi_expr.table.hudi_names import HOODIE_DIR
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.locks import Lease, TableLock
 from pyhudi_expr.table.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.action_records import WrittenFile, commit_record
@@ -156,7 +156,7 @@ def publish(
     Raises:
         HudiError: The change cannot be completed; call `abort`.
     """
-    with lock.held(f"publishes {change.instant} of the extension metadata table"):
+    with lock.held(f"publishes {change.instant} of the extension metadata table") as lease:
         extension = change.extension.refreshed()
         if change.instant not in extension.timeline.pending:
             raise IndexConflict(
@@ -164,6 +164,7 @@ def publish(
                 "process; try again"
             )
         definitions = list(new)
+        lease.check()
         add_definitions(extension, definitions)
         name = f"{change.instant}.parquet"
         change.storage.write(f"{COVERAGE_DIR}/{name}", coverage.content())
@@ -174,10 +175,14 @@ def publish(
         }
         operation = _COMPACT if change.action == _COMMIT else _UPSERT
         completed = next_time(extension.properties, known_times(extension))
+        lease.check()
         _action(change).complete(commit_record(_LAYOUT, files, operation, extra), completed)
         if definitions:
+            lease.check()
             register()
+            lease.check()
             _name_partitions(extension, added=[definition.name for definition in definitions])
+        lease.check()
         _forget_coverages(change.storage)
 
 
@@ -192,13 +197,14 @@ def abort(change: Change, lock: TableLock, forget: Callable[[], None] = lambda: 
     Returns:
         False if its commit is complete, so that it stays.
     """
-    with lock.held(f"rolls back {change.instant} of the extension metadata table"):
+    with lock.held(f"rolls back {change.instant} of the extension metadata table") as lease:
         extension = change.extension.refreshed()
         if change.instant in extension.timeline.completed_requests:
             return False
+        lease.check()
         forget()
-        _take_back(extension, change.instant)
-        _remove_if_empty(extension)
+        _take_back(extension, change.instant, lease)
+        _remove_if_empty(extension, lease)
     return True
 
 
@@ -208,17 +214,20 @@ def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
     Raises:
         IndexConflict: Another process changes the extension, see `begin`.
     """
-    with lock.held(f"drops {', '.join(names)}"):
+    with lock.held(f"drops {', '.join(names)}") as lease:
         storage = table.storage.child(EXTENSION_DIR)
         if not extension_exists(storage):
             return
         extension = HudiTable.at(storage)
-        _recover(extension)
+        _recover(extension, lease)
+        lease.check()
         _name_partitions(extension, removed=names)
+        lease.check()
         remove_definitions(extension, names)
+        lease.check()
         for name in names:
             extension.storage.delete_dir(name)
-        _remove_if_empty(extension)
+        _remove_if_empty(extension, lease)
 
 
 def clean(change: Change) -> None:
@@ -262,25 +271,27 @@ def _superseded(extension: HudiTable, names: list[str]) -> Iterable[tuple[str, s
 
 
 def _begin(table: HudiTable, lock: TableLock, action: str) -> Change:
-    with lock.held("begins to change the extension metadata table"):
+    with lock.held("begins to change the extension metadata table") as lease:
         check_restores(table.refreshed())
         storage = table.storage.child(EXTENSION_DIR)
         if not extension_exists(storage):
+            lease.check()
             data = replace(table.properties, version=_VERSION, timeline_layout=_LAYOUT)
             bootstrap.write_table(storage, f"{table.properties.name}_extension", data)
         extension = HudiTable.at(storage)
-        with rollback_on_failure(lambda: _remove_if_empty(extension)):
-            _recover(extension)
+        with rollback_on_failure(lambda: _remove_if_empty(extension, lease)):
+            _recover(extension, lease)
             extension = extension.refreshed()
             instant = next_time(extension.properties, known_times(extension))
             change = Change(extension, instant, action, Extension.open(table))
+            lease.check()
             with rollback_on_failure(_action(change).remove):
                 _action(change).request(json.dumps(this_process()).encode())
                 _action(change).start()
     return change
 
 
-def _recover(extension: HudiTable) -> None:
+def _recover(extension: HudiTable, lease: Lease) -> None:
     """Roll back the changes of processes that died.
 
     Raises:
@@ -296,7 +307,8 @@ def _recover(extension: HudiTable) -> None:
                 f"the indexes at present; if it is gone, delete "
                 f"{extension.properties.timeline_dir}/{instant.requested}.*"
             )
-        _take_back(extension, instant.requested)
+        _take_back(extension, instant.requested, lease)
+    lease.check()
     for entry in extension.storage.list():
         # A new index whose process died between its last steps.
         named = extension.properties.metadata_partitions | {HOODIE_DIR}
@@ -316,7 +328,8 @@ def _owner(extension: HudiTable, instant: str, action: str) -> dict[str, str]:
     return owner if isinstance(owner, dict) else {}
 
 
-def _take_back(extension: HudiTable, instant: str) -> None:
+def _take_back(extension: HudiTable, instant: str, lease: Lease) -> None:
+    lease.check()
     storage, named = extension.storage, extension.properties.metadata_partitions
     for entry in storage.list():
         if entry.is_file or entry.name == HOODIE_DIR:
@@ -332,10 +345,11 @@ def _take_back(extension: HudiTable, instant: str) -> None:
         Action(storage, extension.properties, instant, action).remove()
 
 
-def _remove_if_empty(extension: HudiTable) -> None:
+def _remove_if_empty(extension: HudiTable, lease: Lease) -> None:
     """Delete an extension that holds no index; under the lock."""
     extension = extension.refreshed()
     if not extension.properties.metadata_partitions and not extension.timeline.pending:
+        lease.check()
         extension.storage.delete_dir("")
 
 

@@ -64,5 +64,6 @@ def _rewrite(spark: SparkSession, path: str, lock: TableLock) -> None:
 
 
 def _update(lock: TableLock, changes: Mapping[str, str | None]) -> None:
-    with lock.held("virtual keys"):
+    with lock.held("virtual keys") as lease:
+        lease.check()
         properties_writer.update(lock.storage, changes)

@@ -59,6 +59,11 @@ class FileLock:
         if lost:
             raise _lost(self.storage.uri, lost)
 
+    def is_abandoned(self) -> bool:
+        """Return whether a process of this program ended without releasing it."""
+        places = (self.storage.resolve(directory) for directory in self.directories)
+        return any(_is_abandoned(_read(place)) for place in places)
+
     def _take(self, directory: str, purpose: str) -> _HeldFile:
         file = _HeldFile(
             self.storage.resolve(directory), f"{directory}/{_FILE}", _new_content(purpose)

@@ -86,6 +86,20 @@ class TableLock:
         with lock.held(purpose) as lease:
             yield lease
 
+    def is_abandoned(self) -> bool:
+        """Return whether a dead process of this program left the lock; `held` takes it over.
+
+        Only files stay for ever; leases and sessions end by themselves.
+
+        Raises:
+            HudiError: The lock's settings are wrong, or the storage fails.
+        """
+        try:
+            lock = self._lock()
+        except UnknownLock:
+            lock = self._files()
+        return isinstance(lock, FileLock) and lock.is_abandoned()
+
     def _lock(self) -> FileLock | StorageLock | ZookeeperLock | MetastoreLock:
         """Return the lock.
 

@@ -8,14 +8,17 @@ there whole or not at all, and readers of an object that is replaced see the old
 from __future__ import annotations
 
 import json
+import random
 import tempfile
+import time
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timezone
-from typing import IO, cast
+from itertools import chain
+from typing import IO, TypeVar, cast
 
 import obstore
 import pyarrow as pa
@@ -37,6 +40,9 @@ _SPOOLED_BYTES = 16 * 1024 * 1024
 _PART_BYTES, _PARTS_AT_ONCE = 5 * 1024 * 1024, 3
 """The parts on their way have to be sent within the time limit of one request."""
 _OLD_MARKER = "_$folder$"
+_CUT = "response body error"
+_PAUSES = (0.05, 0.2, 0.8)  # seconds before each repetition
+_T = TypeVar("_T")
 _WRITER = "pyhudi-write"
 """The metadata field that names the write that made an object."""
 
@@ -88,10 +94,10 @@ class ObjectStoreBackend:
         prefix = f"{path}/" if path else None
         with _translated(path):
             if recursive:
-                objects = [o for page in obstore.list(self._client, prefix) for o in page]
+                objects = _whole(lambda: [*chain(*obstore.list(self._client, prefix))])
                 folders, known = [], _parents(objects)
             else:
-                found = obstore.list_with_delimiter(self._client, prefix)
+                found = _whole(lambda: obstore.list_with_delimiter(self._client, prefix))
                 objects, folders = list(found["objects"]), [*found["common_prefixes"]]
                 known = {folder.rstrip("/") for folder in folders}
         files = [_entry(entry) for entry in objects if not _is_marker(entry, {path, *known})]
@@ -111,14 +117,13 @@ class ObjectStoreBackend:
     def read(self, path: str) -> bytes:
         """Read a whole object."""
         with _translated(path):
-            return bytes(obstore.get(self._client, path).bytes())
+            return _whole(lambda: bytes(obstore.get(self._client, path).bytes()))
 
     def read_versioned(self, path: str) -> VersionedFile | None:
         """Read a whole object with its version."""
         with _translated(path):
             try:
-                found = obstore.get(self._client, path)
-                return VersionedFile(bytes(found.bytes()), _version(found.meta))
+                return _whole(lambda: _versioned(obstore.get(self._client, path)))
             except NOT_FOUND as error:
                 if not is_missing(error):
                     raise
@@ -143,13 +148,17 @@ class ObjectStoreBackend:
     def read_range(self, path: str, start: int, length: int) -> bytes:
         """Read bytes of an object."""
         with _translated(path):
-            return bytes(obstore.get_range(self._client, path, start=start, length=length))
+            return _whole(
+                lambda: bytes(obstore.get_range(self._client, path, start=start, length=length))
+            )
 
     def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> Sequence[bytes]:
         """Read several ranges of an object (start, length) at once; near ones are one request."""
         starts, lengths = [start for start, _ in ranges], [length for _, length in ranges]
         with _translated(path):
-            found = obstore.get_ranges(self._client, path, starts=starts, lengths=lengths)
+            found = _whole(
+                lambda: obstore.get_ranges(self._client, path, starts=starts, lengths=lengths)
+            )
         return [bytes(content) for content in found]
 
     @contextmanager
@@ -260,6 +269,26 @@ class ObjectStoreBackend:
         except NOT_FOUND:
             return None
         return _version(found.meta) if found.attributes.get(_WRITER) == write else None
+
+
+def _versioned(found: obstore.GetResult) -> VersionedFile:
+    return VersionedFile(bytes(found.bytes()), _version(found.meta))
+
+
+def _whole(reading: Callable[[], _T]) -> _T:
+    """Repeat a request whose answer was cut.
+
+    obstore repeats requests without an answer itself; of cut answers, some of objects, and none of
+    listings.
+    """
+    for pause in _PAUSES:
+        try:
+            return reading()
+        except exceptions.BaseError as error:
+            if _CUT not in str(error):
+                raise
+        time.sleep(random.uniform(pause / 2, pause))
+    return reading()
 
 
 @contextmanager
