@@ -11,7 +11,10 @@ import pytest
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.server import S3Server
 
-_OWN_SETTINGS = ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT")
+_OWN_SETTINGS = (
+    *("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"),
+    "PYHUDI_STORAGE_OPTIONS",
+)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import OPTIONS_VARIABLE, Storage, set_storage_options
+from pyhudi_expr.table.storage import OPTIONS_VARIABLE, Storage
 
 pytestmark = [pytest.mark.spark, pytest.mark.s3]
 
@@ -24,18 +25,16 @@ _PREDICATES = ("account_id = 'ACC002'", "txn_id = 'TXN001'", "amount > 100", "ac
 
 
 @pytest.fixture
-def options(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mapping[str, str]]:
+def options(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
     """The server's address and keys as storage options: Spark's workers have started before."""
-    monkeypatch.delenv(OPTIONS_VARIABLE, raising=False)
     options = {
         "endpoint": s3_server.endpoint,
         "access_key_id": s3_server.access_key,
         "secret_access_key": s3_server.secret_key,
         "region": s3_server.region,
     }
-    set_storage_options(options)
-    yield options
-    monkeypatch.delenv(OPTIONS_VARIABLE, raising=False)
+    monkeypatch.setenv(OPTIONS_VARIABLE, json.dumps(options))
+    return options
 
 
 @pytest.fixture
