@@ -108,6 +108,8 @@ class MetadataTable:
             if latest is table and latest.read_index_definitions() == definitions:
                 opened._open_listed()
                 return opened
+            # What was announced for the old state may be older than the new one.
+            table.storage.forget_expected()
             table = HudiTable(latest.storage, latest.properties, latest.timeline)
         raise HudiError(f"{table.base_path}: the table changes faster than it can be read")
 

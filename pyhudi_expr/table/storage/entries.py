@@ -104,8 +104,11 @@ class Backend(Protocol):
     def expect(self, expected: Expected) -> None:
         """Send the requests for what will be read, see `reading_ahead`; else do nothing."""
 
+    def forget(self) -> None:
+        """Drop all that was sent and not used: it may be older than what was read since."""
+
     def drop(self) -> None:
-        """End the question, and drop what was sent and not used."""
+        """End the question, and drop what was sent and not used, unless it does not change."""
 
     def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
         """Return the entries of a directory; none if it does not exist."""

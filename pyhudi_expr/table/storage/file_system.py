@@ -55,6 +55,9 @@ class FileSystemBackend:
     def expect(self, expected: Expected) -> None:
         """Do nothing, see `Backend`."""
 
+    def forget(self) -> None:
+        """Do nothing, see `Backend`."""
+
     def drop(self) -> None:
         """Do nothing, see `Backend`."""
 

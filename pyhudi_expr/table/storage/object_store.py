@@ -86,6 +86,9 @@ class ObjectStoreBackend:
     def expect(self, expected: Expected) -> None:
         """Do nothing, see `Backend`."""
 
+    def forget(self) -> None:
+        """Do nothing, see `Backend`."""
+
     def drop(self) -> None:
         """Do nothing, see `Backend`."""
 

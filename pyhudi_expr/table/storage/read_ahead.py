@@ -5,6 +5,10 @@ caller that knows what will be read announces it (`Storage.expect`): the request
 and each read takes the result of its own. Announcements change no result: what was not announced is
 read as usual, what was announced is used by one read at most, and what was not used is dropped at
 the end. So a read never gets what was there before the question began.
+
+A result may be older than what was read after its request was sent. Who needs one that is not
+announces it then, and who finds in between that the table has changed drops all announcements
+(`Storage.forget_expected`).
 """
 
 from __future__ import annotations
@@ -61,19 +65,21 @@ class ReadAheadBackend:
                 key = (_RANGE, path, start, size - start)
                 self._send(key, self.store.read_range, path, start, size - start)
 
-    def drop(self) -> None:
-        """Drop what was sent and not used, but what does not change later."""
+    def forget(self) -> None:
+        """See `Backend`."""
         with self._lock:
-            kept = {
-                key: sent
-                for key, sent in self._sent.items()
-                if key[0] == _RANGE or key in self._unchanging
-            }
-            unused = [sent for key, sent in self._sent.items() if key not in kept]
-            self._sent.clear()
-            self._sent.update(kept)
-        for request in unused:
-            request.cancel()
+            self._cancel(list(self._sent))
+
+    def drop(self) -> None:
+        """See `Backend`."""
+        with self._lock:
+            self._cancel(
+                [key for key in self._sent if key[0] != _RANGE and key not in self._unchanging]
+            )
+
+    def _cancel(self, keys: Sequence[tuple[object, ...]]) -> None:
+        for key in keys:
+            self._sent.pop(key).cancel()
 
     @property
     def is_remote(self) -> bool:

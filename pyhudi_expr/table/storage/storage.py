@@ -97,6 +97,10 @@ class Storage:
             )
         )
 
+    def forget_expected(self) -> None:
+        """Drop what was announced and not read: the table has changed since."""
+        self.backend.forget()
+
     @property
     def filesystem(self) -> fs.FileSystem:
         """The same files for pyarrow's datasets, by the paths of `full`."""
