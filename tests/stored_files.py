@@ -28,7 +28,7 @@ class StoredFiles:
     @staticmethod
     def of_storage(storage: Storage) -> StoredFiles:
         paths = sorted(entry.path for entry in storage.list(recursive=True) if entry.is_file)
-        return StoredFiles(dict(zip(paths, storage.read_many(paths), strict=True)))
+        return StoredFiles(dict(zip(paths, storage.at_once(storage.read, paths), strict=True)))
 
     def restore(self, storage: Storage) -> None:
         """Makes these the only files of a storage. Only what differs is written."""

@@ -114,6 +114,15 @@ class S3Server:
             "AWS_EC2_METADATA_DISABLED": "true",
         }
 
+    def storage_options(self) -> dict[str, str]:
+        """Return the same as storage options (`Storage.open`), for the server itself."""
+        return {
+            "endpoint": self.endpoint,
+            "access_key_id": self.access_key,
+            "secret_access_key": self.secret_key,
+            "region": _REGION,
+        }
+
     def __enter__(self) -> "S3Server":
         """Start the server."""
         self.start()

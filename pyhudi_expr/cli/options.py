@@ -29,12 +29,12 @@ def _apply_storage_options(
     # On use: the import takes time.
     from pyhudi_expr.table.errors import HudiError
     from pyhudi_expr.table.storage import (
+        OPTIONS_VARIABLE,
         joined_options,
         parse_options,
         process_options,
         set_storage_options,
     )
-    from pyhudi_expr.table.storage.process_options import OPTIONS_VARIABLE
 
     before = os.environ.get(OPTIONS_VARIABLE)
 

@@ -104,10 +104,7 @@ class HudiTable:
         ]
         read += [i for i in self.timeline.instants if i.is_completed and i.action in _READ_ACTIONS]
         folder = self.properties.timeline_dir
-        plans = [
-            f"{folder}/{instant.requested}.compaction.requested"
-            for instant in self.timeline.pending_compactions
-        ]
+        plans = [self._plan_path(instant) for instant in self.timeline.pending_compactions]
         archive = f"{folder}/{self.properties.history_path}/{ARCHIVE_VERSION}"
         written = [f"{folder}/{instant.file_name}" for instant in read]
         return Expected(unchanging=[*written, *plans, archive])
@@ -222,11 +219,14 @@ class HudiTable:
 
     def _compacting_groups(self, timeline: Timeline) -> Iterator[tuple[GroupId, str]]:
         for instant in timeline.pending_compactions:
-            path = f"{self.properties.timeline_dir}/{instant.requested}.compaction.requested"
+            path = self._plan_path(instant)
             plan = read_record(self.storage.read(path), f"{self.base_path}/{path}")
             for operation in plan.get("operations") or ():
                 group = (operation.get("partitionPath") or "", operation["fileId"])
                 yield group, instant.requested
+
+    def _plan_path(self, compaction: Instant) -> str:
+        return f"{self.properties.timeline_dir}/{compaction.requested}.compaction.requested"
 
     def completion_time(self, requested: str) -> str | None:
         """Return the completion time of the write with this requested time; None while pending.

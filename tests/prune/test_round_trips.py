@@ -23,6 +23,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.storage import Storage
 from tests.mdt.extension.example_index import build
 from tests.prune.tables.test_golden import TRANSACTIONS
+from tests.stored_files import StoredFiles
 
 pytestmark = pytest.mark.s3
 
@@ -60,15 +61,8 @@ def stored(s3_server: S3Server, tables: Mapping[str, Path]) -> Mapping[str, str]
 
 
 def upload(server: S3Server, path: Path, uri: str) -> None:
-    options = {name.lower(): value for name, value in server.environment().items()}
-    names = ("aws_access_key_id", "aws_secret_access_key", "aws_endpoint_url", "aws_region")
-    storage = Storage.open(uri, {name: options[name] for name in (*names, "aws_allow_http")})
-    files = [file for file in path.rglob("*") if file.is_file()]
-
-    def write(file: Path) -> None:
-        storage.write(str(file.relative_to(path)), file.read_bytes())
-
-    storage.at_once(write, files)
+    storage = Storage.open(uri, server.storage_options())
+    StoredFiles.of_directory(path).restore(storage)
 
 
 @pytest.fixture(autouse=True)

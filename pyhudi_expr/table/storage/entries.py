@@ -140,9 +140,6 @@ class Backend(Protocol):
     def replace(self, path: str, content: bytes, version: str) -> str | None:
         """Write a file if it has this version; return its new one, or None if it has another."""
 
-    def create_dir(self, path: str) -> None:
-        """Create a directory and its parents, where there are directories."""
-
     def move(self, source: str, target: str) -> None:
         """Rename a file; the target must not exist."""
 

@@ -123,13 +123,9 @@ class FileSystemBackend:
             stream.write(content)
         return _digest(content)
 
-    def create_dir(self, path: str) -> None:
-        """Create a directory and its parents."""
-        self.filesystem.create_dir(path, recursive=True)
-
     def move(self, source: str, target: str) -> None:
         """Rename a file; the target must not exist."""
-        self.create_dir(_parent(target))
+        self._create_dir(_parent(target))
         self._rename(source, target)
 
     def delete(self, path: str) -> None:
@@ -147,7 +143,7 @@ class FileSystemBackend:
     def _publishing(self, target: str, publish: Callable[[str, str], None]) -> Iterator[IO[bytes]]:
         parent = _parent(target)
         hidden = f"{parent}/.{target.rpartition('/')[2]}.{uuid.uuid4().hex}{_UNFINISHED}"
-        self.create_dir(parent)
+        self._create_dir(parent)
         try:
             with self.filesystem.open_output_stream(hidden) as stream:
                 yield cast("IO[bytes]", stream)
@@ -177,6 +173,9 @@ class FileSystemBackend:
             if self._exists(target):  # another process was faster
                 raise _ThereIsOneError from error
             raise
+
+    def _create_dir(self, path: str) -> None:
+        self.filesystem.create_dir(path, recursive=True)
 
     def _rename(self, source: str, target: str) -> None:
         self.filesystem.move(source, target)

@@ -214,9 +214,6 @@ class ObjectStoreBackend:
                         return written
                 raise
 
-    def create_dir(self, path: str) -> None:
-        """Do nothing: there are no directories."""
-
     def move(self, source: str, target: str) -> None:
         """Copy an object and delete the old one; if this ends in between, both are there."""
         with _translated(source):

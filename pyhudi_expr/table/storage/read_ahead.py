@@ -157,10 +157,6 @@ class ReadAheadBackend:
         """See `Backend`."""
         return self.store.replace(path, content, version)
 
-    def create_dir(self, path: str) -> None:
-        """See `Backend`."""
-        self.store.create_dir(path)
-
     def move(self, source: str, target: str) -> None:
         """See `Backend`."""
         self.store.move(source, target)

@@ -172,16 +172,6 @@ class Storage:
         with self._translated(path):
             return self.backend.read_if_present(self.full(path))
 
-    def read_many(self, paths: Sequence[str]) -> Sequence[bytes]:
-        """Read whole files, from an object store all at once."""
-        return self.at_once(self.read, paths)
-
-    def list_many(
-        self, paths: Sequence[str], recursive: bool = False
-    ) -> Sequence[Sequence[FileEntry]]:
-        """Return the entries of directories, of an object store all at once."""
-        return self.at_once(lambda path: self.list(path, recursive), paths)
-
     def at_once(self, request: Callable[[_Item], _T], items: Sequence[_Item]) -> Sequence[_T]:
         """Return the results of a request for each item; requests to an object store run at once.
 

@@ -17,6 +17,7 @@ from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.storage import OPTIONS_VARIABLE, Storage
+from tests.stored_files import StoredFiles
 
 pytestmark = [pytest.mark.spark, pytest.mark.s3]
 
@@ -27,22 +28,15 @@ _PREDICATES = ("account_id = 'ACC002'", "txn_id = 'TXN001'", "amount > 100", "ac
 @pytest.fixture
 def options(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
     """The server's address and keys as storage options: Spark's workers have started before."""
-    options = {
-        "endpoint": s3_server.endpoint,
-        "access_key_id": s3_server.access_key,
-        "secret_access_key": s3_server.secret_key,
-        "region": s3_server.region,
-    }
+    options = s3_server.storage_options()
     monkeypatch.setenv(OPTIONS_VARIABLE, json.dumps(options))
     return options
 
 
 @pytest.fixture
 def table(golden: Mapping[str, Path], s3_bucket: str, options: Mapping[str, str]) -> str:
-    uri, source = f"s3a://{s3_bucket}/table", golden[_TABLE]
-    storage = Storage.open(uri)
-    files = [path for path in source.rglob("*") if path.is_file()]
-    storage.at_once(lambda p: storage.write(str(p.relative_to(source)), p.read_bytes()), files)
+    uri = f"s3a://{s3_bucket}/table"
+    StoredFiles.of_directory(golden[_TABLE]).restore(Storage.open(uri))
     return uri
 
 
