@@ -186,7 +186,8 @@ class PruningServer:
                 raise _RefusedError("the caller shows no token")
             reply = await self._answered(frame)
             writer.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
-            await self._in_time(writer.drain())
+            if writer.transport.get_write_buffer_size():
+                await self._in_time(writer.drain())
 
     async def _received(
         self, reader: asyncio.StreamReader, task: asyncio.Task[None], most: int
@@ -213,17 +214,16 @@ class PruningServer:
                 frame, "busy", "the service is busy: too many requests wait"
             )
         loop = asyncio.get_running_loop()
+        ended: asyncio.Future[None] = loop.create_future()
         self._unanswered += 1
         job = self._workers.submit(process_frame, frame, self._processor, settings.max_nodes)
 
-        def ended(_: Future[bytes]) -> None:
+        def tell(_: Future[bytes]) -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._ended)
+                loop.call_soon_threadsafe(self._ended, ended)
 
-        job.add_done_callback(ended)
-        done, _ = await asyncio.wait(
-            {asyncio.ensure_future(_outcome(job))}, timeout=settings.request_seconds
-        )
+        job.add_done_callback(tell)
+        done, _ = await asyncio.wait({ended}, timeout=settings.request_seconds)
         if not done:
             # A running job cannot be stopped, and occupies its worker; a waiting one need not run.
             job.cancel()
@@ -237,8 +237,9 @@ class PruningServer:
             )
         return reply
 
-    def _ended(self) -> None:
+    def _ended(self, ended: asyncio.Future[None]) -> None:
         self._unanswered -= 1
+        ended.set_result(None)
 
     async def _not_pruned(self, frame: bytes, reason: str, message: str) -> bytes:
         processor = PruningService.Processor(RefusingHandler(reason, message, self._metrics))
@@ -256,9 +257,3 @@ class PruningServer:
             await self._in_time(writer.wait_closed())
         except (OSError, asyncio.TimeoutError, asyncio.CancelledError):
             writer.transport.abort()
-
-
-async def _outcome(job: Future[bytes]) -> None:
-    """Wait until the job has ended, successfully or not."""
-    with contextlib.suppress(Exception, asyncio.CancelledError):
-        await asyncio.wrap_future(job)
