@@ -5,7 +5,6 @@ HiveServer2.
 """
 
 import statistics
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from bench.reporting.measuring import Measurement, benchmark, interleaved, secon
 from devtools import demo_tables
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
-from devtools.process import run_logged
 from devtools.runtime import WORK
 from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
@@ -68,9 +66,7 @@ _CASES = (
 @benchmark("hive-planning")
 def hive_planning() -> Iterator[Measurement]:
     """Gain of Hive's planner from the index: four queries, each with its setting on and off."""
-    if not demo_tables.are_written():
-        command = [sys.executable, "-m", "devtools.demo_tables"]
-        run_logged("Spark", command, output=_RUN_DIR / "spark.log")
+    demo_tables.ensure_written(_RUN_DIR / "spark.log")
     reports = ScanReports(_RUN_DIR / "scans")
     with ExitStack() as running:
         service = running.enter_context(ServiceProcess(_RUN_DIR))

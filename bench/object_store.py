@@ -1,4 +1,7 @@
-"""Tables in an object store: an S3 server that delays each request, in a process of its own."""
+"""Tables in an object store: an S3 server that delays each request, in a process of its own.
+
+The service and the command line on a table of many files, and Hive on one of 250.
+"""
 
 import json
 import os
@@ -6,10 +9,11 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +21,17 @@ import pyarrow as pa
 from bench.load import Ask, asked
 from bench.reporting.measuring import Measurement, benchmark, median_seconds, seconds
 from bench.tables import synthetic
+from devtools import demo_tables
+from devtools.ddl import create_with_handler
+from devtools.hiveserver import ENGINES
 from devtools.runtime import ROOT, WORK
 from devtools.s3.__main__ import BUCKET
+from devtools.s3.hadoop import hive_server, upload
+from devtools.s3.proxy import RecordingProxy
+from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
 from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, Literal, Op
+from pyhudi_expr.hive.session import HiveSession
 from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.table.storage import Storage
@@ -33,6 +44,7 @@ _FILES, _FEWER_FILES = 100_000, 2_000
 _COLD_RUNS, _WARM_RUNS = 3, 31
 _TIMEOUT = 60.0
 _CLIENTS, _SECONDS, _WARM_UP_SECONDS = 32, 10.0, 2.0
+_HIVE_RUNS = 9
 _PRIME = 7919
 _COMMAND = (
     "import sys; from bench.cold import without_pandas; without_pandas();"
@@ -57,6 +69,13 @@ class _Server:
             text=True,
         )
         self.environment = {name: str(value) for name, value in self._answer().items()}
+
+    @property
+    def port(self) -> int:
+        """Where it listens, on this machine."""
+        port = urlsplit(self.environment["AWS_ENDPOINT_URL"]).port
+        assert port is not None
+        return port
 
     def delay(self, millis: int) -> None:
         """Let each request wait, and forget those until now."""
@@ -86,7 +105,7 @@ class _Server:
 
 @benchmark("object-store")
 def object_store() -> Iterator[Measurement]:
-    """100,000 files on an S3 server that answers after 0, 30 and 60 ms: cold, warm, 32 clients."""
+    """100,000 files on an S3 server that answers after 0, 30, 60 ms: cold, warm, load, and Hive."""
     with _serving() as server:
         tables = {
             files: _uploaded(synthetic.ensure_written(files, partitions))
@@ -100,6 +119,7 @@ def object_store() -> Iterator[Measurement]:
         server.delay(30)
         for files, table in tables.items():
             yield from _under_load(table, files)
+        yield from _in_hive(server)
 
 
 @contextmanager
@@ -188,6 +208,61 @@ def _under_load(table: str, files: int) -> Iterator[Measurement]:
     yield Measurement(f"{title}: answers a second", len(millis) / elapsed, "1/s", ">= 300")
     yield Measurement(f"{title}: median", float(np.percentile(millis, 50)), "ms")
     yield Measurement(f"{title}: 99th percentile", float(np.percentile(millis, 99)), "ms")
+
+
+def _in_hive(server: _Server) -> Iterator[Measurement]:
+    """Measure Hive's fetch of one file, which reads its rows by S3A, with pruning and without.
+
+    Hive's requests are counted by a proxy of their own: the service's are not among them.
+    """
+    demo_tables.ensure_written(_RUN_DIR / "spark.log")
+    server.delay(0)
+    Storage.open(f"s3://{BUCKET}/{demo_tables.EVENTS.name}").delete_dir("")
+    location = upload(demo_tables.EVENTS, BUCKET)
+    server.delay(30)
+    with ExitStack() as running:
+        proxy = running.enter_context(RecordingProxy(server.port))
+        hive = hive_server(_RUN_DIR / "hive", server.environment, proxy.endpoint)
+        service = running.enter_context(ServiceProcess(_RUN_DIR))
+        running.enter_context(hive)
+        reports = ScanReports(_RUN_DIR / "scans")
+        session = running.enter_context(hive.session({**ENGINES["fetch"], **reports.settings()}))
+        session.set({"hudi.pruning.service.addresses": service.address})
+        session.run(create_with_handler("events", location))
+        pruned, requests = _fetched(session, proxy, reports, _HIVE_RUNS, 1)
+        session.set({"hudi.pruning.enabled": "false"})
+        unpruned, _ = _fetched(session, proxy, reports, 1, demo_tables.EVENT_FILES)
+    title = f"object-store: 1 of {demo_tables.EVENT_FILES} files, 30 ms, Hive's fetch"
+    yield _measured(f"{title}, pruned", pruned, "< 1")
+    yield Measurement(f"{title}, pruned: requests", requests, "requests", "<= 16")
+    yield _measured(f"{title}, unpruned", unpruned, None)
+
+
+def _fetched(
+    session: HiveSession, proxy: RecordingProxy, reports: ScanReports, runs: int, files: int
+) -> tuple[list[float], int]:
+    """Return the times of a query, and the most requests. Raises ValueError if it is not right.
+
+    Its first run loads classes, and has Hive learn the table's size.
+    """
+    times, requests = [], 0
+    for run in range(runs + 1):
+        reports.take()
+        with proxy.recording() as recording:
+            times.append(seconds(partial(_fetch, session)))
+        read = reports.take().files_kept
+        if read != files:
+            raise ValueError(f"Hive read {read} files, not {files}")
+        if run:
+            requests = max(requests, len(recording.requests))
+    return times[1:], requests
+
+
+def _fetch(session: HiveSession) -> None:
+    key = demo_tables.EVENT_FILES * demo_tables.EVENT_ROWS_PER_FILE // 2
+    rows = session.run(f"SELECT id, ts, city, amount FROM events WHERE id = {key}")
+    if [row[0] for row in rows] != [key]:
+        raise ValueError(f"the row of id {key} is asked for: {rows}")
 
 
 def _measured(name: str, found: list[float], bar: str | None) -> Measurement:

@@ -18,13 +18,13 @@ _SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 
 
 def create_with_handler(
-    name: str, location: Path, properties: Mapping[str, str] | None = None
+    name: str, location: Path | str, properties: Mapping[str, str] | None = None
 ) -> str:
     """Return CREATE EXTERNAL TABLE with the storage handler, which takes the columns from Hudi.
 
     Args:
         name: The table's name in Hive.
-        location: The Hudi table's base path.
+        location: The Hudi table's base path, or its URI.
         properties: Its table properties.
     """
     statement = f"CREATE EXTERNAL TABLE {name} STORED BY '{STORAGE_HANDLER}' LOCATION '{location}'"

@@ -6,9 +6,11 @@ released afterwards.
 
 import hashlib
 import shutil
+import sys
 from pathlib import Path
 
 from devtools.events import change_events, events_spec, write_events
+from devtools.process import run_logged
 from devtools.runtime import WORK, hudi_bundle
 from devtools.spark import spark_session
 from devtools.tables import TableType
@@ -30,6 +32,16 @@ _SOURCES = ("demo_tables.py", "events.py", "tables.py")
 def are_written() -> bool:
     """Return whether the tables exist, are complete, and were written by the current code."""
     return _MARKER.is_file() and _MARKER.read_text() == _fingerprint()
+
+
+def ensure_written(log: Path) -> None:
+    """Write the tables unless they are written, in a process whose output goes to `log`.
+
+    Raises:
+        devtools.process.ServerError: Spark failed; the message shows the end of its output.
+    """
+    if not are_written():
+        run_logged("Spark", [sys.executable, "-m", "devtools.demo_tables"], output=log)
 
 
 def write() -> None:

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from devtools.ddl import create_with_handler
 from devtools.events import change_events, events_spec, write_events
-from devtools.hive_versions import HIVE_4
-from devtools.hiveserver import HiveServer
-from devtools.s3.hadoop import s3a_jars, s3a_settings
+from devtools.s3.hadoop import hive_server, upload
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.server import S3Server
 from devtools.service import ServiceProcess
 from devtools.tables import TableType
 from tests.hive.query_results import Hive
-from tests.hive.s3.hive_on_s3 import BUCKET, FILES, ROWS_PER_FILE, HiveOnS3, upload
+from tests.hive.s3.hive_on_s3 import BUCKET, FILES, ROWS_PER_FILE, HiveOnS3
 
 
 @pytest.fixture(scope="session")
@@ -39,19 +38,8 @@ def hive_on_s3(
     ):
         for name, value in s3_server.environment().items():
             environment.setenv(name, value)
-        for table in (events, returns):
-            upload(table)
-        server = HiveServer(
-            run / "hs2",
-            jars=(*HIVE_4.aux_jars(), *s3a_jars()),
-            heap="1g",
-            settings=s3a_settings(s3_server, proxy.endpoint),
-        )
+        server = hive_server(run / "hs2", s3_server.environment(), proxy.endpoint)
         with ServiceProcess(run) as service, server, Hive(server, service, run / "scans") as hive:
             for table in (events, returns):
-                hive.run(
-                    f"CREATE EXTERNAL TABLE {table.name}"
-                    " STORED BY 'io.pyhudi.hive.HudiStorageHandler'"
-                    f" LOCATION 's3a://{BUCKET}/{table.name}'"
-                )
+                hive.run(create_with_handler(table.name, upload(table.path, BUCKET)))
             yield HiveOnS3(hive, proxy)

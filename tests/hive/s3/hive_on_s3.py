@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-
-from obstore.store import S3Store
 
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.recording import Recording
-from devtools.tables import HudiTable
 from tests.hive.query_results import FETCH, Answer, Hive
 
 FILES = 20
@@ -29,20 +25,3 @@ class HiveOnS3:
         with self.proxy.recording() as recording:
             answer = self.hive.query(query, engine)
         return answer, recording
-
-
-def upload(table: HudiTable) -> None:
-    """Copy a table's files; an object store knows no empty directories, and no checksum files."""
-    bucket = S3Store(BUCKET)
-    files = [
-        file for file in table.path.rglob("*") if file.is_file() and not file.name.endswith(".crc")
-    ]
-    with ThreadPoolExecutor(8) as threads:
-        list(
-            threads.map(
-                lambda file: bucket.put(
-                    f"{table.name}/{file.relative_to(table.path)}", file.read_bytes()
-                ),
-                files,
-            )
-        )
