@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -34,7 +33,6 @@ from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, Literal, 
 from pyhudi_expr.hive.session import HiveSession
 from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.service.client import PruningClient
-from pyhudi_expr.table.storage import Storage
 
 _RUN_DIR = WORK / "bench" / "object-store"
 _DELAYS = (0, 30, 60)
@@ -108,7 +106,7 @@ def object_store() -> Iterator[Measurement]:
     """100,000 files on an S3 server that answers after 0, 30, 60 ms: cold, warm, load, and Hive."""
     with _serving() as server:
         tables = {
-            files: _uploaded(synthetic.ensure_written(files, partitions))
+            files: upload(synthetic.ensure_written(files, partitions), BUCKET)
             for files, partitions in ((_FILES, 100), (_FEWER_FILES, 20))
         }
         for delay in _DELAYS:
@@ -134,16 +132,6 @@ def _serving() -> Iterator[_Server]:
         os.environ.clear()
         os.environ.update(before)
         server.stop()
-
-
-def _uploaded(path: Path) -> str:
-    table = f"s3://{BUCKET}/{path.name}"
-    storage = Storage.open(table)
-    storage.delete_dir("")
-    for file in sorted(path.rglob("*")):
-        if file.is_file():
-            storage.write(str(file.relative_to(path)), file.read_bytes())
-    return table
 
 
 def _in_service(
@@ -217,7 +205,6 @@ def _in_hive(server: _Server) -> Iterator[Measurement]:
     """
     demo_tables.ensure_written(_RUN_DIR / "spark.log")
     server.delay(0)
-    Storage.open(f"s3://{BUCKET}/{demo_tables.EVENTS.name}").delete_dir("")
     location = upload(demo_tables.EVENTS, BUCKET)
     server.delay(30)
     with ExitStack() as running:

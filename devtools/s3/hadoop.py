@@ -1,17 +1,14 @@
 """HiveServer2 with S3A, Hadoop's client of S3, and tables copied to a bucket."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-from obstore.store import S3Store
 
 from devtools.hive_versions import HIVE_4
 from devtools.hiveserver import HiveServer
 from devtools.runtime import WORK, RuntimeMissingError
+from pyhudi_expr.table.storage import Storage
 
 _JARS = WORK / "s3a"
-_UPLOADS = 8
 
 
 def hive_server(run_dir: Path, environment: Mapping[str, str], endpoint: str) -> HiveServer:
@@ -44,16 +41,18 @@ def hive_server(run_dir: Path, environment: Mapping[str, str], endpoint: str) ->
 
 
 def upload(table: Path, bucket: str) -> str:
-    """Copy a table's files, by the server of the environment. Return the URI by which Hive reads.
+    """Copy a table's files, in place of what is there, to the server of the environment.
 
-    An object store knows no empty directories, and needs no checksum files.
+    An object store knows no empty directories, and needs no checksum files. Return the table's URI
+    for Hive.
     """
-    store = S3Store(bucket)
+    uri = f"s3a://{bucket}/{table.name}"
+    storage = Storage.open(uri)
+    storage.delete_dir("")
     files = [file for file in table.rglob("*") if file.is_file() and file.suffix != ".crc"]
 
-    def put(file: Path) -> None:
-        store.put(f"{table.name}/{file.relative_to(table)}", file.read_bytes())
+    def write(file: Path) -> None:
+        storage.write(str(file.relative_to(table)), file.read_bytes())
 
-    with ThreadPoolExecutor(_UPLOADS) as threads:
-        list(threads.map(put, files))
-    return f"s3a://{bucket}/{table.name}"
+    storage.at_once(write, files)
+    return uri
