@@ -37,6 +37,7 @@ HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
 TRUTH_ENGINES := .work/truth/trino/.ready .work/truth/presto/.ready
 S3 := .work/s3/.ready
 S3A := .work/s3a/.ready
+S3A_SPARK := .work/s3a-spark/.ready
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-s3 fuzz soundness test-browser \
@@ -49,16 +50,16 @@ help: ## this list
 demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the pruning service: rows, files and times
 	$(BIN)/python -m devtools.demo
 
-test: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) ## the Python tests, with Spark and Hive, but those of test-long
+test: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) ## the Python tests, with Spark and Hive, but those of test-long
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long and not containers" $(PYTEST_ARGS)
 
-test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) $(S3) ## what Hudi makes of our indexes and layouts, and other tests of minutes
+test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A_SPARK) ## what Hudi makes of our indexes and layouts, and other tests of minutes
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
 	$(BIN)/pytest tests/hive/hive3 $(PYTEST_ARGS)
 
-test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) ## of both, the ones with an S3 server
+test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) ## of both, the ones with an S3 server
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive nor S3, with fewer random cases
@@ -149,13 +150,21 @@ $(S3): devtools/s3/pom.xml
 	mv .work/s3.new .work/s3
 	@touch $@
 
-s3a: $(S3A) ## fetch Hadoop's client of S3 for Hive into .work/s3a
+s3a: $(S3A) $(S3A_SPARK) ## fetch Hadoop's client of S3 for Hive and Spark into .work/s3a and .work/s3a-spark
 $(S3A): hive-conf/s3a/pom.xml
 	@echo "fetching S3A (about 5 MB) ..."
 	rm -rf .work/s3a.new
 	$(MVN) -q -f $< package -Djars.dir="$(CURDIR)/.work/s3a.new"
 	rm -rf .work/s3a
 	mv .work/s3a.new .work/s3a
+	@touch $@
+
+$(S3A_SPARK): hive-conf/s3a/pom.xml
+	@echo "fetching S3A for Spark (about 8 MB) ..."
+	rm -rf .work/s3a-spark.new
+	$(MVN) -q -f $< -Pspark package -Djars.dir="$(CURDIR)/.work/s3a-spark.new"
+	rm -rf .work/s3a-spark
+	mv .work/s3a-spark.new .work/s3a-spark
 	@touch $@
 
 truth-engines: $(TRUTH_ENGINES) ## fetch Trino and Presto into .work/truth; `make soundness` then uses them as well

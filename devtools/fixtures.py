@@ -11,14 +11,15 @@ from pyspark.sql import SparkSession
 
 from devtools.hiveserver import HiveServer
 from devtools.matrix import Matrices
+from devtools.s3.hadoop import spark_s3a_jars
 from devtools.service import ServiceProcess
 from devtools.spark import SHORT_QUERIES, spark_session
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A Spark session with Hudi, in UTC."""
-    with spark_session("tests", settings=SHORT_QUERIES) as session:
+    """A Spark session with Hudi, in UTC; with S3A if that has been fetched."""
+    with spark_session("tests", jars=spark_s3a_jars(), settings=SHORT_QUERIES) as session:
         yield session
 
 

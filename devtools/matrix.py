@@ -218,7 +218,7 @@ class Matrices:
                 )
                 written.touch()
         path = self._parent.resolve() / spec.name
-        return Matrix(HudiTable(spec, path, SCHEMA), _Rows.of(partitioning).last)
+        return Matrix(HudiTable(spec, str(path), SCHEMA), _Rows.of(partitioning).last)
 
 
 def _partitions(partitioning: Partitioning) -> tuple[str, ...]:

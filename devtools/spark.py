@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -30,6 +30,7 @@ def spark_session(
     heap: str = "2g",
     cores: int = 2,
     bundle: Path | None = None,
+    jars: Sequence[Path] = (),
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[SparkSession]:
     """Open a local Spark session with Hudi's extensions; its JVM ends with the context.
@@ -42,6 +43,7 @@ def spark_session(
         heap: The driver's heap.
         cores: Number of cores.
         bundle: Hudi's jar; by default that of the runtime.
+        jars: More jars.
         settings: More settings of the session.
 
     Raises:
@@ -53,7 +55,7 @@ def spark_session(
     builder = SparkSession.builder.master(f"local[{cores}]").appName(name)
     for key, value in {
         "spark.driver.memory": heap,
-        "spark.driver.extraClassPath": str(bundle or hudi_bundle()),
+        "spark.driver.extraClassPath": ":".join(map(str, (bundle or hudi_bundle(), *jars))),
         "spark.driver.extraJavaOptions": " ".join(
             (
                 *COLLECTOR,

@@ -125,13 +125,18 @@ class HudiTable:
 
     Attributes:
         spec: Its definition.
-        path: Its base path, absolute.
+        uri: Its base path, absolute, or a URI.
         schema: Its columns in order, without Hudi's meta columns, as Spark types.
     """
 
     spec: TableSpec
-    path: Path
+    uri: str
     schema: StructType
+
+    @property
+    def path(self) -> Path:
+        """The base path on the local disk."""
+        return Path(self.uri)
 
     @property
     def name(self) -> str:
@@ -157,27 +162,29 @@ class HudiTable:
         )
 
 
-def create(frame: DataFrame, spec: TableSpec, parent: Path) -> HudiTable:
+def create(frame: DataFrame, spec: TableSpec, parent: Path | str) -> HudiTable:
     """Write a new table `parent/spec.name` with one bulk insert; an existing one is replaced.
 
-    Each DataFrame partition becomes one file in each table partition that it has rows of.
+    `parent` is a local directory or a URI. Each DataFrame partition becomes one file in each table
+    partition that it has rows of.
     """
-    path = parent.resolve() / spec.name
-    _write(frame, spec, path, operation="bulk_insert", mode="overwrite")
-    return HudiTable(spec, path, frame.schema)
+    directory = parent.resolve() if isinstance(parent, Path) else parent
+    uri = f"{directory}/{spec.name}"
+    _write(frame, spec, uri, operation="bulk_insert", mode="overwrite")
+    return HudiTable(spec, uri, frame.schema)
 
 
 def upsert(table: HudiTable, frame: DataFrame) -> None:
     """Insert or replace rows: new base files for COW, log files for MOR."""
-    _write(frame, table.spec, table.path, operation="upsert", mode="append")
+    _write(frame, table.spec, table.uri, operation="upsert", mode="append")
 
 
 def delete(table: HudiTable, frame: DataFrame) -> None:
     """Delete the rows whose keys (and partition values) are in `frame`, which has every column."""
-    _write(frame, table.spec, table.path, operation="delete", mode="append")
+    _write(frame, table.spec, table.uri, operation="delete", mode="append")
 
 
-def _write(frame: DataFrame, spec: TableSpec, path: Path, *, operation: str, mode: str) -> None:
+def _write(frame: DataFrame, spec: TableSpec, uri: str, *, operation: str, mode: str) -> None:
     frame.write.format("hudi").options(**spec.options()).option(
         "hoodie.datasource.write.operation", operation
-    ).mode(mode).save(str(path))
+    ).mode(mode).save(uri)

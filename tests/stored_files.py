@@ -27,8 +27,10 @@ class StoredFiles:
 
     @staticmethod
     def of_storage(storage: Storage) -> StoredFiles:
+        """Those of a storage, without Hadoop's markers of empty directories."""
         paths = sorted(entry.path for entry in storage.list(recursive=True) if entry.is_file)
-        return StoredFiles(dict(zip(paths, storage.at_once(storage.read, paths), strict=True)))
+        contents = zip(paths, storage.at_once(storage.read_if_present, paths), strict=True)
+        return StoredFiles({path: content for path, content in contents if content is not None})
 
     def restore(self, storage: Storage) -> None:
         """Makes these the only files of a storage. Only what differs is written."""

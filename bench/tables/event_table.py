@@ -38,7 +38,7 @@ def ensure_written() -> HudiTable:
         command = [sys.executable, "-m", "bench.tables.event_table"]
         run_logged("Spark", command, output=WORK / "bench" / "spark.log")
     schema = StructType.fromJson(json.loads(_SCHEMA.read_text()))
-    return HudiTable(_SPEC, _DIRECTORY / _SPEC.name, schema)
+    return HudiTable(_SPEC, str(_DIRECTORY / _SPEC.name), schema)
 
 
 def _write() -> None:

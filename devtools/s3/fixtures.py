@@ -7,9 +7,13 @@ import hashlib
 from collections.abc import Iterator, Mapping
 
 import pytest
+from pyspark.sql import SparkSession
 
+from devtools.runtime import RuntimeMissingError
+from devtools.s3.hadoop import s3a_settings, spark_s3a_jars
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.server import S3Server
+from pyhudi_expr.table.storage import using_storage_options
 
 _OWN_SETTINGS = (
     *("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"),
@@ -56,3 +60,31 @@ def s3_env(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     return environment
+
+
+@pytest.fixture
+def spark_on_s3(
+    spark: SparkSession, s3_server: S3Server, s3_proxy: RecordingProxy, s3_env: Mapping[str, str]
+) -> Iterator[SparkSession]:
+    """The session with S3A; requests of its JVM, its tasks and this process go to `s3_proxy`.
+
+    S3A tries a request three times at most, within half a second.
+    """
+    if not spark_s3a_jars():
+        raise RuntimeMissingError("no S3A for Spark: run `make s3a`")
+    hadoop = spark._jsc.hadoopConfiguration()
+    settings = {
+        **s3a_settings(s3_server.environment(), s3_proxy.endpoint),
+        "fs.s3a.retry.limit": "2",
+        "fs.s3a.retry.interval": "100ms",
+        # Readers that are interrupted do not give their connections back.
+        "fs.s3a.connection.maximum": "2000",
+    }
+    before = {name: hadoop.get(name) for name in settings}
+    for name, value in settings.items():
+        hadoop.set(name, value)
+    options = {**s3_server.storage_options(), "endpoint": s3_proxy.endpoint}
+    with using_storage_options(options):
+        yield spark
+    for name, value in before.items():
+        hadoop.unset(name) if value is None else hadoop.set(name, value)

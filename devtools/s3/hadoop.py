@@ -1,4 +1,4 @@
-"""HiveServer2 with S3A, Hadoop's client of S3, and tables copied to a bucket."""
+"""HiveServer2 and Spark with S3A, Hadoop's client of S3, and tables copied to a bucket."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +9,7 @@ from devtools.runtime import WORK, RuntimeMissingError
 from pyhudi_expr.table.storage import Storage
 
 _JARS = WORK / "s3a"
+_SPARK_JARS = WORK / "s3a-spark"
 
 
 def hive_server(run_dir: Path, environment: Mapping[str, str], endpoint: str) -> HiveServer:
@@ -27,7 +28,18 @@ def hive_server(run_dir: Path, environment: Mapping[str, str], endpoint: str) ->
     """
     if not (_JARS / ".ready").is_file():
         raise RuntimeMissingError(f"no S3A in {_JARS}: run `make s3a`")
-    settings = {
+    jars = (*HIVE_4.aux_jars(), *sorted(_JARS.glob("*.jar")))
+    return HiveServer(run_dir, jars=jars, heap="1g", settings=s3a_settings(environment, endpoint))
+
+
+def spark_s3a_jars() -> tuple[Path, ...]:
+    """Return the jars for Spark's class path; none if they have not been fetched."""
+    return tuple(sorted(_SPARK_JARS.glob("*.jar")))
+
+
+def s3a_settings(environment: Mapping[str, str], endpoint: str) -> dict[str, str]:
+    """Return the settings by which Hadoop reaches an S3 server; see `hive_server`."""
+    return {
         "fs.s3a.endpoint": endpoint,
         "fs.s3a.endpoint.region": environment["AWS_REGION"],
         "fs.s3a.access.key": environment["AWS_ACCESS_KEY_ID"],
@@ -36,8 +48,6 @@ def hive_server(run_dir: Path, environment: Mapping[str, str], endpoint: str) ->
         "fs.s3a.connection.ssl.enabled": "false",
         "fs.s3a.attempts.maximum": "1",
     }
-    jars = (*HIVE_4.aux_jars(), *sorted(_JARS.glob("*.jar")))
-    return HiveServer(run_dir, jars=jars, heap="1g", settings=settings)
 
 
 def upload(table: Path, bucket: str) -> str:

@@ -29,7 +29,6 @@ from pyhudi_expr.mdt.changes import bootstrap, partitions
 from pyhudi_expr.spark.builds.extension_indexes import extension_build, extension_refresh
 from pyhudi_expr.spark.builds.hudi_indexes import hudi_build
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
-from pyhudi_expr.spark.jobs.task_environment import share_storage_options
 from pyhudi_expr.table import locks
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -116,7 +115,6 @@ def refresh_index(
 
 def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> BuildResult | None:
     """Do the prepared work; None if another process did it in the meantime. Raises HudiError."""
-    share_storage_options(spark)
     with translate_spark_errors():
         if isinstance(work, RefreshPlan):
             return extension_refresh(spark, work.table, work.name, options)

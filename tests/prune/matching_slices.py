@@ -16,7 +16,9 @@ from pyhudi_expr.table.listing import TableView
 Group = tuple[str, str]
 
 
-def read(spark: SparkSession, path: Path, *, skipping: bool = False, **options: str) -> DataFrame:
+def read(
+    spark: SparkSession, path: Path | str, *, skipping: bool = False, **options: str
+) -> DataFrame:
     """The table as Hudi reads it, with or without its own data skipping."""
     own = {"hoodie.metadata.enable": str(skipping).lower()}
     own["hoodie.enable.data.skipping"] = str(skipping).lower()
@@ -67,7 +69,7 @@ def groups(result: PruneResult, *, kept_only: bool = True) -> set[Group]:
 
 def assert_no_row_lost(
     pruner: Pruner,
-    path: Path,
+    path: Path | str,
     frame: DataFrame,
     predicates: Iterable[str],
     zone: str = "UTC",
@@ -82,7 +84,7 @@ def assert_no_row_lost(
         result = pruner.prune(str(path), request(text, zone, view, as_of))
         assert expected <= groups(result, kept_only=False), f"{text}: unlisted file groups"
         lost = expected - groups(result)
-        assert not lost, f"{path.name}: {text!r} loses {lost}:\n{result.explain().text()}"
+        assert not lost, f"{path}: {text!r} loses {lost}:\n{result.explain().text()}"
         by_index = result.dropped_by
         assert sum(by_index.values()) == result.files_total - result.files_kept
         assert all(number > 0 for number in by_index.values()), by_index

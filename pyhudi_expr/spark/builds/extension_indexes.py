@@ -36,6 +36,7 @@ from pyhudi_expr.spark.builds.extension_refresh import ExtensionRefresh
 from pyhudi_expr.spark.builds.key_changes import is_secondary
 from pyhudi_expr.spark.jobs.job_errors import await_running_tasks
 from pyhudi_expr.spark.jobs.shard_writer import ShardTarget
+from pyhudi_expr.spark.jobs.task_options import with_storage_options
 from pyhudi_expr.table.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
@@ -139,7 +140,8 @@ def extension_compact(spark: SparkSession, table: HudiTable, options: BuildOptio
         extension.clean(change)
         uri, instant = change.storage.uri, change.instant
         dealt = spark.sparkContext.parallelize(groups, len(groups))
-        written = dealt.map(partial(_compacted, uri, instant)).collect()
+        compact = with_storage_options(partial(map, partial(_compacted, uri, instant)))
+        written = dealt.mapPartitions(compact).collect()
         extension.publish(change, written, before.coverage, lock)
     _forget_uncovered(table, before)
     return len(groups)

@@ -27,11 +27,13 @@ from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.store.file_group import all_cells
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.spark.entries import entries, file_entries
+from pyhudi_expr.spark.jobs.task_options import with_storage_options
 from pyhudi_expr.table import hudi_names
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.storage import using_storage_options
 
 _EXAMPLES = 10
 _BATCH_ROWS = 10_000
@@ -70,6 +72,11 @@ def verify(spark: SparkSession, table: HudiTable, status: IndexStatus) -> list[V
     Raises:
         HudiError: The files or the index cannot be read.
     """
+    with using_storage_options(table.storage.options):
+        return _verified(spark, table, status)
+
+
+def _verified(spark: SparkSession, table: HudiTable, status: IndexStatus) -> list[Verification]:
     metadata = MetadataTable.open(table)
     table = table if metadata is None else metadata.table
     stored = _stored(table, metadata, status.store)
@@ -138,7 +145,7 @@ def _stored_entries(
                 merged = stored.groups(partition)[shard].read(all_cells)
                 yield from _batches({k: v for k, v in merged.items() if files.have(k, v)})
 
-    return numbers.repartition(shards, "shard").mapInArrow(read, _FACTS)
+    return numbers.repartition(shards, "shard").mapInArrow(with_storage_options(read), _FACTS)
 
 
 @dataclass(frozen=True)

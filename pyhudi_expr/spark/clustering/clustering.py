@@ -10,7 +10,8 @@
 
 Until the commit readers see the old files, and after it the new ones; Hudi's cleaner deletes the
 old ones by its settings. A process that dies leaves a pending clustering, which the next `cluster`
-rolls back. A partition that has the layout already is skipped.
+rolls back, or indexes that lag, which it refreshes. A partition that has the layout already is
+skipped.
 """
 
 from __future__ import annotations
@@ -113,7 +114,9 @@ def cluster(
         for _ in range(_ATTEMPTS):
             selected = select(opened.refreshed(), choice, client.busy_groups())
             if not selected.listing.num_slices:
-                return Clustered(None, (), 0, 0, 0, 0, (*notes, *selected.notes))
+                # A run that died after its commit has not refreshed the indexes.
+                refreshed = _refreshed_indexes(spark, table)
+                return Clustered(None, (), 0, 0, 0, 0, (*notes, *selected.notes, *refreshed))
             instant = _announced(client, selected)
             try:
                 if selected.is_unchanged(

@@ -15,6 +15,8 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from pyhudi_expr.spark.jobs.task_options import with_storage_options
+
 LOCAL_BYTES = 32 << 20
 """Of files to read, or of rows to compare, that this process takes on: its memory stays within a
 few times of that, whatever the size of the table."""
@@ -74,7 +76,7 @@ class SparkRunner:
         parts = [_written(items.take(pa.array(range(t, len(items), tasks)))) for t in range(tasks)]
         dealt = context.parallelize([(part,) for part in parts], max(tasks, 1))
         frame = self.spark.createDataFrame(dealt, "items binary")
-        return SparkBatches(frame.mapInArrow(_reader(read), schema))
+        return SparkBatches(frame.mapInArrow(with_storage_options(_reader(read)), schema))
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class SparkBatches:
 
     def then(self, step: Step, schema: str) -> SparkBatches:
         """Apply a step, see `Batches`."""
-        return SparkBatches(self.frame.mapInArrow(step, schema))
+        return SparkBatches(self.frame.mapInArrow(with_storage_options(step), schema))
 
     def rows(self) -> list[Row]:
         """Collect, see `Batches`."""

@@ -26,6 +26,7 @@ from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.hfile.writer import write_batches
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.store.file_group_names import base_file, file_id
+from pyhudi_expr.spark.jobs.task_options import with_storage_options
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage, is_unfinished
 
@@ -107,7 +108,8 @@ def write_shards(entries: DataFrame, shards: int, target: ShardTarget) -> list[W
     frame = entries.withColumn("route", route)
     ordered = frame.repartition(shards, "route").sortWithinPartitions("key", "version", "value")
     try:
-        written = ordered.drop("route").mapInArrow(_writer(target), _WRITTEN).collect()
+        write = with_storage_options(_writer(target))
+        written = ordered.drop("route").mapInArrow(write, _WRITTEN).collect()
     finally:
         _sweep(target)
     return sorted((WrittenShard(**row.asDict()) for row in written), key=lambda one: one.shard)
@@ -134,7 +136,7 @@ def routes_to(shards: int) -> list[int]:
 
 def _writer(
     target: ShardTarget,
-) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         filled = (batch for batch in batches if batch.num_rows)
         first = next(filled, None)

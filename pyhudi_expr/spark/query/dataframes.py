@@ -26,7 +26,6 @@ from pyhudi_expr.reading.supported_tables import check_supported
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import slice_files
 from pyhudi_expr.spark.jobs.batch_runner import SparkRunner
-from pyhudi_expr.spark.jobs.task_environment import share_storage_options
 from pyhudi_expr.spark.query.partition_columns import ShownColumns
 from pyhudi_expr.spark.query.predicates import predicate_of
 from pyhudi_expr.spark.query.sharded_evaluation import ShardedEvaluation
@@ -130,7 +129,6 @@ def pruner_of(spark: SparkSession, cache_bytes: int = 1 << 30) -> Pruner:
 
     `cache_bytes` is the limit of that memory, see `PruneOptions`.
     """
-    share_storage_options(spark)
     streaming = ShardedEvaluation(SparkRunner(spark))
     return Pruner(PruneOptions(cache_bytes=cache_bytes, streaming=streaming))
 

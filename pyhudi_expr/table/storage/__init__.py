@@ -14,8 +14,10 @@ from pyhudi_expr.table.storage.file_system import is_unfinished
 from pyhudi_expr.table.storage.option_texts import joined_options, option_texts, parse_options
 from pyhudi_expr.table.storage.process_options import (
     OPTIONS_VARIABLE,
+    block_options,
     process_options,
     set_storage_options,
+    using_storage_options,
 )
 from pyhudi_expr.table.storage.storage import Storage
 
@@ -27,10 +29,12 @@ __all__ = [
     "RandomAccess",
     "Storage",
     "VersionedFile",
+    "block_options",
     "is_unfinished",
     "joined_options",
     "option_texts",
     "parse_options",
     "process_options",
     "set_storage_options",
+    "using_storage_options",
 ]

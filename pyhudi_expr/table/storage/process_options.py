@@ -1,16 +1,21 @@
-"""Storage options of a process: those of a call win over them."""
+"""Storage options of a process, and of the calls in a block, which win over them."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.storage.option_texts import option_texts
+from pyhudi_expr.table.storage.option_texts import joined_options, option_texts
 
 OPTIONS_VARIABLE = "PYHUDI_STORAGE_OPTIONS"
 """Storage options of this process and of those that it starts, as JSON."""
+
+_OF_BLOCK = ContextVar[Mapping[str, str]]("storage options", default=MappingProxyType({}))
 
 
 def set_storage_options(options: Mapping[str, str]) -> None:
@@ -37,3 +42,22 @@ def process_options() -> Mapping[str, str]:
     if not isinstance(options, dict):
         raise HudiError(f"{OPTIONS_VARIABLE}: expected an object of names and values")
     return option_texts(options)
+
+
+@contextmanager
+def using_storage_options(options: Mapping[str, str] | None) -> Iterator[None]:
+    """Open storages with these options in the block: in this thread, and in its Spark tasks.
+
+    They win over the options of the process and of an outer block. None: these alone.
+    """
+    before = _OF_BLOCK.get()
+    _OF_BLOCK.set(joined_options(before, options or {}))
+    try:
+        yield
+    finally:
+        _OF_BLOCK.set(before)
+
+
+def block_options() -> Mapping[str, str]:
+    """Return what the blocks of `using_storage_options` give that this thread is in."""
+    return _OF_BLOCK.get()

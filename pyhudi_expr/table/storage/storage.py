@@ -27,7 +27,7 @@ from pyhudi_expr.table.storage.entries import (
 )
 from pyhudi_expr.table.storage.locations import locate, split_scheme, trim
 from pyhudi_expr.table.storage.option_texts import joined_options
-from pyhudi_expr.table.storage.process_options import process_options
+from pyhudi_expr.table.storage.process_options import block_options, process_options
 
 _REQUESTS_AT_ONCE = 128
 _T = TypeVar("_T")
@@ -42,7 +42,8 @@ class Storage:
         uri: As the user gave it.
         backend: Reads and writes the files.
         root: The backend's own path of the directory, without a trailing slash.
-        options: The options that `open` was given. They may be secret, so `repr` omits them.
+        options: Those of the call that opened it, and of its block. They may be secret, so `repr`
+            omits them.
     """
 
     uri: str
@@ -64,12 +65,13 @@ class Storage:
         Args:
             uri: The path or URI.
             options: Credentials, endpoints and other settings of the storage, see
-                `object_options`. They win over those of the process (`set_storage_options`).
+                `object_options`. They win over those of a block (`using_storage_options`), and
+                these over those of the process (`set_storage_options`).
 
         Raises:
             HudiError: The URI or an option cannot be used.
         """
-        given = options or {}
+        given = joined_options(block_options(), options or {})
         location = locate(uri, joined_options(process_options(), given))
         return Storage(uri, location.backend, location.path, given)
 

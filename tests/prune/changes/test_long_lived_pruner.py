@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from pyhudi_expr.index.slice_merging import keep_slices
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.storage import Storage
 from tests.marks import long
 from tests.prune.matching_slices import Group, assert_no_row_lost, groups_with_matches, read
 
@@ -104,9 +106,9 @@ def test_answers_are_right_after_each_action_of_a_writer(
     check()
     # A failed write: the commit's files and index entries exist, its completion does not.
     upsert(table, rows(spark, "id in (7, 50)", x="id + 2000"))
-    ending = remove_completion(table)
+    put_back = remove_completion(table)
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
-    ending[0].write_bytes(ending[1])
+    put_back()
     check()
     upsert(table, rows(spark, "id = 5", s="cast(null as string)"))
     check()
@@ -128,21 +130,22 @@ def test_answers_are_right_after_each_action_of_a_writer(
         moment.assert_right()
 
 
-def remove_completion(table: WrittenTable) -> tuple[Path, bytes]:
-    """Removes the completion of the newest commit; returns its path and content."""
-    hoodie = table.path / ".hoodie"
-    timeline = hoodie if table.spec.version < 8 else hoodie / "timeline"
-    ends = [f for f in timeline.iterdir() if f.suffix in (".commit", ".deltacommit")]
-    newest = max((f for f in ends if not f.name.startswith(".")), key=lambda f: f.name)
-    content = newest.read_bytes()
-    newest.unlink()
-    return newest, content
+def remove_completion(table: WrittenTable) -> Callable[[], None]:
+    """Removes the completion of the newest commit; the result puts it back."""
+    storage = Storage.open(table.uri)
+    timeline = ".hoodie" if table.spec.version < 8 else ".hoodie/timeline"
+    names = [entry.name for entry in storage.list(timeline)]
+    ends = [name for name in names if name.endswith((".commit", ".deltacommit"))]
+    newest = f"{timeline}/{max(name for name in ends if not name.startswith('.'))}"
+    content = storage.read(newest)
+    storage.delete(newest)
+    return lambda: storage.write(newest, content)
 
 
 def overwrite_partitions(table: WrittenTable, frame: DataFrame) -> None:
     """Replaces the partitions that have rows in the frame."""
     options = {**table.spec.options(), "hoodie.datasource.write.operation": "insert_overwrite"}
-    frame.write.format("hudi").options(**options).mode("append").save(str(table.path))
+    frame.write.format("hudi").options(**options).mode("append").save(table.uri)
 
 
 def call_procedure(spark: SparkSession, procedure: str, table: WrittenTable) -> None:

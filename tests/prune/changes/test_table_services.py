@@ -35,7 +35,7 @@ def written(
 
 
 def newest(table: WrittenTable) -> str:
-    instant = HudiTable.open(str(table.path)).instant
+    instant = HudiTable.open(table.uri).instant
     assert instant is not None
     return instant
 

@@ -183,7 +183,7 @@ def test_older_instants_and_other_views_are_pruned_by_their_own_slices(
 def replace_partitions(table: HudiTable, operation: str, frame: DataFrame) -> None:
     """A write by Hudi that replaces the partitions of the frame."""
     options = {**table.spec.options(), "hoodie.datasource.write.operation": operation}
-    frame.write.format("hudi").options(**options).mode("append").save(str(table.path))
+    frame.write.format("hudi").options(**options).mode("append").save(table.uri)
 
 
 def roll_back(spark: SparkSession, table: HudiTable) -> None:
@@ -245,4 +245,4 @@ def with_options(table: HudiTable, options: Mapping[str, str]) -> HudiTable:
     """The table, for a writer with more options."""
     spec = table.spec
     more = TableSpec(**{**vars(spec), "extra": {**spec.extra, **options}})
-    return HudiTable(more, table.path, table.schema)
+    return HudiTable(more, table.uri, table.schema)

@@ -175,11 +175,11 @@ class IndexedTableHistory(TableHistory):
     def fail_to_write(self, some: list[int], x: str) -> None:
         """An index is refreshed between a commit's files and its completion."""
         upsert(self.table, rows(self.spark, f"id in ({comma_separated(some)})", x=x))
-        ending, content = remove_completion(self.table)
+        put_back = remove_completion(self.table)
         if self._extension() is not None:
             self._execute(f"REFRESH INDEX {self._of_extension()} ON '{{path}}'")
         self.no_row_is_lost()
-        ending.write_bytes(content)
+        put_back()
         self.writes, self.changed = 0, True
 
     @precondition(lambda self: self.saved is None)
@@ -195,16 +195,16 @@ class IndexedTableHistory(TableHistory):
 
     def kept(self, text: str) -> int:
         """The number of slices that a query reads."""
-        return int(Pruner().prune(str(self.table.path), request(text)).keep.sum())
+        return int(Pruner().prune(self.table.uri, request(text)).keep.sum())
 
     def _execute(self, statement: str) -> Any:
         self.changed = True
-        return execute(self.spark, statement.format(path=self.table.path), _OPTIONS)
+        return execute(self.spark, statement.format(path=self.table.uri), _OPTIONS)
 
     def _record_index_change(self, changed: Store) -> None:
         if changed is Store.HUDI:
             self.writes = 0  # a rollback would compact the metadata table, and then fail
-        self.table = with_options(self.plain, writer_options(str(self.plain.path)))
+        self.table = with_options(self.plain, writer_options(self.plain.uri))
 
     def is_right(self, name: str) -> None:
         (status,) = [one for one in self.statuses() if one.name == name]
@@ -213,7 +213,7 @@ class IndexedTableHistory(TableHistory):
             assert one.is_right, one
 
     def _opened(self) -> OpenedTable:
-        return OpenedTable.open(str(self.plain.path))
+        return OpenedTable.open(self.plain.uri)
 
     def statuses(self) -> list[IndexStatus]:
         return index_statuses(self._opened())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,12 @@ from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import OPTIONS_VARIABLE, Storage
+from pyhudi_expr.table.storage import (
+    OPTIONS_VARIABLE,
+    Storage,
+    set_storage_options,
+    using_storage_options,
+)
 from tests.stored_files import StoredFiles
 
 pytestmark = [pytest.mark.spark, pytest.mark.s3]
@@ -25,18 +30,23 @@ _TABLE = "cow_v9_timebasedkeygen_nonhivestyle"
 _PREDICATES = ("account_id = 'ACC002'", "txn_id = 'TXN001'", "amount > 100", "account_id IS NULL")
 
 
-@pytest.fixture
-def options(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
-    """The server's address and keys as storage options: Spark's workers have started before."""
-    options = s3_server.storage_options()
-    monkeypatch.setenv(OPTIONS_VARIABLE, json.dumps(options))
-    return options
+@contextmanager
+def of_process(options: Mapping[str, str]) -> Iterator[None]:
+    """Sets them for the process: Spark's workers have started before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(OPTIONS_VARIABLE, "")
+        set_storage_options(options)
+        yield
+
+
+GiveOptions = Callable[[Mapping[str, str]], AbstractContextManager[None]]
 
 
 @pytest.fixture
-def table(golden: Mapping[str, Path], s3_bucket: str, options: Mapping[str, str]) -> str:
+def table(golden: Mapping[str, Path], s3_server: S3Server, s3_bucket: str) -> str:
     uri = f"s3a://{s3_bucket}/table"
-    StoredFiles.of_directory(golden[_TABLE]).restore(Storage.open(uri))
+    storage = Storage.open(uri, s3_server.storage_options())
+    StoredFiles.of_directory(golden[_TABLE]).restore(storage)
     return uri
 
 
@@ -47,10 +57,28 @@ def kept(table: str) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize("store", ["hudi", "extension"])
+@pytest.mark.parametrize(
+    ("store", "give"), [("hudi", of_process), ("extension", using_storage_options)]
+)
 def test_an_index_is_built_verified_and_dropped(
-    spark: SparkSession, table: str, store: str
+    spark: SparkSession, s3_server: S3Server, table: str, store: str, give: GiveOptions
 ) -> None:
+    with give(s3_server.storage_options()):
+        _build_verify_and_drop(spark, table, store)
+
+
+def test_options_of_an_opened_table_reach_the_tasks(
+    spark: SparkSession, s3_server: S3Server, table: str
+) -> None:
+    options = s3_server.storage_options()
+    with using_storage_options(options):
+        execute(spark, f"CREATE INDEX accounts ON '{table}' USING secondary_index (account_id)")
+    opened = HudiTable.open(table, options)
+    (status,) = [one for one in index_statuses(opened) if one.name == "accounts"]
+    assert all(found.is_right for found in verify(spark, opened, status))
+
+
+def _build_verify_and_drop(spark: SparkSession, table: str, store: str) -> None:
     before = kept(table)
     built = execute(
         spark,
