@@ -14,6 +14,7 @@ class ScanTotals:
     Attributes:
         scans: Number of scans.
         outcomes: Their outcomes, sorted, without repetition.
+        listings: Who listed their files, sorted, without repetition.
         files_considered: Number of files that the queries would have read without pruning.
         files_kept: Number of files that they read.
         bytes_considered: The size of the files considered.
@@ -23,6 +24,7 @@ class ScanTotals:
 
     scans: int
     outcomes: tuple[str, ...]
+    listings: tuple[str, ...]
     files_considered: int
     files_kept: int
     bytes_considered: int
@@ -56,6 +58,7 @@ class ScanReports:
         return ScanTotals(
             scans=len(found),
             outcomes=tuple(sorted({scan["outcome"] for scan in found})),
+            listings=tuple(sorted({scan["listing"] for scan in found})),
             files_considered=total("filesConsidered"),
             files_kept=total("filesKept"),
             bytes_considered=total("bytesConsidered"),

@@ -545,11 +545,12 @@ class PruneRequest(object):
     answer.
      - countRows: Count the rows of the files that are kept, too; for a planner.
      - describeColumns: Describe the table's columns, too; for a planner.
+     - listKept: List the slices that are kept, too, for a caller that can use them instead of a listing.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -560,6 +561,7 @@ class PruneRequest(object):
         self.newestInstant = newestInstant
         self.countRows = countRows
         self.describeColumns = describeColumns
+        self.listKept = listKept
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -626,6 +628,11 @@ class PruneRequest(object):
                     self.describeColumns = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 11:
+                if ftype == TType.BOOL:
+                    self.listKept = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -678,6 +685,10 @@ class PruneRequest(object):
         if self.describeColumns is not None:
             oprot.writeFieldBegin('describeColumns', TType.BOOL, 10)
             oprot.writeBool(self.describeColumns)
+            oprot.writeFieldEnd()
+        if self.listKept is not None:
+            oprot.writeFieldBegin('listKept', TType.BOOL, 11)
+            oprot.writeBool(self.listKept)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1133,6 +1144,241 @@ class ColumnSummary(object):
         return not (self == other)
 
 
+class KeptSlices(object):
+    """
+    The slices that have to be read, as Hudi's file system view shows them in the requested view. All
+    others are proved to hold no matching row, if the table is in the state that the service saw: a
+    caller uses the list only if its own timeline has the same digest.
+
+    Slices are in the order of their partitions, files in the order of their slices: first the base
+    file, if the slice has one, then its log files.
+
+    Attributes:
+     - timelineDigest: The SHA-256 over the active timeline, of each instant in its latest state a line
+    "requestedTime.action.STATE\n" (REQUESTED, INFLIGHT or COMPLETED), sorted as bytes.
+     - partitions: The paths of the partitions that have a slice to read, and how many each has.
+     - partitionSlices
+     - fileIds: Of each slice.
+     - baseInstants
+     - haveBaseFile
+     - logFiles
+     - fileNames: Of each file.
+     - fileSizes
+
+    """
+
+
+    def __init__(self, timelineDigest=None, partitions=None, partitionSlices=None, fileIds=None, baseInstants=None, haveBaseFile=None, logFiles=None, fileNames=None, fileSizes=None,):
+        self.timelineDigest = timelineDigest
+        self.partitions = partitions
+        self.partitionSlices = partitionSlices
+        self.fileIds = fileIds
+        self.baseInstants = baseInstants
+        self.haveBaseFile = haveBaseFile
+        self.logFiles = logFiles
+        self.fileNames = fileNames
+        self.fileSizes = fileSizes
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.timelineDigest = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.partitions = []
+                    (_etype40, _size37) = iprot.readListBegin()
+                    for _i41 in range(_size37):
+                        _elem42 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.partitions.append(_elem42)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.LIST:
+                    self.partitionSlices = []
+                    (_etype46, _size43) = iprot.readListBegin()
+                    for _i47 in range(_size43):
+                        _elem48 = iprot.readI32()
+                        self.partitionSlices.append(_elem48)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.LIST:
+                    self.fileIds = []
+                    (_etype52, _size49) = iprot.readListBegin()
+                    for _i53 in range(_size49):
+                        _elem54 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileIds.append(_elem54)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.LIST:
+                    self.baseInstants = []
+                    (_etype58, _size55) = iprot.readListBegin()
+                    for _i59 in range(_size55):
+                        _elem60 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.baseInstants.append(_elem60)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.LIST:
+                    self.haveBaseFile = []
+                    (_etype64, _size61) = iprot.readListBegin()
+                    for _i65 in range(_size61):
+                        _elem66 = iprot.readBool()
+                        self.haveBaseFile.append(_elem66)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.LIST:
+                    self.logFiles = []
+                    (_etype70, _size67) = iprot.readListBegin()
+                    for _i71 in range(_size67):
+                        _elem72 = iprot.readI32()
+                        self.logFiles.append(_elem72)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.LIST:
+                    self.fileNames = []
+                    (_etype76, _size73) = iprot.readListBegin()
+                    for _i77 in range(_size73):
+                        _elem78 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileNames.append(_elem78)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.LIST:
+                    self.fileSizes = []
+                    (_etype82, _size79) = iprot.readListBegin()
+                    for _i83 in range(_size79):
+                        _elem84 = iprot.readI64()
+                        self.fileSizes.append(_elem84)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('KeptSlices')
+        if self.timelineDigest is not None:
+            oprot.writeFieldBegin('timelineDigest', TType.STRING, 1)
+            oprot.writeBinary(self.timelineDigest)
+            oprot.writeFieldEnd()
+        if self.partitions is not None:
+            oprot.writeFieldBegin('partitions', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRING, len(self.partitions))
+            for iter85 in self.partitions:
+                oprot.writeString(iter85.encode('utf-8') if sys.version_info[0] == 2 else iter85)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.partitionSlices is not None:
+            oprot.writeFieldBegin('partitionSlices', TType.LIST, 3)
+            oprot.writeListBegin(TType.I32, len(self.partitionSlices))
+            for iter86 in self.partitionSlices:
+                oprot.writeI32(iter86)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.fileIds is not None:
+            oprot.writeFieldBegin('fileIds', TType.LIST, 4)
+            oprot.writeListBegin(TType.STRING, len(self.fileIds))
+            for iter87 in self.fileIds:
+                oprot.writeString(iter87.encode('utf-8') if sys.version_info[0] == 2 else iter87)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.baseInstants is not None:
+            oprot.writeFieldBegin('baseInstants', TType.LIST, 5)
+            oprot.writeListBegin(TType.STRING, len(self.baseInstants))
+            for iter88 in self.baseInstants:
+                oprot.writeString(iter88.encode('utf-8') if sys.version_info[0] == 2 else iter88)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.haveBaseFile is not None:
+            oprot.writeFieldBegin('haveBaseFile', TType.LIST, 6)
+            oprot.writeListBegin(TType.BOOL, len(self.haveBaseFile))
+            for iter89 in self.haveBaseFile:
+                oprot.writeBool(iter89)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.logFiles is not None:
+            oprot.writeFieldBegin('logFiles', TType.LIST, 7)
+            oprot.writeListBegin(TType.I32, len(self.logFiles))
+            for iter90 in self.logFiles:
+                oprot.writeI32(iter90)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.fileNames is not None:
+            oprot.writeFieldBegin('fileNames', TType.LIST, 8)
+            oprot.writeListBegin(TType.STRING, len(self.fileNames))
+            for iter91 in self.fileNames:
+                oprot.writeString(iter91.encode('utf-8') if sys.version_info[0] == 2 else iter91)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.fileSizes is not None:
+            oprot.writeFieldBegin('fileSizes', TType.LIST, 9)
+            oprot.writeListBegin(TType.I64, len(self.fileSizes))
+            for iter92 in self.fileSizes:
+                oprot.writeI64(iter92)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.timelineDigest is None:
+            raise TProtocolException(message='Required field timelineDigest is unset!')
+        if self.partitions is None:
+            raise TProtocolException(message='Required field partitions is unset!')
+        if self.partitionSlices is None:
+            raise TProtocolException(message='Required field partitionSlices is unset!')
+        if self.fileIds is None:
+            raise TProtocolException(message='Required field fileIds is unset!')
+        if self.baseInstants is None:
+            raise TProtocolException(message='Required field baseInstants is unset!')
+        if self.haveBaseFile is None:
+            raise TProtocolException(message='Required field haveBaseFile is unset!')
+        if self.logFiles is None:
+            raise TProtocolException(message='Required field logFiles is unset!')
+        if self.fileNames is None:
+            raise TProtocolException(message='Required field fileNames is unset!')
+        if self.fileSizes is None:
+            raise TProtocolException(message='Required field fileSizes is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class PruneResponse(object):
     """
     Attributes:
@@ -1145,11 +1391,12 @@ class PruneResponse(object):
      - counts
      - message: Why nothing, or less, was pruned, for the log.
      - columns: Of the table's columns, in its order; absent: not requested, or unknown.
+     - kept: Absent: not requested, or too many.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -1159,6 +1406,7 @@ class PruneResponse(object):
         self.counts = counts
         self.message = message
         self.columns = columns
+        self.kept = kept
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1197,11 +1445,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype40, _size37) = iprot.readListBegin()
-                    for _i41 in range(_size37):
-                        _elem42 = PartitionVerdict()
-                        _elem42.read(iprot)
-                        self.verdicts.append(_elem42)
+                    (_etype96, _size93) = iprot.readListBegin()
+                    for _i97 in range(_size93):
+                        _elem98 = PartitionVerdict()
+                        _elem98.read(iprot)
+                        self.verdicts.append(_elem98)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1219,12 +1467,18 @@ class PruneResponse(object):
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype46, _size43) = iprot.readListBegin()
-                    for _i47 in range(_size43):
-                        _elem48 = ColumnSummary()
-                        _elem48.read(iprot)
-                        self.columns.append(_elem48)
+                    (_etype102, _size99) = iprot.readListBegin()
+                    for _i103 in range(_size99):
+                        _elem104 = ColumnSummary()
+                        _elem104.read(iprot)
+                        self.columns.append(_elem104)
                     iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 10:
+                if ftype == TType.STRUCT:
+                    self.kept = KeptSlices()
+                    self.kept.read(iprot)
                 else:
                     iprot.skip(ftype)
             else:
@@ -1260,8 +1514,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter49 in self.verdicts:
-                iter49.write(oprot)
+            for iter105 in self.verdicts:
+                iter105.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -1275,9 +1529,13 @@ class PruneResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 9)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter50 in self.columns:
-                iter50.write(oprot)
+            for iter106 in self.columns:
+                iter106.write(oprot)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.kept is not None:
+            oprot.writeFieldBegin('kept', TType.STRUCT, 10)
+            self.kept.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1416,6 +1674,7 @@ PruneRequest.thrift_spec = (
     (8, TType.STRING, 'newestInstant', 'UTF8', None, ),  # 8
     (9, TType.BOOL, 'countRows', None, None, ),  # 9
     (10, TType.BOOL, 'describeColumns', None, None, ),  # 10
+    (11, TType.BOOL, 'listKept', None, None, ),  # 11
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (
@@ -1451,6 +1710,19 @@ ColumnSummary.thrift_spec = (
     (7, TType.DOUBLE, 'keptByEquality', None, None, ),  # 7
     (8, TType.BOOL, 'attained', None, None, ),  # 8
 )
+all_structs.append(KeptSlices)
+KeptSlices.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'timelineDigest', 'BINARY', None, ),  # 1
+    (2, TType.LIST, 'partitions', (TType.STRING, 'UTF8', False), None, ),  # 2
+    (3, TType.LIST, 'partitionSlices', (TType.I32, None, False), None, ),  # 3
+    (4, TType.LIST, 'fileIds', (TType.STRING, 'UTF8', False), None, ),  # 4
+    (5, TType.LIST, 'baseInstants', (TType.STRING, 'UTF8', False), None, ),  # 5
+    (6, TType.LIST, 'haveBaseFile', (TType.BOOL, None, False), None, ),  # 6
+    (7, TType.LIST, 'logFiles', (TType.I32, None, False), None, ),  # 7
+    (8, TType.LIST, 'fileNames', (TType.STRING, 'UTF8', False), None, ),  # 8
+    (9, TType.LIST, 'fileSizes', (TType.I64, None, False), None, ),  # 9
+)
 all_structs.append(PruneResponse)
 PruneResponse.thrift_spec = (
     None,  # 0
@@ -1463,6 +1735,7 @@ PruneResponse.thrift_spec = (
     (7, TType.STRUCT, 'counts', [PruneCounts, None], None, ),  # 7
     (8, TType.STRING, 'message', 'UTF8', None, ),  # 8
     (9, TType.LIST, 'columns', (TType.STRUCT, [ColumnSummary, None], False), None, ),  # 9
+    (10, TType.STRUCT, 'kept', [KeptSlices, None], None, ),  # 10
 )
 all_structs.append(ServiceInfo)
 ServiceInfo.thrift_spec = (

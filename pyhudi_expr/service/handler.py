@@ -20,6 +20,7 @@ from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service.column_summaries import to_thrift
+from pyhudi_expr.service.kept_slices import kept_slices
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.query_log import QueryLog
 from pyhudi_expr.service.settings import ServiceSettings
@@ -101,6 +102,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         elapsed_micros = (time.perf_counter_ns() - started) // 1000
         rows = result.rows_kept(snapshot.row_counts()) if request.countRows else None
         response.counts = counts(result, elapsed_micros, rows)
+        if request.listKept:
+            response.kept = kept_slices(result, snapshot.table.timeline)
         if request.describeColumns:
             response.columns = [to_thrift(summary) for summary in snapshot.column_summaries()]
         return "; ".join(_without_literals(result)) or None
@@ -212,7 +215,8 @@ def _check_as_new(result: PruneResult, request: ttypes.PruneRequest) -> None:
 
 def _failed(response: PruneResponse, status: int, message: str) -> None:
     response.status, response.message = status, message
-    response.instant = response.verdicts = response.counts = response.columns = None
+    response.instant = response.verdicts = response.counts = None
+    response.columns = response.kept = None
 
 
 def _without_literals(result: PruneResult) -> list[str]:

@@ -7,6 +7,7 @@ Layout 1 (table version 6) stores `<requested>.<action>[.<state>]` in `.hoodie`.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -138,6 +139,12 @@ class Timeline:
         visible = [i.requested for i in (*self.writes, *self.pending_compactions)]
         unsaved = [requested for requested in visible if requested not in saved]
         return min(unsaved or visible, default=None)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The SHA-256 of the protocol: equal for equal instants in equal states."""
+        lines = (f"{i.requested}.{i.action}.{i.state.name}\n".encode() for i in self.instants)
+        return hashlib.sha256(b"".join(sorted(lines))).digest()
 
     @cached_property
     def completed_requests(self) -> frozenset[str]:

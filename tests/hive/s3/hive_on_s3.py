@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.recording import Recording
-from tests.hive.query_results import FETCH, Answer, Hive
+from tests.hive.query_results import FETCH, NOTHING, Answer, Hive
 
 FILES = 20
 ROWS_PER_FILE = 200
@@ -20,8 +21,10 @@ class HiveOnS3:
     hive: Hive
     proxy: RecordingProxy
 
-    def requests(self, query: str, engine: str = FETCH) -> tuple[Answer, Recording]:
+    def requests(
+        self, query: str, engine: str = FETCH, settings: Mapping[str, str] = NOTHING
+    ) -> tuple[Answer, Recording]:
         """Runs a query with pruning. Returns its answer and Hive's requests for it."""
         with self.proxy.recording() as recording:
-            answer = self.hive.query(query, engine)
+            answer = self.hive.query(query, engine, settings=settings)
         return answer, recording

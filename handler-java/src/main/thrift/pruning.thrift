@@ -125,7 +125,9 @@ struct PruneRequest {
   /** Count the rows of the files that are kept, too; for a planner. */
   9: optional bool countRows,
   /** Describe the table's columns, too; for a planner. */
-  10: optional bool describeColumns
+  10: optional bool describeColumns,
+  /** List the slices that are kept, too, for a caller that can use them instead of a listing. */
+  11: optional bool listKept
 }
 
 /** The meaning of a partition's verdict. */
@@ -198,6 +200,31 @@ struct ColumnSummary {
   8: optional bool attained
 }
 
+/**
+ * The slices that have to be read, as Hudi's file system view shows them in the requested view. All
+ * others are proved to hold no matching row, if the table is in the state that the service saw: a
+ * caller uses the list only if its own timeline has the same digest.
+ *
+ * Slices are in the order of their partitions, files in the order of their slices: first the base
+ * file, if the slice has one, then its log files.
+ */
+struct KeptSlices {
+  /** The SHA-256 over the active timeline, of each instant in its latest state a line
+      "requestedTime.action.STATE\n" (REQUESTED, INFLIGHT or COMPLETED), sorted as bytes. */
+  1: required binary timelineDigest,
+  /** The paths of the partitions that have a slice to read, and how many each has. */
+  2: required list<string> partitions,
+  3: required list<i32> partitionSlices,
+  /** Of each slice. */
+  4: required list<string> fileIds,
+  5: required list<string> baseInstants,
+  6: required list<bool> haveBaseFile,
+  7: required list<i32> logFiles,
+  /** Of each file. */
+  8: required list<string> fileNames,
+  9: required list<i64> fileSizes
+}
+
 struct PruneResponse {
   1: required i32 protocolVersion,
   2: required string requestId,
@@ -211,7 +238,9 @@ struct PruneResponse {
   /** Why nothing, or less, was pruned, for the log. */
   8: optional string message,
   /** Of the table's columns, in its order; absent: not requested, or unknown. */
-  9: optional list<ColumnSummary> columns
+  9: optional list<ColumnSummary> columns,
+  /** Absent: not requested, or too many. */
+  10: optional KeptSlices kept
 }
 
 struct ServiceInfo {

@@ -25,6 +25,7 @@ final class AdministratorSettings {
           ",",
           PruningSettings.ENABLED,
           PruningSettings.JOINS,
+          PruningSettings.LISTING,
           PruningSettings.TIMEOUT_MS,
           PruningSettings.LOG_LEVEL,
           PruningSettings.VIEW);

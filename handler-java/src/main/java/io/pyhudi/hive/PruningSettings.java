@@ -23,6 +23,7 @@ import org.apache.hadoop.hive.ql.session.SessionState;
 public final class PruningSettings {
   public static final String ENABLED = "hudi.pruning.enabled";
   public static final String JOINS = "hudi.pruning.joins";
+  public static final String LISTING = "hudi.pruning.listing";
   public static final String ADDRESSES = "hudi.pruning.service.addresses";
   public static final String TIMEOUT_MS = "hudi.pruning.timeout.ms";
   public static final String MAX_RESPONSE_BYTES = "hudi.pruning.max.response.bytes";
@@ -41,6 +42,7 @@ public final class PruningSettings {
     Map<String, String> defaults = new LinkedHashMap<>();
     defaults.put(ENABLED, "true");
     defaults.put(JOINS, "true");
+    defaults.put(LISTING, "true");
     defaults.put(ADDRESSES, "127.0.0.1:9099");
     defaults.put(TIMEOUT_MS, "2000");
     defaults.put(MAX_RESPONSE_BYTES, "67108864");
@@ -131,6 +133,11 @@ public final class PruningSettings {
   /** Returns whether splits wait for the keys of a join's other side and are pruned by them. */
   public boolean joins() {
     return enabled() && !"false".equalsIgnoreCase(values.get(JOINS));
+  }
+
+  /** Returns whether the service may list the files to read, instead of Hudi. */
+  public boolean listing() {
+    return !"false".equalsIgnoreCase(values.get(LISTING));
   }
 
   /** Returns the services to call, in order; empty if no address could be parsed. */

@@ -20,6 +20,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField NEWEST_INSTANT_FIELD_DESC = new org.apache.thrift.protocol.TField("newestInstant", org.apache.thrift.protocol.TType.STRING, (short)8);
   private static final org.apache.thrift.protocol.TField COUNT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("countRows", org.apache.thrift.protocol.TType.BOOL, (short)9);
   private static final org.apache.thrift.protocol.TField DESCRIBE_COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("describeColumns", org.apache.thrift.protocol.TType.BOOL, (short)10);
+  private static final org.apache.thrift.protocol.TField LIST_KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("listKept", org.apache.thrift.protocol.TType.BOOL, (short)11);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -63,6 +64,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * Describe the table's columns, too; for a planner.
    */
   public boolean describeColumns; // optional
+  /**
+   * List the slices that are kept, too, for a caller that can use them instead of a listing.
+   */
+  public boolean listKept; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -104,7 +109,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     /**
      * Describe the table's columns, too; for a planner.
      */
-    DESCRIBE_COLUMNS((short)10, "describeColumns");
+    DESCRIBE_COLUMNS((short)10, "describeColumns"),
+    /**
+     * List the slices that are kept, too, for a caller that can use them instead of a listing.
+     */
+    LIST_KEPT((short)11, "listKept");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -140,6 +149,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return COUNT_ROWS;
         case 10: // DESCRIBE_COLUMNS
           return DESCRIBE_COLUMNS;
+        case 11: // LIST_KEPT
+          return LIST_KEPT;
         default:
           return null;
       }
@@ -186,8 +197,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
   private static final int __COUNTROWS_ISSET_ID = 1;
   private static final int __DESCRIBECOLUMNS_ISSET_ID = 2;
+  private static final int __LISTKEPT_ISSET_ID = 3;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -211,6 +223,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     tmpMap.put(_Fields.COUNT_ROWS, new org.apache.thrift.meta_data.FieldMetaData("countRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     tmpMap.put(_Fields.DESCRIBE_COLUMNS, new org.apache.thrift.meta_data.FieldMetaData("describeColumns", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+    tmpMap.put(_Fields.LIST_KEPT, new org.apache.thrift.meta_data.FieldMetaData("listKept", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
@@ -268,6 +282,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     }
     this.countRows = other.countRows;
     this.describeColumns = other.describeColumns;
+    this.listKept = other.listKept;
   }
 
   @Override
@@ -290,6 +305,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.countRows = false;
     setDescribeColumnsIsSet(false);
     this.describeColumns = false;
+    setListKeptIsSet(false);
+    this.listKept = false;
   }
 
   public int getProtocolVersion() {
@@ -610,6 +627,35 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __DESCRIBECOLUMNS_ISSET_ID, value);
   }
 
+  /**
+   * List the slices that are kept, too, for a caller that can use them instead of a listing.
+   */
+  public boolean isListKept() {
+    return this.listKept;
+  }
+
+  /**
+   * List the slices that are kept, too, for a caller that can use them instead of a listing.
+   */
+  public PruneRequest setListKept(boolean listKept) {
+    this.listKept = listKept;
+    setListKeptIsSet(true);
+    return this;
+  }
+
+  public void unsetListKept() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __LISTKEPT_ISSET_ID);
+  }
+
+  /** Returns true if field listKept is set (has been assigned a value) and false otherwise */
+  public boolean isSetListKept() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __LISTKEPT_ISSET_ID);
+  }
+
+  public void setListKeptIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __LISTKEPT_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -693,6 +739,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case LIST_KEPT:
+      if (value == null) {
+        unsetListKept();
+      } else {
+        setListKept((java.lang.Boolean)value);
+      }
+      break;
+
     }
   }
 
@@ -730,6 +784,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case DESCRIBE_COLUMNS:
       return isDescribeColumns();
 
+    case LIST_KEPT:
+      return isListKept();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -762,6 +819,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetCountRows();
     case DESCRIBE_COLUMNS:
       return isSetDescribeColumns();
+    case LIST_KEPT:
+      return isSetListKept();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -869,6 +928,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_listKept = true && this.isSetListKept();
+    boolean that_present_listKept = true && that.isSetListKept();
+    if (this_present_listKept || that_present_listKept) {
+      if (!(this_present_listKept && that_present_listKept))
+        return false;
+      if (this.listKept != that.listKept)
+        return false;
+    }
+
     return true;
   }
 
@@ -913,6 +981,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetDescribeColumns()) ? 131071 : 524287);
     if (isSetDescribeColumns())
       hashCode = hashCode * 8191 + ((describeColumns) ? 131071 : 524287);
+
+    hashCode = hashCode * 8191 + ((isSetListKept()) ? 131071 : 524287);
+    if (isSetListKept())
+      hashCode = hashCode * 8191 + ((listKept) ? 131071 : 524287);
 
     return hashCode;
   }
@@ -1025,6 +1097,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetListKept(), other.isSetListKept());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetListKept()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.listKept, other.listKept);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1124,6 +1206,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (!first) sb.append(", ");
       sb.append("describeColumns:");
       sb.append(this.describeColumns);
+      first = false;
+    }
+    if (isSetListKept()) {
+      if (!first) sb.append(", ");
+      sb.append("listKept:");
+      sb.append(this.listKept);
       first = false;
     }
     sb.append(")");
@@ -1277,6 +1365,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 11: // LIST_KEPT
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.listKept = iprot.readBool();
+              struct.setListKeptIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1357,6 +1453,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeBool(struct.describeColumns);
         oprot.writeFieldEnd();
       }
+      if (struct.isSetListKept()) {
+        oprot.writeFieldBegin(LIST_KEPT_FIELD_DESC);
+        oprot.writeBool(struct.listKept);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1402,7 +1503,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetDescribeColumns()) {
         optionals.set(4);
       }
-      oprot.writeBitSet(optionals, 5);
+      if (struct.isSetListKept()) {
+        optionals.set(5);
+      }
+      oprot.writeBitSet(optionals, 6);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -1417,6 +1521,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       if (struct.isSetDescribeColumns()) {
         oprot.writeBool(struct.describeColumns);
+      }
+      if (struct.isSetListKept()) {
+        oprot.writeBool(struct.listKept);
       }
     }
 
@@ -1443,7 +1550,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(5);
+      java.util.BitSet incoming = iprot.readBitSet(6);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -1463,6 +1570,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (incoming.get(4)) {
         struct.describeColumns = iprot.readBool();
         struct.setDescribeColumnsIsSet(true);
+      }
+      if (incoming.get(5)) {
+        struct.listKept = iprot.readBool();
+        struct.setListKeptIsSet(true);
       }
     }
   }

@@ -19,6 +19,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   private static final org.apache.thrift.protocol.TField COUNTS_FIELD_DESC = new org.apache.thrift.protocol.TField("counts", org.apache.thrift.protocol.TType.STRUCT, (short)7);
   private static final org.apache.thrift.protocol.TField MESSAGE_FIELD_DESC = new org.apache.thrift.protocol.TField("message", org.apache.thrift.protocol.TType.STRING, (short)8);
   private static final org.apache.thrift.protocol.TField COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("columns", org.apache.thrift.protocol.TType.LIST, (short)9);
+  private static final org.apache.thrift.protocol.TField KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("kept", org.apache.thrift.protocol.TType.STRUCT, (short)10);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneResponseStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneResponseTupleSchemeFactory();
@@ -48,6 +49,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
    * Of the table's columns, in its order; absent: not requested, or unknown.
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<ColumnSummary> columns; // optional
+  /**
+   * Absent: not requested, or too many.
+   */
+  public @org.apache.thrift.annotation.Nullable KeptSlices kept; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -75,7 +80,11 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     /**
      * Of the table's columns, in its order; absent: not requested, or unknown.
      */
-    COLUMNS((short)9, "columns");
+    COLUMNS((short)9, "columns"),
+    /**
+     * Absent: not requested, or too many.
+     */
+    KEPT((short)10, "kept");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -109,6 +118,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           return MESSAGE;
         case 9: // COLUMNS
           return COLUMNS;
+        case 10: // KEPT
+          return KEPT;
         default:
           return null;
       }
@@ -154,7 +165,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS};
+  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -178,6 +189,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     tmpMap.put(_Fields.COLUMNS, new org.apache.thrift.meta_data.FieldMetaData("columns", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, ColumnSummary.class))));
+    tmpMap.put(_Fields.KEPT, new org.apache.thrift.meta_data.FieldMetaData("kept", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, KeptSlices.class)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneResponse.class, metaDataMap);
   }
@@ -237,6 +250,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       this.columns = __this__columns;
     }
+    if (other.isSetKept()) {
+      this.kept = new KeptSlices(other.kept);
+    }
   }
 
   @Override
@@ -256,6 +272,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     this.counts = null;
     this.message = null;
     this.columns = null;
+    this.kept = null;
   }
 
   public int getProtocolVersion() {
@@ -545,6 +562,37 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
   }
 
+  /**
+   * Absent: not requested, or too many.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public KeptSlices getKept() {
+    return this.kept;
+  }
+
+  /**
+   * Absent: not requested, or too many.
+   */
+  public PruneResponse setKept(@org.apache.thrift.annotation.Nullable KeptSlices kept) {
+    this.kept = kept;
+    return this;
+  }
+
+  public void unsetKept() {
+    this.kept = null;
+  }
+
+  /** Returns true if field kept is set (has been assigned a value) and false otherwise */
+  public boolean isSetKept() {
+    return this.kept != null;
+  }
+
+  public void setKeptIsSet(boolean value) {
+    if (!value) {
+      this.kept = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -620,6 +668,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       break;
 
+    case KEPT:
+      if (value == null) {
+        unsetKept();
+      } else {
+        setKept((KeptSlices)value);
+      }
+      break;
+
     }
   }
 
@@ -654,6 +710,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     case COLUMNS:
       return getColumns();
 
+    case KEPT:
+      return getKept();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -684,6 +743,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       return isSetMessage();
     case COLUMNS:
       return isSetColumns();
+    case KEPT:
+      return isSetKept();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -782,6 +843,15 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         return false;
     }
 
+    boolean this_present_kept = true && this.isSetKept();
+    boolean that_present_kept = true && that.isSetKept();
+    if (this_present_kept || that_present_kept) {
+      if (!(this_present_kept && that_present_kept))
+        return false;
+      if (!this.kept.equals(that.kept))
+        return false;
+    }
+
     return true;
   }
 
@@ -822,6 +892,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     hashCode = hashCode * 8191 + ((isSetColumns()) ? 131071 : 524287);
     if (isSetColumns())
       hashCode = hashCode * 8191 + columns.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetKept()) ? 131071 : 524287);
+    if (isSetKept())
+      hashCode = hashCode * 8191 + kept.hashCode();
 
     return hashCode;
   }
@@ -920,6 +994,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
     if (isSetColumns()) {
       lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.columns, other.columns);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetKept(), other.isSetKept());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetKept()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.kept, other.kept);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -1025,6 +1109,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       first = false;
     }
+    if (isSetKept()) {
+      if (!first) sb.append(", ");
+      sb.append("kept:");
+      if (this.kept == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.kept);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -1044,6 +1138,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     // check for sub-struct validity
     if (counts != null) {
       counts.validate();
+    }
+    if (kept != null) {
+      kept.validate();
     }
   }
 
@@ -1128,14 +1225,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list42 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list42.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem43;
-                for (int _i44 = 0; _i44 < _list42.size; ++_i44)
+                org.apache.thrift.protocol.TList _list106 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list106.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem107;
+                for (int _i108 = 0; _i108 < _list106.size; ++_i108)
                 {
-                  _elem43 = new PartitionVerdict();
-                  _elem43.read(iprot);
-                  struct.verdicts.add(_elem43);
+                  _elem107 = new PartitionVerdict();
+                  _elem107.read(iprot);
+                  struct.verdicts.add(_elem107);
                 }
                 iprot.readListEnd();
               }
@@ -1164,18 +1261,27 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list45 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list45.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem46;
-                for (int _i47 = 0; _i47 < _list45.size; ++_i47)
+                org.apache.thrift.protocol.TList _list109 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list109.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem110;
+                for (int _i111 = 0; _i111 < _list109.size; ++_i111)
                 {
-                  _elem46 = new ColumnSummary();
-                  _elem46.read(iprot);
-                  struct.columns.add(_elem46);
+                  _elem110 = new ColumnSummary();
+                  _elem110.read(iprot);
+                  struct.columns.add(_elem110);
                 }
                 iprot.readListEnd();
               }
               struct.setColumnsIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
+          case 10: // KEPT
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRUCT) {
+              struct.kept = new KeptSlices();
+              struct.kept.read(iprot);
+              struct.setKeptIsSet(true);
             } else { 
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
@@ -1229,9 +1335,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter48 : struct.verdicts)
+            for (PartitionVerdict _iter112 : struct.verdicts)
             {
-              _iter48.write(oprot);
+              _iter112.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1257,12 +1363,19 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter49 : struct.columns)
+            for (ColumnSummary _iter113 : struct.columns)
             {
-              _iter49.write(oprot);
+              _iter113.write(oprot);
             }
             oprot.writeListEnd();
           }
+          oprot.writeFieldEnd();
+        }
+      }
+      if (struct.kept != null) {
+        if (struct.isSetKept()) {
+          oprot.writeFieldBegin(KEPT_FIELD_DESC);
+          struct.kept.write(oprot);
           oprot.writeFieldEnd();
         }
       }
@@ -1304,16 +1417,19 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         optionals.set(4);
       }
-      oprot.writeBitSet(optionals, 5);
+      if (struct.isSetKept()) {
+        optionals.set(5);
+      }
+      oprot.writeBitSet(optionals, 6);
       if (struct.isSetInstant()) {
         oprot.writeString(struct.instant);
       }
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter50 : struct.verdicts)
+          for (PartitionVerdict _iter114 : struct.verdicts)
           {
-            _iter50.write(oprot);
+            _iter114.write(oprot);
           }
         }
       }
@@ -1326,11 +1442,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter51 : struct.columns)
+          for (ColumnSummary _iter115 : struct.columns)
           {
-            _iter51.write(oprot);
+            _iter115.write(oprot);
           }
         }
+      }
+      if (struct.isSetKept()) {
+        struct.kept.write(oprot);
       }
     }
 
@@ -1345,21 +1464,21 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       struct.setBasePathIsSet(true);
       struct.status = io.pyhudi.hive.protocol.PruneStatus.findByValue(iprot.readI32());
       struct.setStatusIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(5);
+      java.util.BitSet incoming = iprot.readBitSet(6);
       if (incoming.get(0)) {
         struct.instant = iprot.readString();
         struct.setInstantIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list52 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list52.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem53;
-          for (int _i54 = 0; _i54 < _list52.size; ++_i54)
+          org.apache.thrift.protocol.TList _list116 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list116.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem117;
+          for (int _i118 = 0; _i118 < _list116.size; ++_i118)
           {
-            _elem53 = new PartitionVerdict();
-            _elem53.read(iprot);
-            struct.verdicts.add(_elem53);
+            _elem117 = new PartitionVerdict();
+            _elem117.read(iprot);
+            struct.verdicts.add(_elem117);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1375,17 +1494,22 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list55 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list55.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem56;
-          for (int _i57 = 0; _i57 < _list55.size; ++_i57)
+          org.apache.thrift.protocol.TList _list119 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list119.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem120;
+          for (int _i121 = 0; _i121 < _list119.size; ++_i121)
           {
-            _elem56 = new ColumnSummary();
-            _elem56.read(iprot);
-            struct.columns.add(_elem56);
+            _elem120 = new ColumnSummary();
+            _elem120.read(iprot);
+            struct.columns.add(_elem120);
           }
         }
         struct.setColumnsIsSet(true);
+      }
+      if (incoming.get(5)) {
+        struct.kept = new KeptSlices();
+        struct.kept.read(iprot);
+        struct.setKeptIsSet(true);
       }
     }
   }

@@ -74,9 +74,11 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
 
   @Override
   public Map<String, String> getBasicStatistics(Partish partish) {
-    Map<String, String> statistics =
-        new HashMap<>(TableSize.statistics(getConf(), partish.getPath()));
     TableRows counted = rows(partish.getTable());
+    Map<String, String> statistics = counted.size();
+    if (statistics == null) {
+      statistics = new HashMap<>(TableSize.statistics(getConf(), partish.getPath()));
+    }
     if (counted.isKnown()) {
       statistics.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
     }

@@ -3,37 +3,42 @@ package io.pyhudi.hive.planning;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.protocol.PruneResponse;
+import io.pyhudi.hive.table.TableSize;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
-/** The number of rows of a table, as the pruning service counts them. */
+/** The number of rows, files and bytes of a table, as the pruning service counts them. */
 public final class TableRows {
-  private static final TableRows UNKNOWN = new TableRows(-1, false);
+  private static final TableRows UNKNOWN = new TableRows(null);
   private static final TableMetadataCache<TableRows> COUNTED =
       new TableMetadataCache<>(UNKNOWN, request -> request.setCountRows(true), TableRows::read);
 
-  private final long rows;
-  private final boolean exact;
+  private final PruneCounts counts;
 
-  private TableRows(long rows, boolean exact) {
-    this.rows = rows;
-    this.exact = exact;
+  private TableRows(PruneCounts counts) {
+    this.counts = counts;
   }
 
-  /** Returns the number of rows as of now, or unknown. Never fails. */
+  /** Returns the numbers as of now, or unknown ones. Never fails. */
   public static TableRows of(Configuration conf, Path basePath, PruningSettings settings) {
     return COUNTED.of(conf, basePath, settings);
   }
 
   private static TableRows read(PruneResponse response) {
-    PruneCounts counts = response.getCounts();
-    return counts != null && counts.isSetRowsKept()
-        ? new TableRows(counts.getRowsKept(), counts.isRowsAreExact())
-        : UNKNOWN;
+    return new TableRows(response.getCounts());
   }
 
+  /** Returns the number of files and bytes as Hive's basic statistics; null if unknown. */
+  public Map<String, String> size() {
+    return counts == null
+        ? null
+        : TableSize.statistics(counts.getFilesConsidered(), counts.getBytesConsidered());
+  }
+
+  /** Returns whether the number of rows is known. */
   public boolean isKnown() {
-    return rows >= 0;
+    return counts != null && counts.isSetRowsKept();
   }
 
   /**
@@ -41,10 +46,10 @@ public final class TableRows {
    * otherwise.
    */
   public boolean isExact() {
-    return isKnown() && exact;
+    return isKnown() && counts.isRowsAreExact();
   }
 
   public long rows() {
-    return rows;
+    return counts.getRowsKept();
   }
 }

@@ -53,7 +53,7 @@ final class ScanLog {
     fields.put("instant", table.newestInstant());
     fields.put("view", settings.view().name());
     fields.put("outcome", verdict.outcome().name());
-    fields.putAll(report.numbers());
+    fields.putAll(report.parts());
     fields.put("message", verdict.message());
     String line = Json.object(fields);
     if (settings.logLevel() == PruningSettings.LogLevel.INFO) {

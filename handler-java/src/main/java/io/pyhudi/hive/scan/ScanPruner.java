@@ -13,6 +13,7 @@ import io.pyhudi.hive.protocol.NodeKind;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.table.HudiTable;
+import io.pyhudi.hive.table.ServiceListing;
 import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.List;
@@ -64,7 +65,7 @@ final class ScanPruner {
               table.basePath(),
               job.get(TableScanDesc.FILTER_EXPR_CONF_STR),
               settings.asMap());
-      return RECENT.get(key, () -> request(table, filter));
+      return RECENT.get(key, () -> request(table, locations, filter));
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the filter cannot be read, nothing is pruned", table.basePath(), e);
       return ScanVerdict.unpruned(Outcome.FAILED, e.toString(), 0);
@@ -78,7 +79,8 @@ final class ScanPruner {
         .orElseGet(() -> ScanVerdict.unpruned(Outcome.NO_FILTER, null, 0));
   }
 
-  private ScanVerdict request(HudiTable table, ExprNodeGenericFuncDesc filter) {
+  private ScanVerdict request(
+      HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter) {
     long start = System.nanoTime();
     try {
       List<Node> nodes = FilterEncoder.encode(filter, job, ScanFilter.metastoreColumns(job));
@@ -86,7 +88,7 @@ final class ScanPruner {
         return ScanVerdict.unpruned(Outcome.NOT_EXPRESSIBLE, null, micros(start));
       }
       PruneResponse response =
-          PruneRequests.send(PruningClient.shared(), newRequest(table, nodes), settings);
+          PruneRequests.send(PruningClient.shared(), newRequest(table, locations, nodes), settings);
       return ScanVerdict.of(response, micros(start));
     } catch (PruningException e) {
       return ScanVerdict.unpruned(e.outcome(), e.getMessage(), micros(start));
@@ -96,11 +98,14 @@ final class ScanPruner {
     }
   }
 
-  private PruneRequest newRequest(HudiTable table, List<Node> nodes) {
+  private PruneRequest newRequest(HudiTable table, List<Path> locations, List<Node> nodes) {
     String id = queryId(job) + "#" + REQUESTS.incrementAndGet();
     PruneRequest request = PruneRequests.create(table, id, nodes, settings);
     // Hive's Parquet reader turns instants into wall clocks in the JVM's zone.
     request.setTimeZone(ZoneId.systemDefault().getId());
+    if (settings.listing() && table.isScannedWhole(locations) && ServiceListing.isPossible(table)) {
+      request.setListKept(true);
+    }
     return request;
   }
 

@@ -19,6 +19,7 @@ public final class ScanReport {
   private static final String COUNTERS = "Hudi pruning";
 
   private final Outcome outcome;
+  private final Listing listing;
   private final long filesConsidered;
   private final long filesKept;
   private final long bytesConsidered;
@@ -33,6 +34,7 @@ public final class ScanReport {
    */
   ScanReport(
       Outcome outcome,
+      Listing listing,
       long filesConsidered,
       long filesKept,
       long bytesConsidered,
@@ -40,6 +42,7 @@ public final class ScanReport {
       Map<String, Long> filesDroppedBy,
       long pruningMicros) {
     this.outcome = outcome;
+    this.listing = listing;
     this.filesConsidered = filesConsidered;
     this.filesKept = filesKept;
     this.bytesConsidered = bytesConsidered;
@@ -52,16 +55,17 @@ public final class ScanReport {
     return outcome;
   }
 
-  /** Returns the name and value of each number, in display order. */
-  Map<String, Object> numbers() {
-    Map<String, Object> numbers = new LinkedHashMap<>();
-    numbers.put("filesConsidered", filesConsidered);
-    numbers.put("filesKept", filesKept);
-    numbers.put("filesDroppedBy", filesDroppedBy);
-    numbers.put("bytesConsidered", bytesConsidered);
-    numbers.put("bytesKept", bytesKept);
-    numbers.put("pruningMicros", pruningMicros);
-    return numbers;
+  /** Returns the name and value of each part, in display order. */
+  Map<String, Object> parts() {
+    Map<String, Object> parts = new LinkedHashMap<>();
+    parts.put("listing", listing.name());
+    parts.put("filesConsidered", filesConsidered);
+    parts.put("filesKept", filesKept);
+    parts.put("filesDroppedBy", filesDroppedBy);
+    parts.put("bytesConsidered", bytesConsidered);
+    parts.put("bytesKept", bytesKept);
+    parts.put("pruningMicros", pruningMicros);
+    return parts;
   }
 
   /** Formats the report for users: "PRUNED, reads 3 of 250 files, 1.5 of 30.2 MB". */
@@ -85,6 +89,7 @@ public final class ScanReport {
     reporter.incrCounter(COUNTERS, "BYTES_DROPPED", bytesConsidered - bytesKept);
     reporter.incrCounter(COUNTERS, "PRUNING_MICROS", pruningMicros);
     reporter.incrCounter(COUNTERS, "SCANS_" + outcome, 1);
+    reporter.incrCounter(COUNTERS, "LISTINGS_" + listing, 1);
   }
 
   private static String by(String index) {
@@ -93,6 +98,7 @@ public final class ScanReport {
 
   void write(DataOutput out) throws IOException {
     out.writeUTF(outcome.name());
+    out.writeUTF(listing.name());
     out.writeLong(filesConsidered);
     out.writeLong(filesKept);
     out.writeLong(bytesConsidered);
@@ -107,6 +113,7 @@ public final class ScanReport {
 
   static ScanReport read(DataInput in) throws IOException {
     Outcome outcome = Outcome.valueOf(in.readUTF());
+    Listing listing = Listing.valueOf(in.readUTF());
     long filesConsidered = in.readLong();
     long filesKept = in.readLong();
     long bytesConsidered = in.readLong();
@@ -117,6 +124,7 @@ public final class ScanReport {
     }
     return new ScanReport(
         outcome,
+        listing,
         filesConsidered,
         filesKept,
         bytesConsidered,

@@ -3,6 +3,7 @@ package io.pyhudi.hive.scan;
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.planning.ExtremeRows;
+import io.pyhudi.hive.protocol.KeptSlices;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.protocol.PruneResponse;
 
@@ -14,6 +15,7 @@ final class ScanVerdict {
   private final String message;
   private final Verdicts verdicts;
   private final PruneCounts counts;
+  private final KeptSlices kept;
   private final ExtremeRows extremes;
   private final long elapsedMicros;
 
@@ -22,12 +24,14 @@ final class ScanVerdict {
       String message,
       Verdicts verdicts,
       PruneCounts counts,
+      KeptSlices kept,
       ExtremeRows extremes,
       long elapsedMicros) {
     this.outcome = outcome;
     this.message = message;
     this.verdicts = verdicts;
     this.counts = counts;
+    this.kept = kept;
     this.extremes = extremes;
     this.elapsedMicros = elapsedMicros;
   }
@@ -43,17 +47,19 @@ final class ScanVerdict {
         response.getMessage(),
         Verdicts.of(response),
         response.getCounts(),
+        response.getKept(),
         null,
         elapsedMicros);
   }
 
   static ScanVerdict unpruned(Outcome outcome, String message, long elapsedMicros) {
-    return new ScanVerdict(outcome, message, Verdicts.none(), null, null, elapsedMicros);
+    return new ScanVerdict(outcome, message, Verdicts.none(), null, null, null, elapsedMicros);
   }
 
   /** Returns the verdict for a query that statistics answer, so that no file has to be read. */
   static ScanVerdict of(ExtremeRows extremes, long elapsedMicros) {
-    return new ScanVerdict(Outcome.ANSWERED, null, Verdicts.none(), null, extremes, elapsedMicros);
+    return new ScanVerdict(
+        Outcome.ANSWERED, null, Verdicts.none(), null, null, extremes, elapsedMicros);
   }
 
   Outcome outcome() {
@@ -72,6 +78,11 @@ final class ScanVerdict {
   /** The service's own counts, or null. */
   PruneCounts counts() {
     return counts;
+  }
+
+  /** Returns the service's list of the slices to read, or null. */
+  KeptSlices kept() {
+    return kept;
   }
 
   /** Returns the rows that represent all rows of the table, or null. */

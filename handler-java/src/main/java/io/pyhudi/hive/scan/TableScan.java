@@ -2,8 +2,10 @@ package io.pyhudi.hive.scan;
 
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.planning.ExtremeRows;
+import io.pyhudi.hive.protocol.KeptSlices;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.table.HudiTable;
+import io.pyhudi.hive.table.ServiceListing;
 import io.pyhudi.hive.table.Slice;
 import io.pyhudi.hive.table.TableListing;
 import java.io.IOException;
@@ -11,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
 import org.apache.hadoop.mapred.JobConf;
@@ -37,8 +40,9 @@ public final class TableScan {
   }
 
   /**
-   * Plans a scan: calls the pruning service, lists the partitions that it did not exclude, and
-   * drops the files that it proved to hold no matching row.
+   * Plans a scan: calls the pruning service, and reads the files that it lists. If it lists none,
+   * or those of another state of the table, Hudi lists the partitions that the service did not
+   * exclude, without the files that it proved to hold no matching row.
    *
    * @param locations the table's base path, or partitions of it
    */
@@ -71,6 +75,13 @@ public final class TableScan {
       return new TableScan(table, Collections.emptyList(), prunedReport(verdict), true, extremes);
     }
     boolean wholeTable = table.isScannedWhole(locations);
+    KeptSlices kept = wholeTable && verdict.counts() != null ? verdict.kept() : null;
+    if (kept != null) {
+      Optional<List<Slice>> slices = ServiceListing.slices(table, kept, settings.view());
+      if (slices.isPresent()) {
+        return new TableScan(table, slices.get(), report(verdict, slices.get()), true, null);
+      }
+    }
     Tally tally = new Tally();
     try (TableListing listing = table.list(locations)) {
       List<String> partitions = listing.partitions();
@@ -81,13 +92,25 @@ public final class TableScan {
       listed.forEach(
           (partition, slices) -> tally.add(slices, verdict.verdicts().keep(partition, slices)));
     }
-    return new TableScan(table, tally.kept, tally.report(verdict), wholeTable, null);
+    Listing listing = kept == null ? Listing.BY_HUDI : Listing.BY_HUDI_INSTEAD;
+    return new TableScan(table, tally.kept, tally.report(verdict, listing), wholeTable, null);
+  }
+
+  /** Reports a scan whose files the service listed. */
+  private static ScanReport report(ScanVerdict verdict, List<Slice> slices) {
+    PruneCounts counts = verdict.counts();
+    Tally tally = new Tally();
+    tally.files = counts.getFilesConsidered();
+    tally.bytes = counts.getBytesConsidered();
+    tally.kept.addAll(slices);
+    return tally.report(verdict, Listing.BY_SERVICE);
   }
 
   private static ScanReport prunedReport(ScanVerdict verdict) {
     ExtremeRows rows = verdict.extremes();
     return new ScanReport(
         verdict.outcome(),
+        Listing.NONE,
         rows.files(),
         0,
         rows.bytes(),
@@ -131,7 +154,7 @@ public final class TableScan {
       kept.addAll(keep);
     }
 
-    ScanReport report(ScanVerdict verdict) {
+    ScanReport report(ScanVerdict verdict, Listing listing) {
       PruneCounts counts = verdict.counts();
       if (unlisted && counts != null) {
         // Dropped partitions are not listed here; the service reports their size.
@@ -141,6 +164,7 @@ public final class TableScan {
       long keptFiles = filesOf(kept);
       return new ScanReport(
           verdict.outcome(),
+          listing,
           files,
           keptFiles,
           bytes,

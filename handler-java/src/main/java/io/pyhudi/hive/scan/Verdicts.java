@@ -5,12 +5,10 @@ import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.protocol.PartitionVerdict;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.VerdictKind;
+import io.pyhudi.hive.table.LinesDigest;
 import io.pyhudi.hive.table.Slice;
-import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -115,39 +113,6 @@ public final class Verdicts {
     for (Slice slice : listed) {
       tokens.addAll(slice.tokens());
     }
-    return MessageDigest.isEqual(verdict.getDigest(), digest(tokens));
-  }
-
-  /**
-   * Returns the SHA-256 over tokens, sorted as unsigned UTF-8 bytes, each followed by a line feed.
-   */
-  static byte[] digest(Collection<String> tokens) {
-    List<byte[]> sorted = new ArrayList<>(tokens.size());
-    for (String token : tokens) {
-      sorted.add((token + "\n").getBytes(StandardCharsets.UTF_8));
-    }
-    // The line feed is below every byte of a file name, so it does not change the order.
-    sorted.sort(Verdicts::compareUnsigned);
-    MessageDigest digest = sha256();
-    sorted.forEach(digest::update);
-    return digest.digest();
-  }
-
-  private static int compareUnsigned(byte[] left, byte[] right) {
-    for (int i = 0; i < left.length && i < right.length; i++) {
-      int difference = (left[i] & 0xff) - (right[i] & 0xff);
-      if (difference != 0) {
-        return difference;
-      }
-    }
-    return left.length - right.length;
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JVM has SHA-256", e);
-    }
+    return MessageDigest.isEqual(verdict.getDigest(), LinesDigest.of(tokens));
   }
 }

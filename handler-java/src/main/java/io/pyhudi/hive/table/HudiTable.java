@@ -115,6 +115,16 @@ public final class HudiTable {
     return metaClient.getCommitsAndCompactionTimeline().filterCompletedInstants().getTimelineHash();
   }
 
+  /** Returns the digest of the active timeline by which the pruning service knows its state. */
+  byte[] timelineDigest() {
+    return LinesDigest.of(
+        metaClient
+            .getActiveTimeline()
+            .getInstantsAsStream()
+            .map(i -> i.requestedTime() + "." + i.getAction() + "." + i.getState())
+            .collect(Collectors.toList()));
+  }
+
   /**
    * Returns whether files of this table must be read through its schema history: columns were
    * renamed or dropped under schema-on-read, so names alone do not identify them.

@@ -6,6 +6,7 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.lang.ref.SoftReference;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -15,6 +16,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
@@ -58,8 +63,17 @@ final class QueryStorage extends HoodieHadoopStorage {
   private static final class Kept {
     private final Map<StoragePath, SoftReference<byte[]>> contents = new HashMap<>();
     private final Map<StoragePath, Map<StoragePath, FileStatus>> listings = new HashMap<>();
+    private final Map<StoragePath, Future<Map<StoragePath, FileStatus>>> underWay = new HashMap<>();
     private final Set<StoragePath> missing = new HashSet<>();
   }
+
+  private static final ExecutorService THREADS =
+      Executors.newCachedThreadPool(
+          task -> {
+            Thread thread = new Thread(task, "hudi-timeline");
+            thread.setDaemon(true);
+            return thread;
+          });
 
   private final String metadata;
   private final Kept kept;
@@ -280,13 +294,42 @@ final class QueryStorage extends HoodieHadoopStorage {
     synchronized (kept) {
       Map<StoragePath, FileStatus> entries = kept.listings.get(directory);
       if (entries == null) {
-        entries = new LinkedHashMap<>();
-        for (FileStatus status : fs().listStatus(HadoopFSUtils.convertToHadoopPath(directory))) {
-          entries.put(HadoopFSUtils.convertToStoragePath(status.getPath()), status);
-        }
+        Future<Map<StoragePath, FileStatus>> listing = kept.underWay.remove(directory);
+        entries = listing == null ? list(directory) : result(listing, directory);
         kept.listings.put(directory, entries);
+        listTimeline(directory, entries);
       }
       return entries;
+    }
+  }
+
+  /** Begins to list the timeline when it is known to exist: the properties are read meanwhile. */
+  private void listTimeline(StoragePath directory, Map<StoragePath, FileStatus> entries) {
+    StoragePath timeline = new StoragePath(directory, HoodieTableMetaClient.TIMELINEFOLDER_NAME);
+    boolean isOfTable = metadata.equals(directory.toUri().getPath() + Path.SEPARATOR);
+    if (isOfTable && entries.containsKey(timeline)) {
+      kept.underWay.put(timeline, THREADS.submit(() -> list(timeline)));
+    }
+  }
+
+  private Map<StoragePath, FileStatus> list(StoragePath directory) throws IOException {
+    Map<StoragePath, FileStatus> entries = new LinkedHashMap<>();
+    for (FileStatus status : fs().listStatus(HadoopFSUtils.convertToHadoopPath(directory))) {
+      entries.put(HadoopFSUtils.convertToStoragePath(status.getPath()), status);
+    }
+    return entries;
+  }
+
+  private Map<StoragePath, FileStatus> result(
+      Future<Map<StoragePath, FileStatus>> listing, StoragePath directory) throws IOException {
+    try {
+      return listing.get();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw (IOException)
+          new InterruptedIOException("interrupted while listing " + directory).initCause(e);
+    } catch (ExecutionException e) {
+      return list(directory);
     }
   }
 }

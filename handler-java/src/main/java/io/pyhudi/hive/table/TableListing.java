@@ -119,7 +119,7 @@ public final class TableListing implements AutoCloseable {
     }
   }
 
-  private static List<Slice> toSlices(List<FileSlice> found, TableView view) {
+  static List<Slice> toSlices(List<FileSlice> found, TableView view) {
     List<Slice> slices = new ArrayList<>();
     for (FileSlice slice : found) {
       if (view == TableView.SNAPSHOT) {

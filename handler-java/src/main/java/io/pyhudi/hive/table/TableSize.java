@@ -44,6 +44,14 @@ public final class TableSize {
     this.bytes = bytes;
   }
 
+  /** Returns a known number of files and bytes as Hive's basic statistics. */
+  public static Map<String, String> statistics(long files, long bytes) {
+    Map<String, String> statistics = new HashMap<>();
+    statistics.put(StatsSetupConst.NUM_FILES, Long.toString(files));
+    statistics.put(StatsSetupConst.TOTAL_SIZE, Long.toString(bytes));
+    return statistics;
+  }
+
   /**
    * Returns the table's size as Hive's basic statistics: numFiles and totalSize. The table is
    * listed once for each instant. The result is empty if the table cannot be read; Hive then makes
@@ -52,10 +60,7 @@ public final class TableSize {
   public static Map<String, String> statistics(Configuration conf, Path basePath) {
     try {
       TableSize size = of(HudiTable.ofQuery(conf, basePath));
-      Map<String, String> statistics = new HashMap<>();
-      statistics.put(StatsSetupConst.NUM_FILES, Long.toString(size.files));
-      statistics.put(StatsSetupConst.TOTAL_SIZE, Long.toString(size.bytes));
-      return statistics;
+      return statistics(size.files, size.bytes);
     } catch (IOException | RuntimeException e) {
       LOG.warn("{}: the table's size is not known", basePath, e);
       return Collections.emptyMap();

@@ -107,7 +107,8 @@ class HudiSplitTest {
     Map<String, Long> droppedBy = new TreeMap<>();
     droppedBy.put("column_stats", 7L);
     droppedBy.put("partition values", 2L);
-    ScanReport report = new ScanReport(Outcome.PRUNED, 10, 1, 1000, 100, droppedBy, 350);
+    ScanReport report =
+        new ScanReport(Outcome.PRUNED, Listing.BY_SERVICE, 10, 1, 1000, 100, droppedBy, 350);
     Counters counters = new Counters();
     copy(HudiSplit.plain(part, 4096).withReport(report)).count(new CountingReporter(counters));
     copy(HudiSplit.plain(part, 4096)).count(new CountingReporter(counters));
@@ -124,6 +125,7 @@ class HudiSplitTest {
     expected.put("BYTES_DROPPED", 900L);
     expected.put("PRUNING_MICROS", 350L);
     expected.put("SCANS_PRUNED", 1L);
+    expected.put("LISTINGS_BY_SERVICE", 1L);
     assertEquals(expected, counted);
   }
 

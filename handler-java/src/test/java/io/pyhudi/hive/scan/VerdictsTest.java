@@ -9,6 +9,7 @@ import io.pyhudi.hive.protocol.PartitionVerdict;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.PruneStatus;
 import io.pyhudi.hive.protocol.VerdictKind;
+import io.pyhudi.hive.table.LinesDigest;
 import io.pyhudi.hive.table.Slice;
 import java.math.BigInteger;
 import java.util.ArrayList;
@@ -50,7 +51,7 @@ class VerdictsTest {
   private static byte[] digestOf(List<Slice> slices) {
     List<String> tokens = new ArrayList<>();
     slices.forEach(slice -> tokens.addAll(slice.tokens()));
-    return Verdicts.digest(tokens);
+    return LinesDigest.of(tokens);
   }
 
   private static Verdicts verdicts(PartitionVerdict... verdicts) throws PruningException {
@@ -140,13 +141,13 @@ class VerdictsTest {
   void theDigestSortsUnsignedUtf8() {
     // sha256("a\n" "a1\n" "é\n" "😀\n"), as any implementation computes it.
     List<String> tokens = Arrays.asList("😀", "é", "a1", "a");
-    String hex = String.format("%064x", new BigInteger(1, Verdicts.digest(tokens)));
+    String hex = String.format("%064x", new BigInteger(1, LinesDigest.of(tokens)));
     assertEquals("bfeaae90bb83fe75e2c3879701fe8ed981e154c1f9b67fbd1a986549467c780a", hex);
     assertEquals(
         hex,
         String.format(
             "%064x",
             new BigInteger(
-                1, Verdicts.digest(tokens.stream().sorted().collect(Collectors.toList())))));
+                1, LinesDigest.of(tokens.stream().sorted().collect(Collectors.toList())))));
   }
 }
