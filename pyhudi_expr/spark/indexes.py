@@ -6,6 +6,7 @@ own protocol (`hudi_indexes`), or by a commit to the extension metadata table (`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pyspark.errors import AnalysisException
@@ -32,10 +33,15 @@ from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.table import locks
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.storage import using_storage_options
 
 
 def execute(
-    spark: SparkSession, statement: str, options: BuildOptions | None = None
+    spark: SparkSession,
+    statement: str,
+    options: BuildOptions | None = None,
+    *,
+    storage_options: Mapping[str, str] | None = None,
 ) -> BuildResult | list[IndexStatus] | None:
     """Execute one statement (see `statements`); None if there was nothing to do or to return.
 
@@ -44,12 +50,14 @@ def execute(
         statement: The statement.
         options: How to build; by default with the lock of the session's settings, as in Hudi's own
             statements.
+        storage_options: Credentials and other settings of the table's storage, see `Storage.open`.
 
     Raises:
         HudiError: The statement is malformed (StatementError), the index is not possible
             (InvalidIndex), or another error; the table is as before.
     """
-    return run(spark, parse(statement), options or _session_options(spark))
+    with using_storage_options(storage_options):
+        return run(spark, parse(statement), options or _session_options(spark))
 
 
 def run(

@@ -39,6 +39,7 @@ from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.hudi_names import FILE_NAME, PARTITION_PATH
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.pending_writes import wait_for_instants, writes_pending_before
+from pyhudi_expr.table.storage import using_storage_options
 
 _ATTEMPTS = 3
 _LEAST_FILE_LIMIT = 128 << 20
@@ -89,9 +90,22 @@ class Clustered:
 
 
 def cluster(
-    spark: SparkSession, table: str, layout: Layout, options: ClusterOptions | None = None
+    spark: SparkSession,
+    table: str,
+    layout: Layout,
+    options: ClusterOptions | None = None,
+    *,
+    storage_options: Mapping[str, str] | None = None,
 ) -> Clustered:
     """Lay out the table at a base path.
+
+    Args:
+        spark: The session, with Hudi's bundle.
+        table: The base path.
+        layout: The order of the rows.
+        options: What to rewrite, and how.
+        storage_options: Credentials and other settings for this package's own reads and writes, see
+            `Storage.open`. Hudi reads and writes with Spark's settings (`spark.hadoop.*`).
 
     Raises:
         InvalidLayout: Unknown columns, partitions or file groups, or a type without an order.
@@ -100,7 +114,13 @@ def cluster(
 
     After an error the rows and the timeline are as before.
     """
-    options = options or ClusterOptions()
+    with using_storage_options(storage_options):
+        return _clustered(spark, table, layout, options or ClusterOptions())
+
+
+def _clustered(
+    spark: SparkSession, table: str, layout: Layout, options: ClusterOptions
+) -> Clustered:
     opened = HudiTable.open(table)
     layout.check(opened.schema())
     _refuse_unsupported(opened)

@@ -8,7 +8,7 @@ log files, or of another schema than the table's.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -35,6 +35,7 @@ from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_names import COMMIT_TIME
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.storage import using_storage_options
 from pyhudi_expr.table.timeline.timeline import query_instant
 
 _LOG = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ def pruned(
     as_of: str | None = None,
     since: str | None = None,
     pruner: Pruner | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """Return the rows of a table for which a condition is TRUE, meta columns first.
 
@@ -79,13 +81,22 @@ def pruned(
         as_of: An instant or a date for time travel.
         since: An instant or a date for an incremental read: only rows written after it.
         pruner: A pruner with other options, or with the table in its cache.
+        storage_options: Credentials and other settings for this package's own reads of the table,
+            see `Storage.open`. Spark reads the rows with its own settings (`spark.hadoop.*`).
 
     Raises:
         HudiError: The table cannot be read.
         AnalysisException: The condition is not valid for the table (from Spark).
     """
     return prune_table(
-        spark, table, condition, view=view, as_of=as_of, since=since, pruner=pruner
+        spark,
+        table,
+        condition,
+        view=view,
+        as_of=as_of,
+        since=since,
+        pruner=pruner,
+        storage_options=storage_options,
     ).frame
 
 
@@ -98,30 +109,32 @@ def prune_table(
     as_of: str | None = None,
     since: str | None = None,
     pruner: Pruner | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> PrunedTable:
     """Return the rows as in `pruned`, with the result of pruning."""
-    opened = HudiTable.open(table)
-    check_supported(opened)
-    as_of = query_instant(as_of)
-    schema = opened.schema(as_of)
-    columns = ShownColumns.of(spark, opened, schema, _spark_schema(opened, schema))
-    read_predicate = predicate_of(spark.createDataFrame([], columns.types), condition)
-    request = PruneRequest(
-        read_predicate.expression, view, read_predicate.zone, as_of, since, columns.reader
-    )
-    result = (pruner or pruner_of(spark)).prune(table, request)
-    evolution = SchemaEvolution.of(opened, result)
-    if evolution is not None and not evolution.is_newest:
-        raise UnsupportedTable(
-            f"{table}: columns were renamed or retyped since {result.instant}, and Hudi's reader "
-            "knows them by their names of now only"
+    with using_storage_options(storage_options):
+        opened = HudiTable.open(table)
+        check_supported(opened)
+        as_of = query_instant(as_of)
+        schema = opened.schema(as_of)
+        columns = ShownColumns.of(spark, opened, schema, _spark_schema(opened, schema))
+        read_predicate = predicate_of(spark.createDataFrame([], columns.types), condition)
+        request = PruneRequest(
+            read_predicate.expression, view, read_predicate.zone, as_of, since, columns.reader
         )
-    rows = hide_keys(_rows(spark, opened, columns, result, evolution), opened).where(condition)
-    if request.since is not None:
-        rows = rows.where(rows[COMMIT_TIME] > request.since)
-    dropped = result.files_total - result.files_kept
-    _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)
-    return PrunedTable(rows.alias(f"{dropped} of {result.files_total} files dropped"), result)
+        result = (pruner or pruner_of(spark)).prune(table, request)
+        evolution = SchemaEvolution.of(opened, result)
+        if evolution is not None and not evolution.is_newest:
+            raise UnsupportedTable(
+                f"{table}: columns were renamed or retyped since {result.instant}, and Hudi's "
+                "reader knows them by their names of now only"
+            )
+        rows = hide_keys(_rows(spark, opened, columns, result, evolution), opened).where(condition)
+        if request.since is not None:
+            rows = rows.where(rows[COMMIT_TIME] > request.since)
+        dropped = result.files_total - result.files_kept
+        _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)
+        return PrunedTable(rows.alias(f"{dropped} of {result.files_total} files dropped"), result)
 
 
 def pruner_of(spark: SparkSession, cache_bytes: int = 1 << 30) -> Pruner:

@@ -71,8 +71,8 @@ def test_options_of_an_opened_table_reach_the_tasks(
     spark: SparkSession, s3_server: S3Server, table: str
 ) -> None:
     options = s3_server.storage_options()
-    with using_storage_options(options):
-        execute(spark, f"CREATE INDEX accounts ON '{table}' USING secondary_index (account_id)")
+    statement = f"CREATE INDEX accounts ON '{table}' USING secondary_index (account_id)"
+    execute(spark, statement, storage_options=options)
     opened = HudiTable.open(table, options)
     (status,) = [one for one in index_statuses(opened) if one.name == "accounts"]
     assert all(found.is_right for found in verify(spark, opened, status))

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from devtools.s3.server import S3Server
 from devtools.tables import TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.key_storage import key_storage
@@ -19,7 +20,7 @@ from pyhudi_expr.layout.selection import Size
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.spark.query.dataframes import prune_table
+from pyhudi_expr.spark.query.dataframes import prune_table, pruned
 from pyhudi_expr.spark.virtual_keys import writing
 from pyhudi_expr.spark.virtual_keys.reading import load
 from pyhudi_expr.spark.virtual_keys.restoring import restore
@@ -27,7 +28,7 @@ from pyhudi_expr.spark.virtual_keys.rewriting import rewrite
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.table.storage import Storage, using_storage_options
 from tests.marks import long
 from tests.prune.matching_slices import assert_no_row_lost, read
 from tests.spark.virtual_keys.virtual_tables import (
@@ -111,6 +112,18 @@ def test_a_layout(spark_on_s3: SparkSession, local: Path, s3_bucket: str, tmp_pa
     assert not HudiTable.open(uri).timeline.pending
     assert cluster(spark_on_s3, uri, Layout(("a",)), ways).instant is None
     assert_no_leftovers(uri)
+
+
+def test_options_of_a_call_win_over_those_around_it(
+    spark_on_s3: SparkSession, s3_server: S3Server, local: Path, s3_bucket: str
+) -> None:
+    uri, options = f"s3a://{s3_bucket}/t", s3_server.storage_options()
+    StoredFiles.of_directory(local).restore(Storage.open(uri))
+    with using_storage_options({"endpoint": "http://127.0.0.1:9"}):
+        layout = cluster(spark_on_s3, uri, Layout(("a",)), storage_options=options)
+        found = pruned(spark_on_s3, uri, "a < 5000", storage_options=options)
+    assert layout.instant is not None
+    assert rows(found) == rows(read(spark_on_s3, uri).where("a < 5000")) != []
 
 
 def assert_no_leftovers(uri: str) -> None:
