@@ -10,7 +10,6 @@ different clocks. Fields, times and settings are those of Hudi 1.1 and 1.2. Hudi
 from __future__ import annotations
 
 import json
-import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import HOODIE_DIR
 from pyhudi_expr.table.locks.errors import LockLost
 from pyhudi_expr.table.locks.lease import Lease, wait_for
+from pyhudi_expr.table.locks.renewed_lease import RenewedLease
 from pyhudi_expr.table.locks.settings import RENEWAL, RENEWAL_BEFORE, VALIDITY, whole_number
 from pyhudi_expr.table.storage import Storage
 
@@ -141,21 +141,16 @@ class StorageLock:
         )
 
 
-class StorageLease:
+class StorageLease(RenewedLease):
     """One attempt to hold the lock, and the lock while it is held."""
 
     def __init__(self, storage: Storage, times: LeaseTimes):
+        super().__init__(times.validity, times.renewal)
         self._storage = storage
-        self._times = times
         self._owner = str(uuid.uuid4())
         self._seen: LeaseRecord | None = None
         self._version = ""
         self._valid_until = 0  # in milliseconds since the epoch
-        self._ends = 0.0  # by the monotonic clock, which nobody sets
-        self._is_lost = False
-        self._writing = threading.Lock()
-        self._stopping = threading.Event()
-        self._renewer: threading.Thread | None = None
 
     def is_taken(self) -> bool:
         """Take the lock if it is free, and return whether that succeeded.
@@ -164,11 +159,13 @@ class StorageLease:
             HudiError: The file is none of Hudi's, or the storage fails.
         """
         found = self._storage.read_versioned(LEASE_FILE)
-        if found is not None:
-            self._seen = LeaseRecord.parse(found.content, self._storage.uri)
-            if self._seen.is_held():
-                return False
-        return self._write(found.version if found else None)
+        if found is None:
+            return self._counted(self._create)
+        self._seen = LeaseRecord.parse(found.content, self._storage.uri)
+        if self._seen.is_held():
+            return False
+        self._version = found.version
+        return self._counted(self._extend)
 
     def seen_holder(self) -> str:
         """Describe who held the lock at the last attempt."""
@@ -176,44 +173,6 @@ class StorageLease:
             return ""
         seconds = (self._seen.valid_until - _now_ms()) / 1000
         return f" (owner {self._seen.owner}, its lease ends in {seconds:.0f} s unless renewed)"
-
-    def start_renewing(self, purpose: str) -> None:
-        """Renew the lease in a thread until it is released or lost."""
-        self._renewer = threading.Thread(
-            target=self._renew_always, name=f"pyhudi lock: {purpose}", daemon=True
-        )
-        self._renewer.start()
-
-    def check(self) -> None:
-        """Check that the lock is still held, and for half of its validity from now on.
-
-        Raises:
-            LockLost: It is not.
-        """
-        with self._writing:
-            if self._left() < self._times.validity / 2:
-                self._renew()
-            if self._is_lost or self._left() <= 0:
-                raise self.lost()
-
-    def release(self) -> bool:
-        """End the lease; return whether nobody else held the lock until now.
-
-        A lease that ended unnoticed, and that nobody took since, excluded the others all the same.
-
-        Raises:
-            HudiError: The storage fails, while the lease was still valid; it ends by itself.
-        """
-        self._stopping.set()
-        if self._renewer is not None:
-            self._renewer.join()
-        with self._writing:
-            try:
-                return not self._is_lost and self._write(self._version, is_released=True)
-            except HudiError:
-                if self._left() <= 0:
-                    return False
-                raise
 
     def lost(self) -> LockLost:
         """Return the error that says that the lock is lost."""
@@ -224,43 +183,32 @@ class StorageLease:
             "repeat it"
         )
 
-    def _renew_always(self) -> None:
-        while not self._stopping.wait(self._times.renewal):
-            with self._writing:
-                self._renew()
-                if self._is_lost:
-                    return
-
-    def _renew(self) -> None:
-        """Extend the lease; a storage that fails is asked again the next time, as in Hudi."""
-        if self._is_lost:
-            return
-        try:
-            self._is_lost = not self._write(self._version)
-        except HudiError:
-            return
-
-    def _write(self, version: str | None, is_released: bool = False) -> bool:
-        """Write the file in place of `version`; None: create it. Return whether that succeeded."""
-        started, now = time.monotonic(), _now_ms()
-        until = self._valid_until if is_released else now + int(self._times.validity * 1000)
-        content = LeaseRecord(is_released, until, self._owner).content()
-        if version is None:
-            if not self._storage.create(LEASE_FILE, content):
-                return False
-            found = self._storage.read_versioned(LEASE_FILE)
-            written = found.version if found and found.content == content else None
-        else:
-            written = self._storage.replace(LEASE_FILE, content, version)
-        if written is None:
+    def _create(self) -> bool:
+        content = self._held_from_now()
+        if not self._storage.create(LEASE_FILE, content):
             return False
-        self._version, self._valid_until = written, until
-        self._ends = started + self._times.validity
+        found = self._storage.read_versioned(LEASE_FILE)
+        if found is None or found.content != content:
+            return False
+        self._version = found.version
         return True
 
-    def _left(self) -> float:
-        """Return for how many seconds the lease is surely valid, by both clocks."""
-        return min(self._ends - time.monotonic(), (self._valid_until - _now_ms()) / 1000)
+    def _extend(self) -> bool:
+        return self._replace(self._held_from_now())
+
+    def _end(self) -> bool:
+        return self._replace(LeaseRecord(True, self._valid_until, self._owner).content())
+
+    def _held_from_now(self) -> bytes:
+        self._valid_until = _now_ms() + int(self._validity * 1000)
+        return LeaseRecord(False, self._valid_until, self._owner).content()
+
+    def _replace(self, content: bytes) -> bool:
+        written = self._storage.replace(LEASE_FILE, content, self._version)
+        if written is None:
+            return False
+        self._version = written
+        return True
 
 
 def _now_ms() -> int:

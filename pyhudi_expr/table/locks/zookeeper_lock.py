@@ -26,7 +26,8 @@ from pyhudi_expr.table.locks.settings import (
     ZOOKEEPER_URL,
     whole_number,
 )
-from pyhudi_expr.table.locks.zookeeper_path import lock_path, missing_setting
+from pyhudi_expr.table.locks.table_path import missing_setting
+from pyhudi_expr.table.locks.zookeeper_path import lock_path
 from pyhudi_expr.table.optional_dependencies import require_extra
 from pyhudi_expr.table.process_owner import HOST, PROCESS, this_process
 from pyhudi_expr.table.storage import Storage
