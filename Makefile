@@ -36,13 +36,14 @@ RUNTIME3 := .work/runtime3/.ready
 HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
 TRUTH_ENGINES := .work/truth/trino/.ready .work/truth/presto/.ready
 S3 := .work/s3/.ready
+DYNAMODB := .work/dynamodb/.ready
 S3A := .work/s3a/.ready
 S3A_SPARK := .work/s3a-spark/.ready
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-s3 fuzz soundness test-browser \
 	test-containers test-truth-engines truth-engines truth-records coverage lint types format java \
-	java3 runtime runtime3 s3 s3a venv handler handler3 idl audit bench docs clean
+	java3 runtime runtime3 s3 s3a dynamodb venv handler handler3 idl audit bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +51,7 @@ help: ## this list
 demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the pruning service: rows, files and times
 	$(BIN)/python -m devtools.demo
 
-test: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) ## the Python tests, with Spark and Hive, but those of test-long
+test: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## the Python tests, with Spark and Hive, but those of test-long
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long and not containers" $(PYTEST_ARGS)
 
 test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A_SPARK) ## what Hudi makes of our indexes and layouts, and other tests of minutes
@@ -59,7 +60,7 @@ test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A_SPA
 test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
 	$(BIN)/pytest tests/hive/hive3 $(PYTEST_ARGS)
 
-test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) ## of both, the ones with an S3 server
+test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## of both, the ones with a server of S3 or DynamoDB
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive nor S3, with fewer random cases
@@ -165,6 +166,15 @@ $(S3A_SPARK): hive-conf/s3a/pom.xml
 	$(MVN) -q -f $< -Pspark package -Djars.dir="$(CURDIR)/.work/s3a-spark.new"
 	rm -rf .work/s3a-spark
 	mv .work/s3a-spark.new .work/s3a-spark
+	@touch $@
+
+dynamodb: $(DYNAMODB) ## fetch DynamoDB Local and AWS's lock client into .work/dynamodb
+$(DYNAMODB): devtools/dynamodb/pom.xml
+	@echo "fetching DynamoDB Local (about 52 MB) ..."
+	rm -rf .work/dynamodb.new
+	$(MVN) -q -f $< package -Djars.dir="$(CURDIR)/.work/dynamodb.new"
+	rm -rf .work/dynamodb
+	mv .work/dynamodb.new .work/dynamodb
 	@touch $@
 
 truth-engines: $(TRUTH_ENGINES) ## fetch Trino and Presto into .work/truth; `make soundness` then uses them as well

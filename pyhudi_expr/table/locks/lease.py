@@ -27,20 +27,26 @@ class Lease(Protocol):
         """
 
 
-def wait_for(attempt: Callable[[], _T | None], wait: float, explain: Callable[[], str]) -> _T:
+def wait_for(
+    attempt: Callable[[], _T | None],
+    wait: float,
+    explain: Callable[[], str],
+    is_worth_more: Callable[[], bool] = lambda: False,
+) -> _T:
     """Call `attempt` until it returns a value, with growing pauses.
 
     Args:
         attempt: Returns None if it failed.
         wait: For how many seconds.
         explain: Returns the message of the error: who holds the lock, and what to do.
+        is_worth_more: Returns whether another attempt is made although the time is over.
 
     Raises:
         LockNotAcquired: The time is over.
     """
     give_up, pause = time.monotonic() + wait, _FIRST_PAUSE
     while (taken := attempt()) is None:
-        if time.monotonic() + pause > give_up:
+        if time.monotonic() + pause > give_up and not is_worth_more():
             raise LockNotAcquired(explain())
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)

@@ -23,6 +23,11 @@ ZOOKEEPER_KEY = "hoodie.write.lock.zookeeper.lock_key"
 ZOOKEEPER_SESSION = "hoodie.write.lock.zookeeper.session_timeout_ms"
 ZOOKEEPER_CONNECTION = "hoodie.write.lock.zookeeper.connection_timeout_ms"
 
+DYNAMODB_TABLE = "hoodie.write.lock.dynamodb.table"
+DYNAMODB_KEY = "hoodie.write.lock.dynamodb.partition_key"
+DYNAMODB_REGION = "hoodie.write.lock.dynamodb.region"
+DYNAMODB_ENDPOINT = "hoodie.write.lock.dynamodb.endpoint_url"
+
 METASTORE_URIS = "hoodie.write.lock.hivemetastore.uris"
 METASTORE_DATABASE = "hoodie.write.lock.hivemetastore.database"
 METASTORE_TABLE = "hoodie.write.lock.hivemetastore.table"
@@ -41,6 +46,10 @@ SETTINGS = (
     ZOOKEEPER_KEY,
     ZOOKEEPER_SESSION,
     ZOOKEEPER_CONNECTION,
+    DYNAMODB_TABLE,
+    DYNAMODB_KEY,
+    DYNAMODB_REGION,
+    DYNAMODB_ENDPOINT,
     METASTORE_URIS,
     METASTORE_DATABASE,
     METASTORE_TABLE,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from pyhudi_expr.table.locks.dynamodb_lock import DynamodbLock
 from pyhudi_expr.table.locks.errors import UnknownLock, unknown_lock
 from pyhudi_expr.table.locks.file_lock import DEFAULT_DIRECTORIES, FileLock
 from pyhudi_expr.table.locks.lease import Lease
@@ -100,7 +101,7 @@ class TableLock:
             lock = self._files()
         return isinstance(lock, FileLock) and lock.is_abandoned()
 
-    def _lock(self) -> FileLock | StorageLock | ZookeeperLock | MetastoreLock:
+    def _lock(self) -> FileLock | StorageLock | ZookeeperLock | DynamodbLock | MetastoreLock:
         """Return the lock.
 
         Raises:
@@ -114,6 +115,8 @@ class TableLock:
                 return self._lease()
             case "ZookeeperBasedLockProvider" | "ZookeeperBasedImplicitBasePathLockProvider":
                 return ZookeeperLock.of(self.storage, self.provider, self.settings, self.wait)
+            case "DynamoDBBasedLockProvider" | "DynamoDBBasedImplicitPartitionKeyLockProvider":
+                return DynamodbLock.of(self.storage, self.provider, self.settings, self.wait)
             case "HiveMetastoreBasedLockProvider":
                 return MetastoreLock.of(self.storage, self.provider, self.settings, self.wait)
         raise unknown_lock(self.storage.uri, self.provider, "which cannot be taken from here")

@@ -53,6 +53,7 @@ _PREFIXES = {
 }
 _SYNONYMS = {"token": "session_token", "endpoint_url": "endpoint", "default_region": "region"}
 _TENANT = re.compile(r"^https?://[^/]+/([^/]+)/oauth2/")
+_KEYS = ("access_key_id", "secret_access_key", "session_token")
 _ROLES = (
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
@@ -92,6 +93,12 @@ def s3(bucket: str, options: Mapping[str, str]) -> StoreAddress:
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     settings.setdefault("region", region or profile.get("region", "us-east-1"))
     return _address(S3, settings)
+
+
+def aws_keys(options: Mapping[str, str]) -> Mapping[str, str]:
+    """Return AWS's keys among options, by obstore's names: `access_key_id` and so on."""
+    found = _own(S3, options, {f"fs.s3a.{name}": key for name, key in _HADOOP_S3.items()})
+    return {key: found[key] for key in _KEYS if key in found}
 
 
 def oss(bucket: str, options: Mapping[str, str]) -> StoreAddress:
@@ -240,8 +247,7 @@ def _profile_keys(given: Mapping[str, str], profile: Mapping[str, str]) -> dict[
         raise HudiError(
             f"AWS_PROFILE: neither ~/.aws/config nor ~/.aws/credentials has the profile {name!r}"
         )
-    names = ("access_key_id", "secret_access_key", "session_token")
-    keys = {name: profile[f"aws_{name}"] for name in names if f"aws_{name}" in profile}
+    keys = {key: profile[f"aws_{key}"] for key in _KEYS if f"aws_{key}" in profile}
     no_roles = os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true"
     if not keys and no_roles and not any(name in os.environ for name in _ROLES):
         raise HudiError(

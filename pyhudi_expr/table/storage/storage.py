@@ -104,6 +104,13 @@ class Storage:
         self.backend.forget()
 
     @property
+    def aws_keys(self) -> Mapping[str, str]:
+        """AWS's keys, which are secret, among the options of the storage and the process."""
+        from pyhudi_expr.table.storage.object_options import aws_keys
+
+        return aws_keys(joined_options(process_options(), self.options))
+
+    @property
     def filesystem(self) -> fs.FileSystem:
         """The same files for pyarrow's datasets, by the paths of `full`."""
         return self.backend.filesystem

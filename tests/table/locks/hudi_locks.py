@@ -1,4 +1,4 @@
-"""Hudi's own lock providers, in a JVM of their own."""
+"""Hudi's own lock providers, and AWS's lock client, each in a JVM of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGE = "org.apache.hudi.client.transaction.lock"
 
 @dataclass(frozen=True)
 class HudiLock:
-    """A provider that waits for commands."""
+    """A provider, or a client, that waits for commands."""
 
     process: subprocess.Popen[str]
 
@@ -28,14 +28,25 @@ class HudiLock:
     def unlock(self) -> None:
         assert self._ask("unlock") == "true"
 
+    def choose(self, key: str) -> None:
+        """Take another lock from now on."""
+        assert self._ask(f"key {key}") == "true"
+
+    def race(self, rounds: int, marker: Path) -> None:
+        """Begin to take the lock so often, and to create a file each time; `read` waits for it."""
+        self._send(f"race {rounds} {marker}")
+
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
 
     def _ask(self, command: str) -> str:
+        self._send(command)
+        return self.read()
+
+    def _send(self, command: str) -> None:
         self.process.stdin.write(f"{command}\n")
         self.process.stdin.flush()
-        return self.read()
 
     def read(self) -> str:
         """Return the next line that is an answer; Hudi and its libraries log others."""
@@ -58,13 +69,24 @@ def hudi_lock(
 
     `classpath` goes before Hudi's bundle and the jars of Spark, `libraries` behind them.
     """
+    arguments = [provider if "." in provider else f"{PACKAGE}.{provider}"]
+    arguments += [f"{key}={value}" for key, value in settings.items()]
     jars = [*classpath, hudi_bundle(), f"{spark_jars()}/*", *libraries]
+    with started("LockHolder.java", arguments, jars, log, env) as holder:
+        yield holder
+
+
+@contextmanager
+def started(
+    source: str,
+    arguments: Sequence[str],
+    jars: Sequence[Path | str],
+    log: Path,
+    env: Mapping[str, str] | None = None,
+) -> Iterator[HudiLock]:
+    """Start a program of the folder `java` that takes commands; end it in the end."""
     command = [str(java()), *COLLECTOR, *ADD_OPENS, "-cp", ":".join(map(str, jars))]
-    command += [
-        str(JAVA / "LockHolder.java"),
-        provider if "." in provider else f"{PACKAGE}.{provider}",
-    ]
-    command += [f"{key}={value}" for key, value in settings.items()]
+    command += [str(JAVA / source), *arguments]
     with log.open("w") as errors:
         process = subprocess.Popen(
             command, stdin=-1, stdout=-1, stderr=errors, text=True, env=env and dict(env)

@@ -84,7 +84,7 @@ def test_file_system_and_in_process_locks_are_supported(table: Storage, name: st
         f"{_PACKAGE}.ZookeeperBasedLockProvider",
         f"{_PACKAGE}.StorageBasedLockProvider",
         "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider",
-        "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider",
+        "org.apache.hudi.aws.transaction.lock.DynamoDBBasedImplicitPartitionKeyLockProvider",
         "com.example.OurLocks",
     ],
 )
