@@ -67,6 +67,7 @@ class Controls:
         faults: Which requests fail; None for none.
         death: When the clients die; None for never.
         lost: How many of the next answers to writing requests are not passed on.
+        unconditional: Returns a request without its conditions; None to pass on all of them.
         writes: The writing requests on their way.
     """
 
@@ -75,6 +76,7 @@ class Controls:
     faults: FaultPlan | None = None
     death: Death | None = None
     lost: int = 0
+    unconditional: Callable[[Message], Message] | None = None
     writes: Writes = field(default_factory=Writes)
 
 
@@ -130,6 +132,8 @@ class Connection:
 
     async def _write(self, exchange: "_Exchange") -> bool:
         message, writes = exchange.message, self._controls.writes
+        if self._controls.unconditional is not None:
+            message = self._controls.unconditional(message)
         async with writes.turn(message.changed_paths()):
             if not await self._is_alive(message):
                 return await exchange.refuse()

@@ -11,6 +11,7 @@ HEAD_LIMIT = 1 << 20
 """The largest head in bytes; the limit of a stream's buffer."""
 _PIECE = 1 << 16
 _WRITING = ("PUT", "POST", "DELETE")
+_FRAMING = ("host", "connection", "content-length", "transfer-encoding")
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _NO_BODY = (204, 304)
 _KEY = re.compile(rb"<Key>(.*?)</Key>", re.DOTALL)
@@ -87,6 +88,14 @@ class Message:
         """Its conditions, for example "if-none-match: *"."""
         found = [f"{k}: {v}" for k, v in self.head.fields.items() if k.startswith("if-")]
         return ", ".join(found) or None
+
+    def with_headers(self, headers: Mapping[str, str]) -> "Message":
+        """Return the request with other headers than those of the connection and the body."""
+        kept = {name: self.head.fields[name] for name in _FRAMING if name in self.head.fields}
+        fields = {**kept, **{name.lower(): value for name, value in headers.items()}}
+        lines = [" ".join(self.head.words), *(f"{name}: {value}" for name, value in fields.items())]
+        raw = "".join(f"{line}\r\n" for line in (*lines, "")).encode("latin-1")
+        return Message(Head(raw, self.head.words, fields), self.body)
 
     def changed_paths(self) -> frozenset[str]:
         """Return the decoded paths that it may change; many if it deletes many objects."""

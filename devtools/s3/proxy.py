@@ -6,7 +6,7 @@
             ...  # clients of proxy.endpoint
         assert recording.waves <= 2, recording.summary()
 
-It passes on all bytes unchanged, also the header Host, so that signatures hold.
+It passes on all bytes unchanged, also the header Host, so that signatures hold; but for `ignoring`.
 """
 
 import asyncio
@@ -17,8 +17,9 @@ from contextlib import contextmanager
 
 from devtools.s3.exchange import Connection, Controls
 from devtools.s3.faults import Death, FaultPlan
-from devtools.s3.messages import HEAD_LIMIT
+from devtools.s3.messages import HEAD_LIMIT, Message
 from devtools.s3.recording import Recording, Request
+from devtools.s3.server import S3Server
 
 _START_SECONDS = 20.0
 _BACKLOG = 512
@@ -67,6 +68,24 @@ class RecordingProxy:
         The server has done what it was asked then, and the client does not know it.
         """
         self._controls.lost = count
+
+    @contextmanager
+    def ignoring(self, header: str, server: S3Server) -> Iterator[None]:
+        """Let the server ignore a header, such as "if-match", of requests to write an object.
+
+        They are signed anew, without the header and the object's metadata.
+        """
+
+        def unconditional(message: Message) -> Message:
+            if header not in message.head.fields:
+                return message
+            return message.with_headers(server.signed_headers(message.method, message.path))
+
+        self._controls.unconditional = unconditional
+        try:
+            yield
+        finally:
+            self._controls.unconditional = None
 
     def reset(self) -> None:
         """Forget the requests, and answer as fast and as well as the server does."""

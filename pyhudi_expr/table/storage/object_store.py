@@ -25,6 +25,8 @@ import pyarrow as pa
 from obstore import exceptions
 from pyarrow import fs
 
+from pyhudi_expr.table.storage import condition_proofs
+from pyhudi_expr.table.storage.condition_proofs import Condition
 from pyhudi_expr.table.storage.entries import Backend, Expected, FileEntry, VersionedFile
 from pyhudi_expr.table.storage.object_clients import (
     ObjectStoreClient,
@@ -43,6 +45,8 @@ _OLD_MARKER = "_$folder$"
 _CUT = "response body error"
 _PAUSES = (0.05, 0.2, 0.8)  # seconds before each repetition
 _T = TypeVar("_T")
+_NO_TAG = f'"{"0" * 32}"'
+"""The tag of no object."""
 _WRITER = "pyhudi-write"
 """The metadata field that names the write that made an object."""
 
@@ -181,26 +185,22 @@ class ObjectStoreBackend:
 
     def create(self, path: str, content: bytes) -> bool:
         """Write an object unless it exists, by If-None-Match: one of several processes succeeds."""
-        self._require_conditional_writes()
+        self._require(Condition.IS_MISSING)
         write = uuid.uuid4().hex
         with _translated(path):
-            try:
-                self._put(path, content, write, "create")
-            except exceptions.AlreadyExistsError:
-                return self._is_by(path, write)
-            except exceptions.BaseError:
-                with suppress(exceptions.BaseError):
-                    if self._is_by(path, write):
-                        return True
-                raise
-        return True
+            is_created = self._is_created(path, content, write)
+            if is_created and not condition_proofs.is_proved(self.address, Condition.IS_MISSING):
+                self._prove_creation(path, content, write)
+        return is_created
 
     def replace(self, path: str, content: bytes, version: str) -> str | None:
         """Write an object if it has this version, by If-Match."""
-        self._require_conditional_writes()
+        is_proved = self._require(Condition.HAS_VERSION)
         write = uuid.uuid4().hex
         known: obstore.UpdateVersion = json.loads(version)
         with _translated(path):
+            if not is_proved:
+                self._prove_replacement(path, content, write)
             try:
                 return _version(self._put(path, content, write, known))
             except (exceptions.PreconditionError, *NOT_FOUND) as error:
@@ -236,12 +236,60 @@ class ObjectStoreBackend:
             with _translated(path):
                 obstore.delete(self._client, names)
 
-    def _require_conditional_writes(self) -> None:
+    def _require(self, condition: Condition) -> bool:
+        """Return whether the store has proved to obey a condition; raise if it does not."""
         if not self.has_conditional_writes:
             raise OSError(
                 "the object store has no conditional writes, so other processes cannot be kept from"
                 " writing the same file"
             )
+        return condition_proofs.is_proved(self.address, condition)
+
+    def _is_created(self, path: str, content: bytes, write: str) -> bool:
+        try:
+            self._put(path, content, write, "create")
+        except exceptions.AlreadyExistsError:
+            condition_proofs.note(self.address, Condition.IS_MISSING, True)
+            return self._is_by(path, write)
+        except exceptions.BaseError:
+            with suppress(exceptions.BaseError):
+                if self._is_by(path, write):
+                    return True
+            raise
+        return True
+
+    def _prove_creation(self, path: str, content: bytes, write: str) -> None:
+        """Create an object that this write has created once more: the store has to refuse that.
+
+        If it does not, the object is deleted, as if it had not been created.
+        """
+        try:
+            self._put(path, content, write, "create")
+        except exceptions.AlreadyExistsError:
+            condition_proofs.note(self.address, Condition.IS_MISSING, True)
+            return
+        except exceptions.BaseError:
+            self._withdraw(path)
+            raise
+        condition_proofs.note(self.address, Condition.IS_MISSING, False)
+        self._withdraw(path)
+        raise condition_proofs.refusal(self.address, Condition.IS_MISSING)
+
+    def _prove_replacement(self, path: str, content: bytes, write: str) -> None:
+        """Replace a version that the object does not have: the store has to refuse that."""
+        try:
+            self._put(path, content, write, {"e_tag": _NO_TAG})
+        except exceptions.PreconditionError:
+            condition_proofs.note(self.address, Condition.HAS_VERSION, True)
+        except NOT_FOUND:
+            return  # it has no version at all
+        else:
+            condition_proofs.note(self.address, Condition.HAS_VERSION, False)
+            raise condition_proofs.refusal(self.address, Condition.HAS_VERSION)
+
+    def _withdraw(self, path: str) -> None:
+        with suppress(exceptions.BaseError, *NOT_FOUND):
+            obstore.delete(self._client, path)
 
     def _put(
         self, path: str, content: bytes, write: str, mode: obstore.PutMode

@@ -88,8 +88,8 @@ class ReadAheadBackend:
 
     @property
     def has_conditional_writes(self) -> bool:
-        """True, see `Backend`."""
-        return True
+        """See `Backend`."""
+        return self.store.has_conditional_writes
 
     @property
     def filesystem(self) -> fs.FileSystem:

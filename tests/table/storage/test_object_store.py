@@ -104,6 +104,7 @@ def test_a_lost_answer_to_a_creation_does_not_hide_the_truth(
 def test_a_lost_answer_to_a_replacement_does_not_hide_the_truth(
     storage: Storage, s3_proxy: RecordingProxy
 ) -> None:
+    _prove_conditions(storage)
     storage.write("f", b"1")
     first = storage.read_versioned("f")
     assert first is not None
@@ -150,7 +151,17 @@ def test_names_are_taken_as_they_are(name: str, s3_bucket: str, s3_server: S3Ser
     assert root.list() == []
 
 
+def _prove_conditions(storage: Storage) -> None:
+    """Make those writes that try out the store, see `test_condition_proofs`."""
+    storage.create("proof", b"")
+    known = storage.read_versioned("proof")
+    assert known is not None
+    storage.replace("proof", b"", known.version)
+    storage.delete("proof")
+
+
 def test_each_call_is_one_request(storage: Storage, s3_proxy: RecordingProxy) -> None:
+    _prove_conditions(storage)
     calls = [
         (["PUT"], lambda: storage.write("d/e/f", b"0123456789")),
         (["PUT"], lambda: storage.create("d/e/g", b"")),
