@@ -7,7 +7,23 @@ from __future__ import annotations
 
 
 class HudiError(Exception):
-    """The table could not be read; the message says which file and why."""
+    """The base of all errors of this package. The message names the table or the file, and why."""
+
+
+class PyHudiWarning(UserWarning):
+    """Something was not done as well as it could be, such as a predicate that was not judged."""
+
+
+class InvalidType(HudiError, TypeError):  # noqa: N818 - names the finding, as its siblings do
+    """An argument has a type that is not accepted; the message says which types are."""
+
+
+class InvalidValue(HudiError, ValueError):  # noqa: N818
+    """An argument has a value that is not accepted; the message says which values are."""
+
+
+class UnknownColumn(HudiError, ValueError):  # noqa: N818
+    """The table has no column of this name; the message has the nearest one."""
 
 
 class TableNotFound(HudiError):  # noqa: N818 - names the finding, as in Hudi
