@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.expr.nodes import (
     And,
     Between,
@@ -23,7 +24,6 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
     walk,
 )
-from pyhudi_expr.arrays import AnyField
 
 #: TRUE neither for NaN nor for only one of the zeros.
 _BLIND = frozenset({Op.EQ, Op.LT, Op.LTEQ, Op.GT, Op.GTEQ})

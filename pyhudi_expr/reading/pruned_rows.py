@@ -38,10 +38,29 @@ from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
-#: Files whose footers are read ahead of their rows.
 _AT_ONCE, _THREADS = 64, 16
-#: The same for the first files of a scan with a limit, which may be the last ones, too.
-_AT_FIRST = 2
+"""Files whose footers are read at once."""
+
+
+@dataclass(frozen=True)
+class ReadAhead:
+    """How much of the files is read before it is asked for.
+
+    Attributes:
+        footers: The number of footers that are read at first; twice as many each time.
+        files: Files that are read at once.
+        batches: Batches that are read at once.
+    """
+
+    footers: int
+    files: int
+    batches: int
+
+
+#: pyarrow's own numbers.
+EAGER = ReadAhead(_AT_ONCE, files=4, batches=16)
+#: For a reader who stops early: the first file may be the last one.
+CAUTIOUS = ReadAhead(footers=2, files=1, batches=1)
 
 
 @dataclass(frozen=True)
@@ -53,7 +72,7 @@ class PrunedRows:
         result: The kept slices.
         read: The columns to read, including those of the filter.
         evolution: The history of the table's columns, if they were renamed or retyped.
-        limit: The number of rows after which the caller stops reading. None: it reads all.
+        ahead: How much is read before it is asked for.
         trusts_footers: Whether pyarrow's own pruning by the filter loses no row.
     """
 
@@ -63,7 +82,7 @@ class PrunedRows:
     read: pa.Schema
     evolution: SchemaEvolution | None
     filter: pc.Expression | None
-    limit: int | None = None
+    ahead: ReadAhead = EAGER
     trusts_footers: bool = False
 
     def batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -102,7 +121,7 @@ class PrunedRows:
         """
         schema = _without_metadata(self.table.schema(self.result.instant))
         fragments, held = self._readable(schema)
-        whole = replace(self._of(held), schema=schema, read=schema, limit=None)
+        whole = replace(self._of(held), schema=schema, read=schema, ahead=EAGER)
         batches = [batch for _, batch in whole.batches()]
         parts: list[ds.Dataset] = []
         if fragments:
@@ -112,7 +131,7 @@ class PrunedRows:
             )
         if batches or not fragments:
             parts.append(ds.dataset(pa.Table.from_batches(batches, schema)))
-        found = parts[0] if len(parts) == 1 else ds.UnionDataset(schema, parts)
+        found = parts[0] if len(parts) == 1 else ds.dataset(parts, schema)
         # Rows in memory are filtered already; a union has one filter for all its parts.
         return found if self.filter is None or not fragments else found.filter(self.filter)
 
@@ -154,7 +173,7 @@ class PrunedRows:
 
     def _plain_files(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
         paths = self._paths(slices)
-        for some in _portions(paths, _AT_ONCE if self.limit is None else _AT_FIRST):
+        for some in _portions(paths, self.ahead.footers):
             fragments = self._fragments(some)
             alike = _read_the_same(fragments, self.read)
             plain = [one for one, is_ in zip(fragments, alike, strict=True) if is_]
@@ -174,8 +193,12 @@ class PrunedRows:
 
     def _scanned(self, dataset: ds.Dataset) -> Iterator[ds.TaggedRecordBatch]:
         try:
-            ahead = {} if self.limit is None else {"batch_readahead": 1, "fragment_readahead": 1}
-            yield from dataset.scanner(columns=self.read.names, **ahead).scan_batches()
+            scanner = dataset.scanner(
+                columns=self.read.names,
+                batch_readahead=self.ahead.batches,
+                fragment_readahead=self.ahead.files,
+            )
+            yield from scanner.scan_batches()
         except (OSError, pa.ArrowException) as error:
             raise HudiError(f"{self.table.base_path}: a file cannot be read: {error}") from error
 

@@ -18,7 +18,11 @@ import pyarrow.dataset as ds
 
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression, Unknown
 from pyhudi_expr.expr.terms import UnboundError, resolve
-from pyhudi_expr.frontend.arrow.expression_check import columns_read, validation_error
+from pyhudi_expr.frontend.arrow.expression_check import (
+    columns_read,
+    missing_column,
+    validation_error,
+)
 from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader
@@ -27,7 +31,7 @@ from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.footer_trust import footers_suffice
-from pyhudi_expr.reading.pruned_rows import PrunedRows
+from pyhudi_expr.reading.pruned_rows import CAUTIOUS, EAGER, PrunedRows
 from pyhudi_expr.reading.row_filter import FilterNotApplicable, columns_of, row_filter
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.supported_tables import check_supported
@@ -84,6 +88,10 @@ class Scan:
         """Return one line, without reading rows."""
         files = f"{self.result.files_kept} of {self.result.files_total} files"
         return f"<Scan of {files}: {', '.join(self.schema.names)}>"
+
+    def reporting_to(self, progress: Callable[[Progress], None]) -> Scan:
+        """Return the same scan, whose progress another function hears."""
+        return replace(self, _heard=progress)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the rows, in no order.
@@ -245,7 +253,8 @@ def scan_snapshot(
         warn_of_stored_keys(table)
     evolution = SchemaEvolution.of(table, result)
     trusts = footers_suffice(predicate, compared, schema)
-    kept = PrunedRows(requested, result, table, read, evolution, rows, limit, trusts)
+    ahead = EAGER if limit is None else CAUTIOUS
+    kept = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
     counted = _fields(compared or [_narrow(schema)], schema)
     return Scan(
         requested, result, kept, replace(kept, schema=counted, read=counted), limit, progress
@@ -258,13 +267,16 @@ def parse_filter(filter: Filter | None, schema: pa.Schema, dialect: SqlDialect) 
     Raises:
         PredicateSyntaxError: The SQL text is not a condition.
         FilterError: The filter list is malformed.
+        UnknownColumn: The pyarrow expression has a column that the schema lacks.
         FilterNotApplicable: pyarrow cannot apply the expression to the columns.
     """
     if filter is None:
         return ALWAYS
     if isinstance(filter, pc.Expression):
+        if missing := missing_column(filter, schema):
+            raise UnknownColumn(missing)
         if fault := validation_error(filter, schema):
-            raise FilterNotApplicable(f"rows cannot be filtered: {fault}")
+            raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")
         return _from_arrow(filter, schema)
     if isinstance(filter, str):
         return parse_predicate(filter, dialect)
