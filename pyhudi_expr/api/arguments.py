@@ -146,11 +146,18 @@ def row_limit(limit: int | None) -> int | None:
     """Check a maximum number of rows; None for all."""
     if limit is None:
         return None
-    if isinstance(limit, bool) or not hasattr(limit, "__index__"):
-        raise _wrong_type("limit", limit, "an int or None")
-    number = index(limit)
+    try:
+        number = index(_not_bool(limit))
+    except TypeError:
+        raise _wrong_type("limit", limit, "an int or None") from None
     if number < 0:
         raise InvalidValue(f"limit: expected a number of rows, got {number}")
+    return number
+
+
+def _not_bool(number: int) -> int:
+    if isinstance(number, bool):
+        raise TypeError(number)
     return number
 
 

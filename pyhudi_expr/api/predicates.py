@@ -9,11 +9,13 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any, TypeAlias, get_args
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.expr.bound import unknown_reasons
-from pyhudi_expr.expr.nodes import ALWAYS, Column, HudiExpression, walk
+from pyhudi_expr.expr.bound import BoundColumn, columns, unknown_reasons
+from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
+from pyhudi_expr.expr.nodes import Column, HudiExpression, walk
 from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.index.opening import NO_STATISTICS
@@ -74,11 +76,11 @@ def text_of(predicate: Predicate | None) -> str:
     return " ".join(predicate.split()) if isinstance(predicate, str) else str(predicate)
 
 
-def warn_if_unjudged(result: PruneResult, text: str, tree: HudiExpression) -> None:
+def warn_if_unjudged(result: PruneResult, text: str) -> None:
     """Warn of a predicate, or a part of it, that no file was judged by."""
     reasons = list(unknown_reasons(result.predicate))
-    if not reasons and tree != ALWAYS and result.files_kept == result.files_total:
-        reasons = list(result.notes)
+    if not reasons and not _is_judged(result):
+        reasons = [*result.notes, "no index has its columns"]
     if not reasons:
         return
     advice = ""
@@ -93,6 +95,20 @@ def warn_if_unjudged(result: PruneResult, text: str, tree: HudiExpression) -> No
         PyHudiWarning,
         stacklevel=_depth_of_caller(),
     )
+
+
+def _is_judged(result: PruneResult) -> bool:
+    """Return whether an index knows at least one column of the predicate, of at least one file."""
+    needed = columns(result.predicate).values()
+    known = (_known(source.evidence, column) for source in result.evidence for column in needed)
+    return not needed or result.files_kept < result.files_total or any(known)
+
+
+def _known(evidence: Evidence, column: BoundColumn) -> bool:
+    if not isinstance(evidence, StatisticsEvidence):
+        return True  # an index of keys or values, which is used only if it has the column
+    flags = evidence.known(column)
+    return flags is not None and bool(np.any(flags))
 
 
 def _depth_of_caller() -> int:

@@ -176,7 +176,7 @@ class Table:
         question = self._question(predicate, as_of, view, dialect, zone)
         with self._bar("pruning files"):
             plan = question.pruned(self._pruner)
-        warn_if_unjudged(plan.result, plan.predicate, question.tree)
+        warn_if_unjudged(plan.result, plan.predicate)
         return plan
 
     def explain(
@@ -254,7 +254,7 @@ class Table:
                 progress=progress,
             )
         plan = question.plan(rows.result)
-        warn_if_unjudged(plan.result, plan.predicate, question.tree)
+        warn_if_unjudged(plan.result, plan.predicate)
         return Scan(rows.schema, plan, most, rows, progress, self._shows_progress)
 
     def to_pyarrow_dataset(

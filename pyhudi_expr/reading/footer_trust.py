@@ -1,14 +1,16 @@
 """Decide whether pyarrow may prune row groups of a dataset by a filter, without losing a row.
 
 Parquet's statistics do not count NaN, and have one zero where floats have two. pyarrow believes
-them: a row group whose bounds are 5 and 5 is skipped for `d <> 5`, also if it holds NaN.
+them: a row group whose bounds are 5 and 5 is skipped for `d <> 5`, even if it holds NaN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.expr.nodes import (
@@ -56,7 +58,21 @@ def _suffice(node: HudiExpression, floats: set[str]) -> bool:
                 isinstance(part, Column) and part.path[0].lower() in floats for part in parts
             )
     # A function may be TRUE for NaN, or for one of the zeros.
-    return all(isinstance(term, Column | Literal) for term in terms)
+    return all(isinstance(term, Column) or _is_number(term) for term in terms)
+
+
+def _is_number(term: Term) -> bool:
+    return isinstance(term, Literal) and not (isinstance(term.value, float) and isnan(term.value))
+
+
+def counted_by_rows(filter: pc.Expression) -> pc.Expression:
+    """Return the same filter, for which pyarrow counts rows by evaluating it.
+
+    If a row group's bounds satisfy a filter, pyarrow counts all its rows, those with NaN as well. A
+    random number, which is never negative, keeps it from concluding that.
+    """
+    number = pc.Expression._call("random", [], pc.RandomOptions(initializer=0))
+    return filter & (number >= pc.scalar(0.0))
 
 
 def _has_floats(field: AnyField) -> bool:

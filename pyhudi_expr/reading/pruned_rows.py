@@ -22,6 +22,7 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_nulls
 from pyhudi_expr.keys.definition import hidden_columns, is_virtual
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, pyarrow_reads_as_hudi
+from pyhudi_expr.reading.footer_trust import counted_by_rows
 from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
 from pyhudi_expr.reading.row_filter import FilterNotApplicable
 from pyhudi_expr.reading.row_group_pruning import ParquetFragment, matching_row_groups
@@ -133,7 +134,9 @@ class PrunedRows:
             parts.append(ds.dataset(pa.Table.from_batches(batches, schema)))
         found = parts[0] if len(parts) == 1 else ds.dataset(parts, schema)
         # Rows in memory are filtered already; a union has one filter for all its parts.
-        return found if self.filter is None or not fragments else found.filter(self.filter)
+        if self.filter is None or not fragments:
+            return found
+        return found.filter(counted_by_rows(self.filter))
 
     def _readable(self, schema: pa.Schema) -> tuple[list[ParquetFragment], BoolArray]:
         """Return the files that pyarrow reads and filters as is, and the slices to read first."""
