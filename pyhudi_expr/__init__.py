@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from pyhudi_expr.api.scan import Scan
     from pyhudi_expr.api.table import Table
     from pyhudi_expr.frontend.arrow.filter_lists import FilterError
-    from pyhudi_expr.frontend.sql.syntax import PredicateSyntaxError
+    from pyhudi_expr.frontend.sql import PredicateSyntaxError
     from pyhudi_expr.reading.row_filter import FilterNotApplicable
     from pyhudi_expr.table.errors import (
+        BeforeFirstCommit,
         CorruptFile,
         HudiError,
         InvalidType,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "BeforeFirstCommit",
     "CorruptFile",
     "Explanation",
     "FilterError",
@@ -82,7 +84,7 @@ _MODULES = {
     "FilterError": "pyhudi_expr.frontend.arrow.filter_lists",
     "FilterNotApplicable": "pyhudi_expr.reading.row_filter",
     "Plan": "pyhudi_expr.api.plan",
-    "PredicateSyntaxError": "pyhudi_expr.frontend.sql.syntax",
+    "PredicateSyntaxError": "pyhudi_expr.frontend.sql",
     "Scan": "pyhudi_expr.api.scan",
     "Table": "pyhudi_expr.api.table",
     "__version__": "pyhudi_expr.api.version",

@@ -11,7 +11,7 @@ from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.errors import InvalidValue
+from pyhudi_expr.table.errors import BeforeFirstCommit
 from pyhudi_expr.table.listing import TableView
 
 
@@ -49,7 +49,7 @@ def snapshot_at(pruner: Pruner, uri: str, view: TableView, as_of: str | None) ->
     """Open a table at an instant.
 
     Raises:
-        InvalidValue: The instant is before the table's first commit.
+        BeforeFirstCommit: The instant is before the table's first commit.
         HudiError: The table cannot be read.
     """
     snapshot = pruner.snapshot(uri, PruneRequest(ALWAYS, view, as_of=as_of))
@@ -58,5 +58,7 @@ def snapshot_at(pruner: Pruner, uri: str, view: TableView, as_of: str | None) ->
     writes = snapshot.table.timeline.writes
     if writes and as_of >= writes[0].requested:
         return snapshot
-    first = f"its first commit is {writes[0].requested}" if writes else "it has no commit"
-    raise InvalidValue(f"{uri}: as_of {as_of} is before the table's beginning: {first}")
+    first = writes[0].requested if writes else "which it does not have yet"
+    raise BeforeFirstCommit(
+        f"{uri}: the instant {as_of} is before the table's first commit, {first}"
+    )

@@ -111,7 +111,7 @@ class Table:
         """Return the columns that the table had at an instant.
 
         Raises:
-            HudiError: The instant is before the first commit.
+            BeforeFirstCommit: The table had no commit then.
         """
         return self._snapshot(DEFAULT_VIEW, as_of, DEFAULT_ZONE).schema
 
@@ -171,6 +171,8 @@ class Table:
 
         Raises:
             TypeError: An argument has a wrong type (InvalidType, a HudiError, too).
+            BeforeFirstCommit: The table had no commit at `as_of`.
+            UnknownColumn: The table has no such column; the message has the nearest one.
             HudiError: The table or the predicate cannot be read.
         """
         question = self._question(predicate, as_of, view, dialect, zone)

@@ -22,16 +22,20 @@ class InvalidValue(HudiError, ValueError):  # noqa: N818
     """An argument has a value that is not accepted; the message says which values are."""
 
 
-class UnknownColumn(HudiError, ValueError):  # noqa: N818
-    """The table has no column of this name; the message has the nearest one."""
-
-
 class TableNotFound(HudiError):  # noqa: N818 - names the finding, as in Hudi
     """There is no Hudi table at the path."""
 
 
 class UnsupportedTable(HudiError):  # noqa: N818
     """The table is of a version or uses a feature that this library does not read."""
+
+
+class UnknownColumn(HudiError, ValueError):  # noqa: N818 - names the finding
+    """The table has no column of this name; the message has the nearest one."""
+
+
+class BeforeFirstCommit(HudiError, ValueError):  # noqa: N818
+    """The instant of a query is before the table's first commit."""
 
 
 class CorruptFile(HudiError):  # noqa: N818

@@ -15,6 +15,7 @@ import pyhudi_expr as ph
 
 #: Frozen: a name may be added here, but what programs use is not taken away or renamed.
 NAMES = [
+    "BeforeFirstCommit",
     "CorruptFile",
     "Explanation",
     "FilterError",
