@@ -22,9 +22,11 @@ The rows themselves, without a query engine:
 
 A predicate is SQL text, a pyarrow expression, or a list of filters. Pruning never loses a row: a
 file is left out only if the table's statistics prove that no row of it can match. A part of a
-predicate that cannot be judged is reported by a PyHudiWarning. Every error is a HudiError.
+predicate that cannot be judged is reported by a PyHudiWarning.
 
-`help(ph.Table)` describes a table, `help(ph.Scan)` and `help(ph.Plan)` the results.
+`help(ph.Table)` describes a table, `help(ph.Scan)` and `help(ph.Plan)` the results. Every error is
+a HudiError. Its subclasses here: TableNotFound, UnsupportedTable, CorruptFile, BeforeFirstCommit,
+PredicateSyntaxError, FilterError, UnknownColumn, FilterNotApplicable, InvalidType, InvalidValue.
 """
 
 import sys
@@ -38,40 +40,28 @@ if TYPE_CHECKING:
     from pyhudi_expr.api.plan import Plan
     from pyhudi_expr.api.scan import Scan
     from pyhudi_expr.api.table import Table
-    from pyhudi_expr.frontend.arrow.filter_lists import FilterError
-    from pyhudi_expr.frontend.sql import PredicateSyntaxError
-    from pyhudi_expr.reading.row_filter import FilterNotApplicable
-    from pyhudi_expr.table.errors import (
-        BeforeFirstCommit,
-        CorruptFile,
-        HudiError,
-        InvalidType,
-        InvalidValue,
-        PyHudiWarning,
-        TableNotFound,
-        UnknownColumn,
-        UnsupportedTable,
-    )
+    from pyhudi_expr.frontend.arrow.filter_lists import FilterError as FilterError
+    from pyhudi_expr.frontend.sql import PredicateSyntaxError as PredicateSyntaxError
+    from pyhudi_expr.reading.row_filter import FilterNotApplicable as FilterNotApplicable
+    from pyhudi_expr.table.errors import BeforeFirstCommit as BeforeFirstCommit
+    from pyhudi_expr.table.errors import CorruptFile as CorruptFile
+    from pyhudi_expr.table.errors import HudiError, PyHudiWarning
+    from pyhudi_expr.table.errors import InvalidType as InvalidType
+    from pyhudi_expr.table.errors import InvalidValue as InvalidValue
+    from pyhudi_expr.table.errors import TableNotFound as TableNotFound
+    from pyhudi_expr.table.errors import UnknownColumn as UnknownColumn
+    from pyhudi_expr.table.errors import UnsupportedTable as UnsupportedTable
 
     __version__: str
 
+#: What help() describes. Each kind of error would fill a screen of it.
 __all__ = [
-    "BeforeFirstCommit",
-    "CorruptFile",
     "Explanation",
-    "FilterError",
-    "FilterNotApplicable",
     "HudiError",
-    "InvalidType",
-    "InvalidValue",
     "Plan",
-    "PredicateSyntaxError",
     "PyHudiWarning",
     "Scan",
     "Table",
-    "TableNotFound",
-    "UnknownColumn",
-    "UnsupportedTable",
     "__version__",
     "scan",
     "table",
@@ -80,13 +70,22 @@ __all__ = [
 _ERRORS = "pyhudi_expr.table.errors"
 #: The module of each name. Modules are imported on use, because some take long.
 _MODULES = {
+    "BeforeFirstCommit": _ERRORS,
+    "CorruptFile": _ERRORS,
     "Explanation": "pyhudi_expr.api.explanation",
     "FilterError": "pyhudi_expr.frontend.arrow.filter_lists",
     "FilterNotApplicable": "pyhudi_expr.reading.row_filter",
+    "HudiError": _ERRORS,
+    "InvalidType": _ERRORS,
+    "InvalidValue": _ERRORS,
     "Plan": "pyhudi_expr.api.plan",
     "PredicateSyntaxError": "pyhudi_expr.frontend.sql",
+    "PyHudiWarning": _ERRORS,
     "Scan": "pyhudi_expr.api.scan",
     "Table": "pyhudi_expr.api.table",
+    "TableNotFound": _ERRORS,
+    "UnknownColumn": _ERRORS,
+    "UnsupportedTable": _ERRORS,
     "__version__": "pyhudi_expr.api.version",
     "scan": "pyhudi_expr.api.functions",
     "table": "pyhudi_expr.api.functions",
@@ -94,15 +93,15 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_MODULES.get(name, _ERRORS)), name)
+    found = getattr(import_module(_MODULES[name]), name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+    return [*_MODULES, *(name for name in globals() if name.startswith("__"))]
 
 
 class _Package(ModuleType):

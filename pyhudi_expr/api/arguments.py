@@ -12,7 +12,11 @@ from reprlib import repr as shown
 from typing import TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import pyarrow as pa
+
 from pyhudi_expr.api.defaults import DEFAULT_ZONE
+from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.frontend.sql.dialects import DIALECTS, SqlDialect
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.table.errors import HudiError, InvalidType, InvalidValue
@@ -24,8 +28,8 @@ from pyhudi_expr.table.timeline.timeline import query_instant
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path or URI of a table."""
 
-Instant: TypeAlias = str | date
-"""A moment: text, a `datetime.date` or a `datetime.datetime`."""
+Instant: TypeAlias = str | date | AnyScalar | np.datetime64
+"""A moment: text, a `datetime.date` or a `datetime.datetime`, or a value of Arrow or numpy."""
 
 View: TypeAlias = str | TableView
 """The files of a table that are read: "snapshot" or "read_optimized"."""
@@ -113,6 +117,7 @@ def instant_text(as_of: Instant | None, zone: str, properties: TableProperties) 
     """
     if as_of is None:
         return None
+    as_of = _python_time(as_of)
     if isinstance(as_of, str):
         as_of = _parsed_time(as_of.strip())
     if isinstance(as_of, str):
@@ -171,6 +176,16 @@ def _named(argument: str, name: object, known: Mapping[str, _Value]) -> _Value:
         hint = f"; is it {near[0]!r}?" if near else ""
         raise InvalidValue(f"{argument}: expected {accepted}, got {shown(name)}{hint}")
     return known[spelled]
+
+
+def _python_time(value: Instant) -> str | date:
+    """Return a value of Arrow, numpy or pandas as one of Python. Raises InvalidValue for NULL."""
+    found = value.as_py() if isinstance(value, pa.Scalar) else value
+    if isinstance(found, np.datetime64):
+        found = found.astype("datetime64[us]").item()
+    if found is None or (isinstance(found, datetime) and found != found):  # NaT of pandas
+        raise InvalidValue("as_of: expected an instant, got NULL")
+    return found
 
 
 def _parsed_time(text: str) -> str | datetime:

@@ -26,10 +26,6 @@ from pyhudi_expr.table.hudi_table import HudiTable
 _FOOTER_WAIT_SECONDS = 600.0
 
 
-def _unheard(progress: Progress) -> None:
-    pass
-
-
 def table(
     path: PathLike,
     *,
@@ -72,7 +68,7 @@ def scan(
     dialect: Dialect = DEFAULT_DIALECT,
     zone: Zone = DEFAULT_ZONE,
     limit: int | None = None,
-    progress: Callable[[Progress], None] = _unheard,
+    progress: Callable[[Progress], None] | None = None,
     pruner: Pruner | None = None,
     storage_options: Mapping[str, object] | None = None,
 ) -> Scan:

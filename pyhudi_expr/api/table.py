@@ -36,7 +36,7 @@ from pyhudi_expr.api.questions import Question, snapshot_at
 from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import Pruner
-from pyhudi_expr.reading.scan import Progress, scan_snapshot
+from pyhudi_expr.reading.scan import Progress, scan_snapshot, unheard
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -45,10 +45,6 @@ if TYPE_CHECKING:
 
 #: Long enough to read every footer that a predicate needs.
 _FOOTER_WAIT_SECONDS = 600.0
-
-
-def _unheard(progress: Progress) -> None:
-    pass
 
 
 class Table:
@@ -218,7 +214,7 @@ class Table:
         view: View = DEFAULT_VIEW,
         dialect: Dialect = DEFAULT_DIALECT,
         zone: Zone = DEFAULT_ZONE,
-        progress: Callable[[Progress], None] = _unheard,
+        progress: Callable[[Progress], None] | None = None,
     ) -> Scan:
         """Return the rows for which the predicate is TRUE, to be read by the result's methods.
 
@@ -253,11 +249,11 @@ class Table:
                 dialect=question.dialect,
                 zone=question.zone,
                 limit=most,
-                progress=progress,
+                progress=progress or unheard,
             )
         plan = question.plan(rows.result)
         warn_if_unjudged(plan.result, plan.predicate)
-        return Scan(rows.schema, plan, most, rows, progress, self._shows_progress)
+        return Scan(rows.schema, plan, most, rows, progress or unheard, self._shows_progress)
 
     def to_pyarrow_dataset(
         self,

@@ -62,8 +62,8 @@ class Progress:
     rows: int
 
 
-def _unheard(progress: Progress) -> None:
-    pass
+def unheard(progress: Progress) -> None:
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def scan(
     dialect: SqlDialect = HIVE,
     zone: str | None = None,
     limit: int | None = None,
-    progress: Callable[[Progress], None] = _unheard,
+    progress: Callable[[Progress], None] = unheard,
     pruner: Pruner | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> Scan:
@@ -233,7 +233,7 @@ def scan_snapshot(
     dialect: SqlDialect = HIVE,
     zone: str | None = None,
     limit: int | None = None,
-    progress: Callable[[Progress], None] = _unheard,
+    progress: Callable[[Progress], None] = unheard,
 ) -> Scan:
     """Scan a table as a pruner opened it; see `scan`."""
     table, schema = snapshot.table, snapshot.schema

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -58,7 +61,15 @@ def test_all_spellings_of_a_time_are_the_same_instant(table: ph.Table) -> None:
         *("2026-02-01T00:59:59.005+01:00", "20260131235959005", in_oslo.isoformat()),
     ):
         assert instant_text(time, "UTC", properties) == "20260131235959005", time
-    for day in (date(2026, 1, 31), "2026-01-31", "2026-01-31 00:00", datetime(2026, 1, 31)):
+    for scalar in (pa.scalar("20260131235959005"), pa.scalar(moment), np.datetime64(moment)):
+        assert instant_text(scalar, "UTC", properties) == "20260131235959005", scalar
+    for day in (
+        np.datetime64("2026-01-31"),
+        date(2026, 1, 31),
+        "2026-01-31",
+        "2026-01-31 00:00",
+        datetime(2026, 1, 31),
+    ):
         assert instant_text(day, "UTC", properties) == "20260131000000000", day
 
 
@@ -114,6 +125,9 @@ def test_a_wrong_type_is_a_type_error_that_says_what_is_accepted(
         ({"as_of": "yesterday"}, "'yesterday' is not an instant: write '2026-01-31'"),
         ({"as_of": "2026-02-31"}, "is not an instant"),
         ({"as_of": ""}, "is not an instant"),
+        ({"as_of": pa.scalar(None, pa.string())}, "expected an instant, got NULL"),
+        ({"as_of": np.datetime64("NaT")}, "expected an instant, got NULL"),
+        ({"as_of": pd.NaT}, "expected an instant, got NULL"),
         ({"limit": -1}, "limit: expected a number of rows, got -1"),
         ({"view": "snapshots"}, "got 'snapshots'; is it 'snapshot'?"),
         ({"dialect": "sparc"}, "got 'sparc'; is it 'spark'?"),
