@@ -148,7 +148,7 @@ def test_prune_and_explain_refuse_what_scan_refuses(table: ph.Table) -> None:
         with pytest.raises(ph.UnknownColumn, match="is it region"):
             method("regoin = 'us'")
         with pytest.raises(TypeError, match="expected SQL text"):
-            method(5)  # type: ignore[arg-type]
+            method(5)
 
 
 @pytest.mark.parametrize(

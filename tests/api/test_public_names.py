@@ -91,7 +91,7 @@ def test_the_names_of_parameters_are_frozen(function: object) -> None:
 def test_every_public_name_is_documented() -> None:
     for name, members in MEMBERS.items():
         kind = getattr(ph, name)
-        text = pydoc.render_doc(kind, renderer=pydoc.plaintext)
+        text = pydoc.plain(pydoc.render_doc(kind))
         for member in members:
             assert member in text, f"help(ph.{name}) does not show {member}"
             found = inspect.getattr_static(kind, member, None)
@@ -101,14 +101,14 @@ def test_every_public_name_is_documented() -> None:
 
 
 def test_help_of_the_package_shows_how_to_begin() -> None:
-    text = pydoc.render_doc(ph, renderer=pydoc.plaintext)
+    text = pydoc.plain(pydoc.render_doc(ph))
     assert 'table = ph.table("/warehouse/trips")' in text
     assert "table(path: " in text
-    assert "Open a Hudi table." in pydoc.render_doc(ph.table, renderer=pydoc.plaintext)
+    assert "Open a Hudi table." in pydoc.plain(pydoc.render_doc(ph.table))
 
 
 def test_every_exported_error_is_a_hudi_error() -> None:
-    errors = [one for one in map(ph.__dict__.get, NAMES) if _is_error(one)]
+    errors = [one for one in (getattr(ph, name) for name in NAMES) if _is_error(one)]
     assert len(errors) >= 8
     assert all(issubclass(one, ph.HudiError) for one in errors)
     assert issubclass(ph.InvalidType, TypeError)

@@ -153,9 +153,9 @@ def test_a_view_of_duckdb_is_replaced_and_needs_a_connection(golden: Mapping[str
     table.scan(limit=1).to_duckdb(connection, "t")
     assert connection.sql("SELECT count(*) FROM t").fetchall() == [(1,)]
     with pytest.raises(TypeError, match="expected a DuckDB connection, got str"):
-        table.scan().to_duckdb("t", connection)  # type: ignore[arg-type]
+        table.scan().to_duckdb("t", connection)
     with pytest.raises(TypeError, match="name: expected a str, got int"):
-        table.scan().to_duckdb(connection, 1)  # type: ignore[arg-type]
+        table.scan().to_duckdb(connection, 1)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,7 @@ def test_a_dataset_of_a_copy_on_write_table_has_its_files(
     paths = [str(golden[name] / path) for path in table.files()["path"].to_pylist()]
     assert sorted(dataset.files) == sorted(paths)
     filtered = table.to_pyarrow_dataset(text)
+    assert isinstance(filtered, ds.FileSystemDataset)
     assert (set(filtered.files) < set(paths)) == (name == COW)
     expected = table.scan(text).count()
     assert (
