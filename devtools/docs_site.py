@@ -26,6 +26,11 @@ _SOURCES = {page: source for source, page in _DOCUMENTS.items()}
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 #: Modules that programs import; all others may change at any time.
 _MODULES = (
+    "pyhudi_expr.api.functions",
+    "pyhudi_expr.api.table",
+    "pyhudi_expr.api.scan",
+    "pyhudi_expr.api.plan",
+    "pyhudi_expr.api.explanation",
     "pyhudi_expr.prune",
     "pyhudi_expr.reading.scan",
     "pyhudi_expr.table.storage.process_options",

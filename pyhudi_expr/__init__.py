@@ -1,20 +1,115 @@
-"""File pruning for Apache Hudi tables.
+"""Read Apache Hudi tables, and only those of their files that can match a predicate.
 
-`scan` reads a table without a query engine. It is imported on first use, because it needs packages
-that pruning alone does not.
+Start with a table, by a path or a URI:
+
+    import pyhudi_expr as ph
+
+    table = ph.table("/warehouse/trips")         # also s3://lake/trips, with storage_options={...}
+    table.schema, table.properties, table.version
+    table.files(), table.history(), table.indexes()
+
+Which files can hold a matching row, and why:
+
+    plan = table.prune("fare > 100 AND city = 'Oslo'")
+    plan.files_kept, plan.files_total, plan.kept_paths(), plan.notes
+    table.explain("fare > 100")
+
+The rows themselves, without a query engine:
+
+    scan = table.scan("fare > 100", columns=["id", "fare"], as_of="2026-01-31", limit=10)
+    scan.to_arrow(), scan.to_pandas(), scan.to_polars(), scan.count()
+    for batch in scan: ...
+
+A predicate is SQL text, a pyarrow expression, or a list of filters. Pruning never loses a row: a
+file is left out only if the table's statistics prove that no row of it can match. A part of a
+predicate that cannot be judged is reported by a PyHudiWarning.
+
+`help(ph.Table)` describes a table, `help(ph.Scan)` and `help(ph.Plan)` the results. Every error is
+a HudiError. Its subclasses here: TableNotFound, UnsupportedTable, CorruptFile, BeforeFirstCommit,
+PredicateSyntaxError, FilterError, UnknownColumn, FilterNotApplicable, InvalidType, InvalidValue.
 """
 
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyhudi_expr.reading.scan import scan
+    from pyhudi_expr.api.explanation import Explanation
+    from pyhudi_expr.api.functions import scan, table
+    from pyhudi_expr.api.plan import Plan
+    from pyhudi_expr.api.scan import Scan
+    from pyhudi_expr.api.table import Table
+    from pyhudi_expr.frontend.arrow.filter_lists import FilterError as FilterError
+    from pyhudi_expr.frontend.sql import PredicateSyntaxError as PredicateSyntaxError
+    from pyhudi_expr.reading.row_filter import FilterNotApplicable as FilterNotApplicable
+    from pyhudi_expr.table.errors import BeforeFirstCommit as BeforeFirstCommit
+    from pyhudi_expr.table.errors import CorruptFile as CorruptFile
+    from pyhudi_expr.table.errors import HudiError, PyHudiWarning
+    from pyhudi_expr.table.errors import InvalidType as InvalidType
+    from pyhudi_expr.table.errors import InvalidValue as InvalidValue
+    from pyhudi_expr.table.errors import TableNotFound as TableNotFound
+    from pyhudi_expr.table.errors import UnknownColumn as UnknownColumn
+    from pyhudi_expr.table.errors import UnsupportedTable as UnsupportedTable
 
-__all__ = ["scan"]
+    __version__: str
+
+#: What help() describes. Each kind of error would fill a screen of it.
+__all__ = [
+    "Explanation",
+    "HudiError",
+    "Plan",
+    "PyHudiWarning",
+    "Scan",
+    "Table",
+    "__version__",
+    "scan",
+    "table",
+]
+
+_ERRORS = "pyhudi_expr.table.errors"
+#: The module of each name. Modules are imported on use, because some take long.
+_MODULES = {
+    "BeforeFirstCommit": _ERRORS,
+    "CorruptFile": _ERRORS,
+    "Explanation": "pyhudi_expr.api.explanation",
+    "FilterError": "pyhudi_expr.frontend.arrow.filter_lists",
+    "FilterNotApplicable": "pyhudi_expr.reading.row_filter",
+    "HudiError": _ERRORS,
+    "InvalidType": _ERRORS,
+    "InvalidValue": _ERRORS,
+    "Plan": "pyhudi_expr.api.plan",
+    "PredicateSyntaxError": "pyhudi_expr.frontend.sql",
+    "PyHudiWarning": _ERRORS,
+    "Scan": "pyhudi_expr.api.scan",
+    "Table": "pyhudi_expr.api.table",
+    "TableNotFound": _ERRORS,
+    "UnknownColumn": _ERRORS,
+    "UnsupportedTable": _ERRORS,
+    "__version__": "pyhudi_expr.api.version",
+    "scan": "pyhudi_expr.api.functions",
+    "table": "pyhudi_expr.api.functions",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name != "scan":
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pyhudi_expr.reading.scan import scan
+    found = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = found
+    return found
 
-    return scan
+
+def __dir__() -> list[str]:
+    return [*_MODULES, *(name for name in globals() if name.startswith("__"))]
+
+
+class _Package(ModuleType):
+    """A package whose function `table` stays when the room of that name is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "table" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

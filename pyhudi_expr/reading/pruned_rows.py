@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +22,7 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_nulls
 from pyhudi_expr.keys.definition import hidden_columns, is_virtual
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, pyarrow_reads_as_hudi
+from pyhudi_expr.reading.footer_trust import counted_by_rows
 from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
 from pyhudi_expr.reading.row_filter import FilterNotApplicable
 from pyhudi_expr.reading.row_group_pruning import ParquetFragment, matching_row_groups
@@ -37,8 +39,29 @@ from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
-#: Files whose footers are read ahead of their rows.
 _AT_ONCE, _THREADS = 64, 16
+"""Files whose footers are read at once."""
+
+
+@dataclass(frozen=True)
+class ReadAhead:
+    """How much of the files is read before it is asked for.
+
+    Attributes:
+        footers: The number of footers that are read at first; twice as many each time.
+        files: Files that are read at once.
+        batches: Batches that are read at once.
+    """
+
+    footers: int
+    files: int
+    batches: int
+
+
+#: pyarrow's own numbers.
+EAGER = ReadAhead(_AT_ONCE, files=4, batches=16)
+#: For a reader who stops early: the first file may be the last one.
+CAUTIOUS = ReadAhead(footers=2, files=1, batches=1)
 
 
 @dataclass(frozen=True)
@@ -50,6 +73,8 @@ class PrunedRows:
         result: The kept slices.
         read: The columns to read, including those of the filter.
         evolution: The history of the table's columns, if they were renamed or retyped.
+        ahead: How much is read before it is asked for.
+        trusts_footers: Whether pyarrow's own pruning by the filter loses no row.
     """
 
     schema: pa.Schema
@@ -58,6 +83,8 @@ class PrunedRows:
     read: pa.Schema
     evolution: SchemaEvolution | None
     filter: pc.Expression | None
+    ahead: ReadAhead = EAGER
+    trusts_footers: bool = False
 
     def batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Return batches of rows, each with the number of slices that begin with it.
@@ -74,6 +101,57 @@ class PrunedRows:
             yield from self._converted_file(path, self.evolution.columns(one.base_instant, path))
         if merged.any():
             yield from self._merged_slices(merged)
+
+    def count(self) -> int:
+        """Return the number of rows of the kept slices, unfiltered. Of most, it reads the footers.
+
+        Raises:
+            HudiError: A slice cannot be read.
+        """
+        merged = self._merged()
+        fragments = self._fragments(self._paths(self.result.keep & ~merged))
+        with ThreadPoolExecutor(_THREADS) as pool:
+            in_files = sum(pool.map(_num_rows, fragments))
+        return in_files + sum(batch.num_rows for _, batch in self._of(merged).batches())
+
+    def filtered_dataset(self) -> ds.Dataset:
+        """Return the filtered rows as a pyarrow dataset of all columns; see `Scan`.
+
+        Raises:
+            HudiError: A slice cannot be read.
+        """
+        schema = _without_metadata(self.table.schema(self.result.instant))
+        fragments, held = self._readable(schema)
+        whole = replace(self._of(held), schema=schema, read=schema, ahead=EAGER)
+        batches = [batch for _, batch in whole.batches()]
+        parts: list[ds.Dataset] = []
+        if fragments:
+            hidden = hidden_columns(self.table.properties)
+            parts.append(
+                self._dataset(matching_row_groups(fragments, self.result.predicate, hidden))
+            )
+        if batches or not fragments:
+            parts.append(ds.dataset(pa.Table.from_batches(batches, schema)))
+        found = parts[0] if len(parts) == 1 else ds.dataset(parts, schema)
+        # Rows in memory are filtered already; a union has one filter for all its parts.
+        if self.filter is None or not fragments:
+            return found
+        return found.filter(counted_by_rows(self.filter))
+
+    def _readable(self, schema: pa.Schema) -> tuple[list[ParquetFragment], BoolArray]:
+        """Return the files that pyarrow reads and filters as is, and the slices to read first."""
+        held = self.result.keep.copy()
+        if self.filter is not None and not self.trusts_footers:
+            return [], held
+        plain = held & ~self._merged() & ~self._changed()
+        fragments = self._fragments(self._paths(plain))
+        alike = np.array(_read_the_same(fragments, schema), np.bool_)
+        held[np.flatnonzero(plain)[alike]] = False
+        return [one for one, is_ in zip(fragments, alike, strict=True) if is_], held
+
+    def _of(self, slices: BoolArray) -> PrunedRows:
+        """Return the rows of some of the kept slices."""
+        return replace(self, result=replace(self.result, keep=slices))
 
     def dataset(self) -> ds.Dataset:
         """Return the files as a pyarrow dataset with all columns and rows. Reads their footers.
@@ -98,8 +176,7 @@ class PrunedRows:
 
     def _plain_files(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
         paths = self._paths(slices)
-        for start in range(0, len(paths), _AT_ONCE):
-            some = paths[start : start + _AT_ONCE]
+        for some in _portions(paths, self.ahead.footers):
             fragments = self._fragments(some)
             alike = _read_the_same(fragments, self.read)
             plain = [one for one, is_ in zip(fragments, alike, strict=True) if is_]
@@ -119,7 +196,12 @@ class PrunedRows:
 
     def _scanned(self, dataset: ds.Dataset) -> Iterator[ds.TaggedRecordBatch]:
         try:
-            yield from dataset.scanner(columns=self.read.names).scan_batches()
+            scanner = dataset.scanner(
+                columns=self.read.names,
+                batch_readahead=self.ahead.batches,
+                fragment_readahead=self.ahead.files,
+            )
+            yield from scanner.scan_batches()
         except (OSError, pa.ArrowException) as error:
             raise HudiError(f"{self.table.base_path}: a file cannot be read: {error}") from error
 
@@ -231,6 +313,18 @@ class PrunedRows:
         return ds.FileSystemDataset(fragments, schema, _FORMAT, self.table.storage.filesystem)
 
 
+def _portions(paths: list[str], size: int) -> Iterator[list[str]]:
+    """Return the paths in portions, each twice as large as the one before."""
+    start = 0
+    while start < len(paths):
+        yield paths[start : start + size]
+        start, size = start + size, min(2 * size, _AT_ONCE)
+
+
+def _without_metadata(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.remove_metadata() for field in schema])
+
+
 def _read_the_same(fragments: list[ParquetFragment], schema: pa.Schema) -> list[bool]:
     """Return for each file whether pyarrow reads its columns as Hudi's readers do.
 
@@ -242,8 +336,19 @@ def _read_the_same(fragments: list[ParquetFragment], schema: pa.Schema) -> list[
 
 
 def _schema(fragment: ds.ParquetFileFragment) -> pa.Schema:
-    try:
+    with _reading_footer(fragment):
         return fragment.physical_schema
+
+
+def _num_rows(fragment: ds.ParquetFileFragment) -> int:
+    with _reading_footer(fragment):
+        return fragment.metadata.num_rows
+
+
+@contextmanager
+def _reading_footer(fragment: ds.ParquetFileFragment) -> Iterator[None]:
+    try:
+        yield
     except (OSError, pa.ArrowException) as error:
         raise CorruptFile(fragment.path, f"its footer cannot be read: {error}") from error
 

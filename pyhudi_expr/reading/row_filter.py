@@ -25,7 +25,7 @@ from pyhudi_expr.frontend.common.constants import (
     timestamp_literal,
 )
 from pyhudi_expr.frontend.common.hive_types import Type
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.errors import HudiError, UnknownColumn
 
 _EPOCH = datetime(1970, 1, 1)
 _DIGITS_OF_DOUBLES = 15
@@ -48,6 +48,7 @@ def row_filter(
 
     Raises:
         FilterNotApplicable: A part of the predicate cannot filter rows.
+        UnknownColumn: The schema lacks a column of the predicate.
     """
     for node in walk(predicate):
         match node:
@@ -68,7 +69,7 @@ def _name(path: tuple[str, ...], schema: pa.Schema) -> tuple[tuple[str, ...], pa
     try:
         name, type_ = resolve(path, schema)
     except UnboundError as error:
-        raise FilterNotApplicable(str(error)) from error
+        raise UnknownColumn(str(error)) from error
     return tuple(name.split(".")), type_
 
 

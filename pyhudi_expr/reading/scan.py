@@ -8,7 +8,7 @@ gives a wrong row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,23 +18,27 @@ import pyarrow.dataset as ds
 
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression, Unknown
 from pyhudi_expr.expr.terms import UnboundError, resolve
-from pyhudi_expr.frontend.arrow.expression_check import columns_read, validation_error
+from pyhudi_expr.frontend.arrow.expression_check import (
+    columns_read,
+    missing_column,
+    validation_error,
+)
 from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.reading.pruned_rows import PrunedRows
+from pyhudi_expr.reading.footer_trust import footers_suffice
+from pyhudi_expr.reading.pruned_rows import CAUTIOUS, EAGER, PrunedRows
 from pyhudi_expr.reading.row_filter import FilterNotApplicable, columns_of, row_filter
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.supported_tables import check_supported
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.errors import UnknownColumn
 from pyhudi_expr.table.hudi_names import RECORD_KEY
-from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.optional_dependencies import require_extra
-from pyhudi_expr.table.timeline.timeline import query_instant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,8 +62,8 @@ class Progress:
     rows: int
 
 
-def _unheard(progress: Progress) -> None:
-    pass
+def unheard(progress: Progress) -> None:
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Scan:
     schema: pa.Schema
     result: PruneResult
     _rows: PrunedRows
+    _counted: PrunedRows
     _limit: int | None
     _heard: Callable[[Progress], None]
 
@@ -84,15 +89,32 @@ class Scan:
         files = f"{self.result.files_kept} of {self.result.files_total} files"
         return f"<Scan of {files}: {', '.join(self.schema.names)}>"
 
+    def reporting_to(self, progress: Callable[[Progress], None]) -> Scan:
+        """Return the same scan, whose progress another function hears."""
+        return replace(self, _heard=progress)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the rows, in no order.
 
         Raises:
             HudiError: A slice cannot be read.
         """
+        return self._limited(self._rows)
+
+    def count(self) -> int:
+        """Return the number of rows. Reads the columns of the filter; without one, footers.
+
+        Raises:
+            HudiError: A slice cannot be read.
+        """
+        if self._counted.filter is None and self._limit is None:
+            return self._counted.count()
+        return sum(batch.num_rows for batch in self._limited(self._counted))
+
+    def _limited(self, rows: PrunedRows) -> Iterator[pa.RecordBatch]:
         given, slices = 0, 0
         total = int(np.count_nonzero(self.result.keep))
-        for new_slices, batch in self._rows.batches():
+        for new_slices, batch in rows.batches():
             slices += new_slices
             room = batch.num_rows if self._limit is None else self._limit - given
             given += min(room, batch.num_rows)
@@ -137,6 +159,18 @@ class Scan:
         """
         return self._rows.dataset()
 
+    def to_filtered_dataset(self) -> ds.Dataset:
+        """Return the rows as a pyarrow dataset of all columns, filtered exactly.
+
+        Files that pyarrow reads as Hudi does are its fragments. Rows that have to be merged or
+        converted are read now and held in memory. So are all rows if the filter may be TRUE for
+        NaN, or tell zeros apart, because pyarrow's statistics know neither.
+
+        Raises:
+            HudiError: A slice cannot be read.
+        """
+        return self._rows.filtered_dataset()
+
 
 def scan(
     table: str,
@@ -148,7 +182,7 @@ def scan(
     dialect: SqlDialect = HIVE,
     zone: str | None = None,
     limit: int | None = None,
-    progress: Callable[[Progress], None] = _unheard,
+    progress: Callable[[Progress], None] = unheard,
     pruner: Pruner | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> Scan:
@@ -176,44 +210,87 @@ def scan(
         FilterError: The filter list is malformed.
         SubstraitError: The expression is malformed.
     """
-    opened = HudiTable.open(table, storage_options)
-    check_supported(opened)
-    as_of = query_instant(as_of)
-    schema = opened.schema(as_of)
-    predicate, rows = _parsed(filter, schema, dialect, zone)
-    request = PruneRequest(predicate, view, zone, as_of, reader=PartitionReader.ENGINE)
-    result = (pruner or Pruner(storage_options=storage_options)).prune(table, request)
+    pruner = pruner or Pruner(storage_options=storage_options)
+    snapshot = pruner.snapshot(table, PruneRequest(ALWAYS, view, as_of=as_of))
+    return scan_snapshot(
+        pruner,
+        snapshot,
+        filter,
+        columns,
+        dialect=dialect,
+        zone=zone,
+        limit=limit,
+        progress=progress,
+    )
+
+
+def scan_snapshot(
+    pruner: Pruner,
+    snapshot: TableSnapshot,
+    filter: Filter | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    dialect: SqlDialect = HIVE,
+    zone: str | None = None,
+    limit: int | None = None,
+    progress: Callable[[Progress], None] = unheard,
+) -> Scan:
+    """Scan a table as a pruner opened it; see `scan`."""
+    table, schema = snapshot.table, snapshot.schema
+    check_supported(table)
+    predicate = parse_filter(filter, schema, dialect)
+    rows = _for_rows(filter, predicate, schema, zone)
+    request = PruneRequest(predicate, snapshot.listing.view, zone, reader=PartitionReader.ENGINE)
+    result = pruner.prune_snapshot(snapshot, request)
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
-    requested = pa.schema([schema.field(name).remove_metadata() for name in names])
+    requested = _fields(names, schema)
     if isinstance(filter, pc.Expression):
         compared = columns_read(filter, schema)
     else:
         compared = columns_of(predicate, schema)
-    read = _with_filtered(requested, schema, compared)
-    if RECORD_KEY in read.names and is_virtual(opened.properties):
-        warn_of_stored_keys(opened)
-    evolution = SchemaEvolution.of(opened, result)
-    kept = PrunedRows(requested, result, opened, read, evolution, rows)
-    return Scan(requested, result, kept, limit, progress)
+    read = _fields([*requested.names, *compared], schema)
+    if RECORD_KEY in read.names and is_virtual(table.properties):
+        warn_of_stored_keys(table)
+    evolution = SchemaEvolution.of(table, result)
+    trusts = footers_suffice(predicate, compared, schema)
+    ahead = EAGER if limit is None else CAUTIOUS
+    kept = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
+    counted = _fields(compared or [_narrow(schema)], schema)
+    return Scan(
+        requested, result, kept, replace(kept, schema=counted, read=counted), limit, progress
+    )
 
 
-def _parsed(
-    filter: Filter | None, schema: pa.Schema, dialect: SqlDialect, zone: str | None
-) -> tuple[HudiExpression, pc.Expression | None]:
-    """Return the predicate for files, and the filter for rows."""
+def parse_filter(filter: Filter | None, schema: pa.Schema, dialect: SqlDialect) -> HudiExpression:
+    """Return the predicate of any kind of filter; what it cannot say is Unknown.
+
+    Raises:
+        PredicateSyntaxError: The SQL text is not a condition.
+        FilterError: The filter list is malformed.
+        UnknownColumn: The pyarrow expression has a column that the schema lacks.
+        FilterNotApplicable: pyarrow cannot apply the expression to the columns.
+    """
     if filter is None:
-        return ALWAYS, None
+        return ALWAYS
     if isinstance(filter, pc.Expression):
+        if missing := missing_column(filter, schema):
+            raise UnknownColumn(missing)
         if fault := validation_error(filter, schema):
-            raise FilterNotApplicable(f"rows cannot be filtered: {fault}")
-        return _from_arrow(filter, schema), filter
+            raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")
+        return _from_arrow(filter, schema)
     if isinstance(filter, str):
-        predicate = parse_predicate(filter, dialect)
-    elif isinstance(filter, list | tuple):
-        predicate = parse_filters(filter)
-    else:
-        predicate = filter  # type: ignore[assignment]
-    return predicate, row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))
+        return parse_predicate(filter, dialect)
+    if isinstance(filter, list | tuple):
+        return parse_filters(filter)
+    return filter  # type: ignore[return-value]
+
+
+def _for_rows(
+    filter: Filter | None, predicate: HudiExpression, schema: pa.Schema, zone: str | None
+) -> pc.Expression | None:
+    if filter is None or isinstance(filter, pc.Expression):
+        return filter
+    return row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))
 
 
 def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
@@ -227,15 +304,25 @@ def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
         return Unknown(f"a pyarrow expression that has no Substrait form: {error!s:.200}")
 
 
-def _with_filtered(requested: pa.Schema, schema: pa.Schema, compared: Sequence[str]) -> pa.Schema:
-    """Return the columns to read: the requested ones, and those of the filter."""
-    names = [*requested.names, *compared]
+def _fields(names: Sequence[str], schema: pa.Schema) -> pa.Schema:
     return pa.schema([schema.field(name).remove_metadata() for name in dict.fromkeys(names)])
+
+
+def _narrow(schema: pa.Schema) -> str:
+    """Return the column with the narrowest values, to count rows by."""
+    return min(schema, key=lambda field: _width(field.type)).name
+
+
+def _width(type_: pa.DataType) -> int:
+    try:
+        return type_.bit_width
+    except ValueError:  # texts and nested values have none
+        return 1 << 30
 
 
 def _top_level(name: str, schema: pa.Schema) -> str:
     try:
         found, _ = resolve((name,), schema)
     except UnboundError as error:
-        raise HudiError(str(error)) from error
+        raise UnknownColumn(str(error)) from error
     return found

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 
 class HudiError(Exception):
-    """The table could not be read; the message says which file and why."""
+    """The base of all errors of this package. The message names the table or the file, and why."""
+
+
+class PyHudiWarning(UserWarning):
+    """Something was not done as well as it could be, such as a predicate that was not judged."""
+
+
+class InvalidType(HudiError, TypeError):  # noqa: N818 - names the finding, as its siblings do
+    """An argument has a type that is not accepted; the message says which types are."""
+
+
+class InvalidValue(HudiError, ValueError):  # noqa: N818
+    """An argument has a value that is not accepted; the message says which values are."""
 
 
 class TableNotFound(HudiError):  # noqa: N818 - names the finding, as in Hudi
@@ -16,6 +28,14 @@ class TableNotFound(HudiError):  # noqa: N818 - names the finding, as in Hudi
 
 class UnsupportedTable(HudiError):  # noqa: N818
     """The table is of a version or uses a feature that this library does not read."""
+
+
+class UnknownColumn(HudiError, ValueError):  # noqa: N818 - names the finding
+    """The table has no column of this name; the message has the nearest one."""
+
+
+class BeforeFirstCommit(HudiError, ValueError):  # noqa: N818
+    """The instant of a query is before the table's first commit."""
 
 
 class CorruptFile(HudiError):  # noqa: N818

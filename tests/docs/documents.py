@@ -40,6 +40,8 @@ class Runner(Enum):
     SERVICE = "tests/service/test_process.py"
     SERVER = "tests/devtools/test_hiveserver.py"
     OBJECT_STORES = "tests/table/storage/test_documents.py"
+    GUIDE = "tests/api/test_guide.py"
+    """These programs are one session."""
     CONTAINERS = "tests/containers/conftest.py"
     """These lines need the images and the compose file."""
 
@@ -68,6 +70,8 @@ _PYHUDI = {
 }
 #: Its tables are in a bucket.
 _OF_OBJECT_STORES = "docs/object-stores.md"
+#: Its programs are one session.
+_GUIDE = "docs/python.md"
 #: Names that a reader has defined.
 _OF_SPARK = {"spark", "frame", "changes"}
 
@@ -103,6 +107,8 @@ def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]
 def runner_of(piece: Piece) -> Runner:
     """Raises LookupError if no test runs it."""
     runner = _runner_anywhere(piece)
+    if piece.document == _GUIDE and piece.kind == "python":
+        return Runner.GUIDE
     is_remote = piece.document == _OF_OBJECT_STORES and runner is Runner.ALONE
     return Runner.OBJECT_STORES if is_remote else runner
 

@@ -10,6 +10,7 @@ import pytest
 
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.reading.row_filter import FilterNotApplicable, row_filter
+from pyhudi_expr.table.errors import UnknownColumn
 
 TABLE = pa.table(
     {
@@ -102,10 +103,14 @@ def test_filters_that_pyarrow_cannot_compute_are_refused_before_reading() -> Non
         ("at > TIMESTAMP '2020-10-25 02:30:00'", "Europe/Berlin", "ambiguous"),
         ("at > '2020-01-01'", "Nowhere/At_All", "unknown"),
         ("day = 'x'", None, "'x' is no date32"),
-        ("dya = 1", None, "is it day"),
         ("length(day) = 1 OR day RLIKE 'x'", None, "RLIKE"),
     ],
 )
 def test_unsupported_filters_are_refused(text: str, zone: str | None, message: str) -> None:
     with pytest.raises(FilterNotApplicable, match=message):
         row_filter(parse_predicate(text, SPARK), TABLE.schema, zone)
+
+
+def test_a_column_that_the_schema_lacks_is_named_with_the_nearest_one() -> None:
+    with pytest.raises(UnknownColumn, match="dya; is it day"):
+        row_filter(parse_predicate("dya = 1", SPARK), TABLE.schema, None)

@@ -28,6 +28,15 @@ def validation_error(expression: pc.Expression, schema: pa.Schema) -> str | None
     return None
 
 
+def missing_column(expression: pc.Expression, schema: pa.Schema) -> str | None:
+    """Return a message about a column that the schema lacks, with near names; None if it has all.
+
+    A name that differs by its letter case is not one that it lacks.
+    """
+    path = _missing(expression, schema)
+    return _unresolved(path, schema) if path else None
+
+
 def columns_read(expression: pc.Expression, schema: pa.Schema) -> list[str]:
     """Return the schema's top-level columns that the expression reads; all if that is unknown.
 

@@ -25,12 +25,13 @@ from pyhudi_expr.expr.nodes import (
 from pyhudi_expr.frontend.arrow.python_values import literal_of_python
 from pyhudi_expr.frontend.common.builders import conjunction, disjunction
 from pyhudi_expr.frontend.common.functions import is_in
+from pyhudi_expr.table.errors import HudiError
 
 _COMPARISONS = {op.value: op for op in Op} | {"==": Op.EQ, "!=": Op.NE}
 _TRIPLE = 3
 
 
-class FilterError(ValueError):
+class FilterError(HudiError, ValueError):
     """The list is malformed; the message names the part."""
 
 

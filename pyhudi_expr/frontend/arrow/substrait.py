@@ -47,6 +47,7 @@ from pyhudi_expr.frontend.common.builders import (
 from pyhudi_expr.frontend.common.functions import as_condition, is_in
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.frontend.common.widening import widen
+from pyhudi_expr.table.errors import HudiError
 
 _COMPARISONS = {
     "equal": Op.EQ,
@@ -72,7 +73,7 @@ _Value = HudiExpression | Term
 Message: TypeAlias = Any
 
 
-class SubstraitError(ValueError):
+class SubstraitError(HudiError, ValueError):
     """The message is not a valid Substrait expression."""
 
 

@@ -9,6 +9,8 @@ from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token
 
+from pyhudi_expr.table.errors import HudiError
+
 #: Limits of a predicate's characters, and of levels of parentheses.
 MAX_TEXT = 1 << 20
 MAX_NESTING = 100
@@ -24,7 +26,7 @@ _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS}
 
 
-class PredicateSyntaxError(ValueError):
+class PredicateSyntaxError(HudiError, ValueError):
     """The text is not a predicate; the message has its position. `line`, `column` count from 1."""
 
     def __init__(self, problem: str, line: int, column: int) -> None:

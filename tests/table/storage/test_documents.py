@@ -104,7 +104,7 @@ def test_programs_run(piece: Piece, reader: Reader) -> None:
     names: dict[str, object] = {"__name__": "document"}
     exec(compile(reader.own(piece.text), "document", "exec"), names)  # noqa: S102  the document's own
     assert names["rows"].num_rows > 0  # type: ignore[attr-defined]
-    assert names["result"].files_kept > 0  # type: ignore[attr-defined]
+    assert names["plan"].files_kept > 0  # type: ignore[attr-defined]
 
 
 def test_the_documented_options_are_known() -> None:

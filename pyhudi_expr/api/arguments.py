@@ -1,0 +1,210 @@
+"""Convert what users give to the types of the other rooms; errors say what is accepted."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timezone, tzinfo
+from difflib import get_close_matches
+from operator import index
+from reprlib import repr as shown
+from typing import TypeAlias, TypeVar
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.api.defaults import DEFAULT_ZONE
+from pyhudi_expr.arrays import AnyScalar
+from pyhudi_expr.frontend.sql.dialects import DIALECTS, SqlDialect
+from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.table.errors import HudiError, InvalidType, InvalidValue
+from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.table.storage import option_texts
+from pyhudi_expr.table.timeline.timeline import query_instant
+
+PathLike: TypeAlias = str | os.PathLike[str]
+"""A path or URI of a table."""
+
+Instant: TypeAlias = str | date | AnyScalar | np.datetime64
+"""A moment: text, a `datetime.date` or a `datetime.datetime`, or a value of Arrow or numpy."""
+
+View: TypeAlias = str | TableView
+"""The files of a table that are read: "snapshot" or "read_optimized"."""
+
+Dialect: TypeAlias = str | SqlDialect
+"""The SQL in which a predicate is written: "hive", "spark", "trino" or "presto"."""
+
+Zone: TypeAlias = str | tzinfo
+"""An IANA time zone: a name, or a `zoneinfo.ZoneInfo`."""
+
+VIEWS: Mapping[str, TableView] = {view.name.lower(): view for view in TableView}
+_READERS = {"hive": PartitionReader.ENGINE, "spark": PartitionReader.HUDI_SPARK}
+_UTC_NAMES = frozenset({"UTC", "Z", "GMT"})
+_LOST_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/[^/]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_Value = TypeVar("_Value")
+
+
+def reader_of(dialect: str) -> PartitionReader:
+    """Return where the engine of a dialect takes partition values from."""
+    return _READERS.get(dialect, PartitionReader.ANY)
+
+
+def location(path: PathLike) -> str:
+    """Return a URI as given, and a path as an absolute one; `~` is the home directory."""
+    if not isinstance(path, str | os.PathLike):
+        raise _wrong_type("path", path, "a str or a path-like object")
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise _wrong_type("path", text, "a str or a path-like object")
+    if not text.strip():
+        raise InvalidValue("path: expected the path or URI of a table, got an empty text")
+    if not isinstance(path, str) and _LOST_SLASH.match(text):
+        raise InvalidValue(f"path: {text!r} is a URI that a Path has shortened; give it as a str")
+    return text if _SCHEME.match(text) else os.path.abspath(os.path.expanduser(text))
+
+
+def storage_texts(options: Mapping[str, object] | None) -> dict[str, str] | None:
+    """Return storage options with texts as values. Values may be secret: no error shows one."""
+    if options is None:
+        return None
+    if not isinstance(options, Mapping) or not all(isinstance(key, str) for key in options):
+        raise InvalidType("storage_options: expected a dict of names and texts")
+    try:
+        return option_texts(options)
+    except HudiError as error:
+        raise InvalidType(f"storage_options: {error}") from None
+
+
+def table_view(view: View) -> TableView:
+    """Return the view of a name."""
+    if isinstance(view, TableView):
+        return view
+    return _named("view", view, VIEWS)
+
+
+def sql_dialect(dialect: Dialect) -> SqlDialect:
+    """Return the dialect of a name."""
+    return dialect if isinstance(dialect, SqlDialect) else _named("dialect", dialect, DIALECTS)
+
+
+def zone_name(zone: Zone | None) -> str:
+    """Return the name of an IANA time zone; None is the default one."""
+    if zone is None:
+        return DEFAULT_ZONE
+    if zone is timezone.utc:
+        return "UTC"
+    name = getattr(zone, "key", zone)
+    if not isinstance(name, str):
+        raise _wrong_type("zone", zone, "the name of an IANA time zone or a zoneinfo.ZoneInfo")
+    try:
+        if name not in _UTC_NAMES:
+            ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise InvalidValue(f"zone: {name!r} is not an IANA time zone; Europe/Oslo is one") from None
+    return name
+
+
+def instant_text(as_of: Instant | None, zone: str, properties: TableProperties) -> str | None:
+    """Return an instant in the digits of a table's timeline.
+
+    The timeline is written in UTC or in the writer's zone (`hoodie.table.timeline.timezone`). A
+    time with a zone is converted to UTC, or to `zone` as that of the writer. A time without one is
+    compared with the timeline's digits as it is.
+    """
+    if as_of is None:
+        return None
+    as_of = _python_time(as_of)
+    if isinstance(as_of, str):
+        as_of = _parsed_time(as_of.strip())
+    if isinstance(as_of, str):
+        return as_of
+    if not isinstance(as_of, date):
+        raise _wrong_type("as_of", as_of, "text, a datetime.date or a datetime.datetime")
+    if isinstance(as_of, datetime) and as_of.tzinfo is not None:
+        as_of = as_of.astimezone(_zone_of_timeline(zone, properties))
+    digits = f"{as_of:%Y%m%d}".zfill(8)
+    if not isinstance(as_of, datetime):
+        return f"{digits}000000000"
+    return f"{digits}{as_of:%H%M%S}{as_of.microsecond // 1000:03d}"
+
+
+def column_names(columns: Iterable[str] | None) -> Sequence[str] | None:
+    """Check the names of columns; None for all."""
+    if columns is None:
+        return None
+    if isinstance(columns, str | bytes) or not isinstance(columns, Iterable):
+        raise _wrong_type("columns", columns, "a list of column names")
+    names = list(columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise _wrong_type("columns", name, "a list of column names", " in it")
+    if not names:
+        raise InvalidValue("columns: the list is empty; None reads all columns")
+    return names
+
+
+def row_limit(limit: int | None) -> int | None:
+    """Check a maximum number of rows; None for all."""
+    if limit is None:
+        return None
+    try:
+        number = index(_not_bool(limit))
+    except TypeError:
+        raise _wrong_type("limit", limit, "an int or None") from None
+    if number < 0:
+        raise InvalidValue(f"limit: expected a number of rows, got {number}")
+    return number
+
+
+def _not_bool(number: int) -> int:
+    if isinstance(number, bool):
+        raise TypeError(number)
+    return number
+
+
+def _named(argument: str, name: object, known: Mapping[str, _Value]) -> _Value:
+    accepted = " or ".join(repr(one) for one in known)
+    if not isinstance(name, str):
+        raise _wrong_type(argument, name, accepted)
+    spelled = name.strip().lower().replace("-", "_").replace(" ", "_")
+    if spelled not in known:
+        near = get_close_matches(spelled, known, 1)
+        hint = f"; is it {near[0]!r}?" if near else ""
+        raise InvalidValue(f"{argument}: expected {accepted}, got {shown(name)}{hint}")
+    return known[spelled]
+
+
+def _python_time(value: Instant) -> str | date:
+    """Return a value of Arrow, numpy or pandas as one of Python. Raises InvalidValue for NULL."""
+    found = value.as_py() if isinstance(value, pa.Scalar) else value
+    if isinstance(found, np.datetime64):
+        found = found.astype("datetime64[us]").item()
+    if found is None or (isinstance(found, datetime) and found != found):  # NaT of pandas
+        raise InvalidValue("as_of: expected an instant, got NULL")
+    return found
+
+
+def _parsed_time(text: str) -> str | datetime:
+    """Return digits as they are, and a date or a time of ISO 8601 as a datetime."""
+    if text.isdigit():
+        return query_instant(text) or text
+    try:
+        return datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
+    except ValueError:
+        raise InvalidValue(
+            f"as_of: {shown(text)} is not an instant: write '2026-01-31', '2026-01-31 23:59:59' or "
+            "the timeline's digits, 20260131235959000, or give a datetime"
+        ) from None
+
+
+def _zone_of_timeline(zone: str, properties: TableProperties) -> tzinfo:
+    is_utc = properties.timeline_zone == "UTC" or zone in _UTC_NAMES
+    return timezone.utc if is_utc else ZoneInfo(zone)
+
+
+def _wrong_type(argument: str, value: object, accepted: str, where: str = "") -> InvalidType:
+    return InvalidType(f"{argument}: expected {accepted}, got {type(value).__name__}{where}")

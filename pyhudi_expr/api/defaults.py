@@ -1,0 +1,10 @@
+"""Defaults of the Python API and of the command line."""
+
+DEFAULT_ZONE = "UTC"
+"""The IANA time zone in which times without a zone are understood."""
+
+DEFAULT_DIALECT = "hive"
+"""The SQL in which predicates are written."""
+
+DEFAULT_VIEW = "snapshot"
+"""The files that are read: base and log files."""

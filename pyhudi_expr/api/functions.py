@@ -1,0 +1,97 @@
+"""The functions of the package: open a table, or scan one at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from pyhudi_expr.api.arguments import (
+    Dialect,
+    Instant,
+    PathLike,
+    View,
+    Zone,
+    location,
+    storage_texts,
+)
+from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
+from pyhudi_expr.api.predicates import Predicate
+from pyhudi_expr.api.scan import Scan
+from pyhudi_expr.api.table import Table
+from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.reading.scan import Progress
+from pyhudi_expr.table.errors import InvalidType
+from pyhudi_expr.table.hudi_table import HudiTable
+
+#: Long enough to read every footer that a predicate needs.
+_FOOTER_WAIT_SECONDS = 600.0
+
+
+def table(
+    path: PathLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    footers: bool = False,
+    progress: bool = True,
+) -> Table:
+    """Open a Hudi table.
+
+    Args:
+        path: A path, or a URI such as `s3://lake/trips`, `gs://`, `abfss://`, `oss://`, `hdfs://`
+            or `webhdfs://host:port/path`.
+        storage_options: Credentials, endpoints and other settings of the storage, such as
+            `{"endpoint": "http://minio:9000", "access_key_id": "reader", ...}`. Without them the
+            environment's are used. No error shows their values.
+        footers: Prune by the Parquet footers of files that the table's metadata has no statistics
+            of. This reads a piece of each such file.
+        progress: Show a bar in shells and notebooks while something takes long.
+
+    Raises:
+        TableNotFound: There is no Hudi table.
+        UnsupportedTable: The table's version is not supported.
+        HudiError: The storage cannot be read, or an argument is wrong.
+    """
+    uri, options = location(path), storage_texts(storage_options)
+    for name, flag in (("footers", footers), ("progress", progress)):
+        if not isinstance(flag, bool):
+            raise InvalidType(f"{name}: expected a bool, got {type(flag).__name__}")
+    pruner = Pruner(PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS), options)
+    return Table(HudiTable.open(uri, options), pruner, progress)
+
+
+def scan(
+    table: PathLike,
+    filter: Predicate | None = None,
+    columns: Iterable[str] | None = None,
+    as_of: Instant | None = None,
+    *,
+    view: View = DEFAULT_VIEW,
+    dialect: Dialect = DEFAULT_DIALECT,
+    zone: Zone = DEFAULT_ZONE,
+    limit: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    pruner: Pruner | None = None,
+    storage_options: Mapping[str, object] | None = None,
+) -> Scan:
+    """Scan a table for the rows that match a filter: `table(path).scan(filter, columns, as_of)`.
+
+    Args:
+        table: The path or URI.
+        filter: The predicate; None for all rows.
+        columns: Top-level columns. None: all.
+        as_of: An instant for time travel, see `Table`.
+        view: "snapshot" or "read_optimized".
+        dialect: "hive", "spark", "trino" or "presto".
+        zone: The IANA time zone of the filter's times without zone.
+        limit: The maximum number of rows.
+        progress: Called after each batch.
+        pruner: A `pyhudi_expr.prune.Pruner` with other options, or with the table in its cache.
+        storage_options: Settings of the table's storage, see `table`. A `pruner` has its own.
+
+    Raises:
+        HudiError: The table or the filter cannot be read, or an argument is wrong.
+    """
+    uri, options = location(table), storage_texts(storage_options)
+    found = Table(HudiTable.open(uri, options), pruner or Pruner(storage_options=options))
+    return found.scan(
+        filter, columns, as_of, limit, view=view, dialect=dialect, zone=zone, progress=progress
+    )

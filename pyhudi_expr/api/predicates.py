@@ -1,0 +1,119 @@
+"""Predicates as users give them, checked against a table's columns."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from reprlib import Repr
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bound import BoundColumn, columns, unknown_reasons
+from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
+from pyhudi_expr.expr.nodes import Column, HudiExpression, walk
+from pyhudi_expr.expr.terms import UnboundError, resolve
+from pyhudi_expr.frontend.sql.dialects import SqlDialect
+from pyhudi_expr.index.opening import NO_STATISTICS
+from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.reading.scan import parse_filter
+from pyhudi_expr.table.errors import InvalidType, PyHudiWarning, UnknownColumn
+
+Predicate: TypeAlias = str | pc.Expression | Sequence[Any] | HudiExpression
+"""SQL text, a pyarrow expression, a list of filters, or a tree of `pyhudi_expr.expr.nodes`."""
+
+_PACKAGE = str(Path(__file__).parents[1])
+_KINDS = (str, pc.Expression, list, tuple, *get_args(HudiExpression))
+_ACCEPTED = (
+    "SQL text (\"fare > 100 AND city = 'Oslo'\"), a pyarrow expression "
+    '(pc.field("fare") > 100), a list of filters ([("fare", ">", 100)]) or None'
+)
+_SHORT = Repr()
+_SHORT.maxstring = 200
+
+
+def parsed(
+    predicate: Predicate | None, schema: pa.Schema, dialect: SqlDialect, others: Sequence[str]
+) -> HudiExpression:
+    """Return the tree of a predicate. What cannot be judged is Unknown in it.
+
+    Args:
+        predicate: The predicate; None for all rows.
+        schema: The table's schema.
+        dialect: The SQL of a text.
+        others: Columns that the table has beside its schema.
+
+    Raises:
+        InvalidType: It is no predicate of a known kind.
+        UnknownColumn: The table has no such column.
+        HudiError: It cannot be parsed.
+    """
+    check_kind(predicate)
+    tree = parse_filter(predicate, schema, dialect)
+    for node in walk(tree):
+        if isinstance(node, Column) and node.path[0] not in others:
+            try:
+                resolve(node.path, schema)
+            except UnboundError as error:
+                raise UnknownColumn(str(error)) from None
+    return tree
+
+
+def check_kind(predicate: object) -> None:
+    """Check the type of a predicate. Raises InvalidType."""
+    if predicate is not None and not isinstance(predicate, _KINDS):
+        raise InvalidType(f"predicate: expected {_ACCEPTED}, got {type(predicate).__name__}")
+
+
+def text_of(predicate: Predicate | None) -> str:
+    """Return a predicate as people read it."""
+    if predicate is None:
+        return "all rows"
+    return " ".join(predicate.split()) if isinstance(predicate, str) else str(predicate)
+
+
+def warn_if_unjudged(result: PruneResult, text: str) -> None:
+    """Warn of a predicate, or a part of it, that no file was judged by."""
+    reasons = list(unknown_reasons(result.predicate))
+    if not reasons and not _is_judged(result):
+        reasons = [*result.notes, "no index has its columns"]
+    if not reasons:
+        return
+    advice = ""
+    if NO_STATISTICS in reasons:
+        advice = (
+            "; table(..., footers=True) prunes by the files' own footers, and "
+            "`pyhudi index create` builds column_stats"
+        )
+    warnings.warn(
+        f"the predicate {_SHORT.repr(text)} was not judged, or not all of it: "
+        f"{'; '.join(reasons)}{advice}",
+        PyHudiWarning,
+        stacklevel=_depth_of_caller(),
+    )
+
+
+def _is_judged(result: PruneResult) -> bool:
+    """Return whether an index knows at least one column of the predicate, of at least one file."""
+    needed = columns(result.predicate).values()
+    known = (_known(source.evidence, column) for source in result.evidence for column in needed)
+    return not needed or result.files_kept < result.files_total or any(known)
+
+
+def _known(evidence: Evidence, column: BoundColumn) -> bool:
+    if not isinstance(evidence, StatisticsEvidence):
+        return True  # an index of keys or values, which is used only if it has the column
+    flags = evidence.known(column)
+    return flags is not None and bool(np.any(flags))
+
+
+def _depth_of_caller() -> int:
+    """Return how many frames above `warn_if_unjudged` the first one outside of this package is."""
+    depth, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        depth, frame = depth + 1, frame.f_back
+    return depth + 1

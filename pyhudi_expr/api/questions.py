@@ -1,0 +1,64 @@
+"""Questions about a table at an instant, from what users give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyhudi_expr.api.arguments import reader_of
+from pyhudi_expr.api.plan import Plan
+from pyhudi_expr.api.predicates import Predicate, text_of
+from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
+from pyhudi_expr.frontend.sql.dialects import SqlDialect
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.table.errors import BeforeFirstCommit
+from pyhudi_expr.table.listing import TableView
+
+
+@dataclass(frozen=True)
+class Question:
+    """A predicate about a table at an instant.
+
+    Attributes:
+        predicate: As the user gave it.
+        tree: As the other rooms take it.
+        snapshot: The table at the instant.
+        dialect: The SQL of a text.
+        zone: The IANA time zone of its times without zone.
+    """
+
+    predicate: Predicate | None
+    tree: HudiExpression
+    snapshot: TableSnapshot
+    dialect: SqlDialect
+    zone: str
+
+    def pruned(self, pruner: Pruner) -> Plan:
+        """Return the files to read for an engine of the dialect. Raises HudiError."""
+        view, reader = self.snapshot.listing.view, reader_of(self.dialect.name)
+        request = PruneRequest(self.tree, view, self.zone, reader=reader)
+        return self.plan(pruner.prune_snapshot(self.snapshot, request))
+
+    def plan(self, result: PruneResult) -> Plan:
+        """Return the plan of a result."""
+        text, uri = text_of(self.predicate), self.snapshot.table.base_path
+        return Plan(uri, text, result, self.snapshot)
+
+
+def snapshot_at(pruner: Pruner, uri: str, view: TableView, as_of: str | None) -> TableSnapshot:
+    """Open a table at an instant.
+
+    Raises:
+        BeforeFirstCommit: The instant is before the table's first commit.
+        HudiError: The table cannot be read.
+    """
+    snapshot = pruner.snapshot(uri, PruneRequest(ALWAYS, view, as_of=as_of))
+    if as_of is None or snapshot.listing.num_slices:
+        return snapshot
+    writes = snapshot.table.timeline.writes
+    if writes and as_of >= writes[0].requested:
+        return snapshot
+    first = writes[0].requested if writes else "which it does not have yet"
+    raise BeforeFirstCommit(
+        f"{uri}: the instant {as_of} is before the table's first commit, {first}"
+    )

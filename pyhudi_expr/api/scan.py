@@ -1,0 +1,170 @@
+"""The rows of a table for which a predicate is TRUE, in the forms that programs expect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pyhudi_expr.api.display import html, lines
+from pyhudi_expr.api.plan import Plan
+from pyhudi_expr.api.progress import progress_bar
+from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.reading.scan import Progress
+from pyhudi_expr.reading.scan import Scan as RowScan
+from pyhudi_expr.table.errors import InvalidType
+from pyhudi_expr.table.optional_dependencies import require_extra
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow.dataset as ds
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Scan:
+    """Rows that are not read yet: those of a table for which a predicate is TRUE.
+
+    `Table.scan` makes it. Each of the methods reads the rows anew, in no order. Batches are read
+    file by file, so that iteration holds few of them in memory, and stops early at a limit. A scan
+    is a stream of Arrow's C data interface, too: `pa.table(scan)`, `polars.DataFrame(scan)` and
+    DuckDB's `FROM scan` take it as it is.
+
+    Attributes:
+        schema: The columns of the rows.
+        plan: Which files are read.
+        limit: The maximum number of rows; None for all.
+    """
+
+    schema: pa.Schema
+    plan: Plan
+    limit: int | None
+    _rows: RowScan = field(repr=False)
+    _heard: Callable[[Progress], None] = field(repr=False)
+    _shows_progress: bool = field(repr=False)
+
+    def to_arrow(self) -> pa.Table:
+        """Return all rows in memory, as a `pyarrow.Table`.
+
+        Raises:
+            HudiError: A file cannot be read, as with the other methods that read rows.
+        """
+        with self._reading() as rows:
+            return rows.to_table()
+
+    def to_pandas(self, **options: object) -> pd.DataFrame:
+        """Return all rows as a `pandas.DataFrame`.
+
+        Args:
+            options: Those of `pyarrow.Table.to_pandas`, such as `types_mapper`.
+        """
+        rows = self.to_arrow()
+        with require_extra("reading"):  # pyarrow imports pandas
+            frame = rows.to_pandas(**options)  # type: ignore[arg-type]
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return all rows as a `polars.DataFrame`."""
+        with require_extra("reading"):
+            import polars
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def to_duckdb(self, connection: DuckDBPyConnection, name: str) -> DuckDBPyRelation:
+        """Make all rows, which are read now, a view of a DuckDB connection.
+
+        Args:
+            connection: The connection, or the module `duckdb` for its default one.
+            name: The name of the view; an existing view of this name is replaced.
+
+        Returns:
+            The view, as a `duckdb.DuckDBPyRelation`.
+        """
+        if not hasattr(connection, "register") or not hasattr(connection, "view"):
+            got = type(connection).__name__
+            raise InvalidType(f"connection: expected a DuckDB connection, got {got}")
+        if not isinstance(name, str):
+            raise InvalidType(f"name: expected a str, got {type(name).__name__}")
+        connection.register(name, self.to_arrow())
+        return connection.view(name)
+
+    def count(self) -> int:
+        """Return the number of rows. Reads little: the predicate's columns, or footers only."""
+        with self._reading() as rows:
+            return rows.count()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the rows as batches, each read when it is asked for."""
+        return self._rows.batches()
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return the rows as a `pyarrow.RecordBatchReader`, which reads while it is consumed."""
+        return self._rows.to_reader()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Return the rows as batches, see `batches`."""
+        return self.batches()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the rows as a capsule of Arrow's C stream interface."""
+        stream: object = self.to_reader().__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
+        return stream
+
+    def __arrow_c_schema__(self) -> object:
+        """Return the schema as a capsule of Arrow's C data interface."""
+        return self.schema.__arrow_c_schema__()
+
+    def to_table(self) -> pa.Table:
+        """Return the same as `to_arrow`."""
+        return self.to_arrow()
+
+    def to_dataset(self) -> ds.Dataset:
+        """Return all rows of the files to read as a pyarrow dataset, not filtered.
+
+        `Table.to_pyarrow_dataset` returns a filtered one, also with log files.
+
+        Raises:
+            UnsupportedTable: Log files have to be merged into a slice, or columns were changed
+                since a file was written.
+        """
+        return self._rows.to_dataset()
+
+    @property
+    def result(self) -> PruneResult:
+        """The plan as a value of `pyhudi_expr.prune`."""
+        return self.plan.result
+
+    def __repr__(self) -> str:
+        """Return the plan and the columns. Reads no row."""
+        return lines(self._title, self._facts())
+
+    def _repr_html_(self) -> str:
+        return html(self._title, self._facts())
+
+    @property
+    def _title(self) -> str:
+        return f"Scan for {self.plan.predicate}"
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        yield "table", self.plan.uri
+        yield "files", self.plan.summary
+        yield "instant", self.plan.instant or "no commit"
+        if self.limit is not None:
+            yield "limit", f"{self.limit:,} rows"
+        yield "columns", ", ".join(f"{field.name} {field.type}" for field in self.schema)
+
+    @contextmanager
+    def _reading(self) -> Iterator[RowScan]:
+        """Show a bar to a person while the rows are read."""
+        with progress_bar("reading rows", self._shows_progress) as bar:
+
+            def heard(progress: Progress) -> None:
+                bar.advance(progress.slices, progress.slices_total, "files")
+                self._heard(progress)
+
+            yield self._rows.reporting_to(heard)

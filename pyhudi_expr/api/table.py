@@ -1,0 +1,344 @@
+"""A Hudi table as programs see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pyhudi_expr.api.arguments import (
+    Dialect,
+    Instant,
+    View,
+    Zone,
+    column_names,
+    instant_text,
+    row_limit,
+    sql_dialect,
+    table_view,
+    zone_name,
+)
+from pyhudi_expr.api.contents import files_table, history_table, indexes_table
+from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
+from pyhudi_expr.api.display import html, lines
+from pyhudi_expr.api.explanation import Explanation
+from pyhudi_expr.api.plan import Plan
+from pyhudi_expr.api.predicates import (
+    Predicate,
+    check_kind,
+    parsed,
+    warn_if_unjudged,
+)
+from pyhudi_expr.api.progress import Bar, progress_bar
+from pyhudi_expr.api.questions import Question, snapshot_at
+from pyhudi_expr.api.scan import Scan
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.reading.scan import Progress, scan_snapshot, unheard
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+#: Long enough to read every footer that a predicate needs.
+_FOOTER_WAIT_SECONDS = 600.0
+
+
+class Table:
+    """A Hudi table. `pyhudi_expr.table` opens it.
+
+    Each property and method looks at the table as it is then, so that new commits are seen.
+
+    These arguments mean the same in all methods:
+
+    - `predicate`: SQL text as in WHERE, a pyarrow expression, or a list of filters:
+      `[("fare", ">", 100), ("city", "=", "Oslo")]` for AND, a list of such lists for OR.
+    - `as_of`: the table as it was at an instant: a `datetime`, a `date` (its beginning), or text
+      such as "2026-01-31", "2026-01-31 23:59:59" or the timeline's digits. None: as it is now.
+    - `view`: "snapshot" (base and log files, merged) or "read_optimized" (base files only).
+    - `dialect`: the SQL of a predicate: "hive", "spark", "trino" or "presto".
+    - `zone`: the IANA time zone in which a predicate's times without zone are understood.
+    """
+
+    def __init__(self, known: HudiTable, pruner: Pruner, shows_progress: bool = True) -> None:
+        self._known = known
+        self._pruner = pruner
+        self._shows_progress = shows_progress
+
+    @property
+    def uri(self) -> str:
+        """The table's path or URI."""
+        return self._known.base_path
+
+    @property
+    def name(self) -> str:
+        """The table's name in its properties."""
+        return self._known.properties.name
+
+    @property
+    def table_type(self) -> str:
+        """COPY_ON_WRITE or MERGE_ON_READ."""
+        return self._known.properties.table_type.value
+
+    @property
+    def version(self) -> int:
+        """The version of Hudi's table format: 6, 8 or 9."""
+        return self._latest().properties.version
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """Everything in the table's `hoodie.properties`, as texts."""
+        return self._latest().properties.raw
+
+    @property
+    def instant(self) -> str | None:
+        """The newest commit, in the timeline's digits; None if there is none."""
+        return self._latest().instant
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns, with Hudi's own (`_hoodie_...`) first."""
+        return self._latest().schema()
+
+    def schema_at(self, as_of: Instant) -> pa.Schema:
+        """Return the columns that the table had at an instant.
+
+        Raises:
+            BeforeFirstCommit: The table had no commit then.
+        """
+        return self._snapshot(DEFAULT_VIEW, as_of, DEFAULT_ZONE).schema
+
+    def files(self, *, as_of: Instant | None = None, view: View = DEFAULT_VIEW) -> pa.Table:
+        """Return the files that a query reads, a row for each.
+
+        Returns:
+            `path` (relative to the table), `partition`, `kind` ("base" or "log"), `bytes` (int64),
+            `file_id`, and `instant` (of the base file, in the timeline's digits).
+        """
+        return files_table(self._snapshot(view, as_of, DEFAULT_ZONE).listing)
+
+    def history(self) -> pa.Table:
+        """Return the instants of the active timeline, oldest first.
+
+        Returns:
+            `instant` (the timeline's digits), `action` ("commit", "deltacommit", "clean" ...),
+            `state` ("requested", "inflight" or "completed"), `requested_at` and `completed_at`
+            (timestamp[ms]; in UTC if the table's timeline is, else without a zone, as the writer's
+            clock showed them). Before table version 8 `completed_at` is not known.
+        """
+        table = self._latest()
+        return history_table(table.timeline, table.properties.timeline_zone == "UTC")
+
+    def indexes(self) -> pa.Table:
+        """Return the indexes, each checked whether queries can use it. May take some seconds.
+
+        Returns:
+            `name`, `kind` ("column_stats", "record_index" ...), `columns` (list of string), `state`
+            ("active", "building", "lagging", "dropped" or "doubted"), `covers` (the newest commit
+            that it covers), `store` (of Hudi's metadata table, or the extension beside it),
+            `bytes` (int64) and `note` (what is wrong; empty if nothing is).
+        """
+        with self._bar("reading the indexes"):
+            return indexes_table(self._latest())
+
+    def prune(
+        self,
+        predicate: Predicate | None = None,
+        *,
+        as_of: Instant | None = None,
+        view: View = DEFAULT_VIEW,
+        dialect: Dialect = DEFAULT_DIALECT,
+        zone: Zone = DEFAULT_ZONE,
+    ) -> Plan:
+        """Return the files that can hold a row for which the predicate is TRUE.
+
+        Warns with a PyHudiWarning if the predicate, or a part of it, cannot be judged. Then more
+        files are kept.
+
+        Args:
+            predicate: The predicate; None keeps all files.
+            as_of: See the class, as for the others.
+            view: "snapshot" or "read_optimized".
+            dialect: "hive", "spark", "trino" or "presto".
+            zone: An IANA time zone.
+
+        Raises:
+            TypeError: An argument has a wrong type (InvalidType, a HudiError, too).
+            BeforeFirstCommit: The table had no commit at `as_of`.
+            UnknownColumn: The table has no such column; the message has the nearest one.
+            HudiError: The table or the predicate cannot be read.
+        """
+        question = self._question(predicate, as_of, view, dialect, zone)
+        with self._bar("pruning files"):
+            plan = question.pruned(self._pruner)
+        warn_if_unjudged(plan.result, plan.predicate)
+        return plan
+
+    def explain(
+        self,
+        predicate: Predicate | None,
+        *,
+        as_of: Instant | None = None,
+        view: View = DEFAULT_VIEW,
+        dialect: Dialect = DEFAULT_DIALECT,
+        zone: Zone = DEFAULT_ZONE,
+    ) -> Explanation:
+        """Return what each part of a predicate excludes, by which index, and why not more.
+
+        A shell shows the result as text, a notebook as a page with the files drawn.
+
+        Args:
+            predicate: The predicate.
+            as_of: See the class, as for the others.
+            view: "snapshot" or "read_optimized".
+            dialect: "hive", "spark", "trino" or "presto".
+            zone: An IANA time zone.
+
+        Raises:
+            HudiError: The table or the predicate cannot be read, or an argument is wrong.
+        """
+        question = self._question(predicate, as_of, view, dialect, zone)
+        with self._bar("pruning files"):
+            return question.pruned(self._pruner).explain()
+
+    def scan(
+        self,
+        predicate: Predicate | None = None,
+        columns: Iterable[str] | None = None,
+        as_of: Instant | None = None,
+        limit: int | None = None,
+        *,
+        view: View = DEFAULT_VIEW,
+        dialect: Dialect = DEFAULT_DIALECT,
+        zone: Zone = DEFAULT_ZONE,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Scan:
+        """Return the rows for which the predicate is TRUE, to be read by the result's methods.
+
+        Only files that can hold such a row are read, and the rows are those that a full read
+        with the same filter gives. Values are compared as pyarrow compares them. Log files are
+        merged by the package `hudi` (pip install 'pyhudi-expr[reading]').
+
+        Args:
+            predicate: The predicate; None for all rows.
+            columns: Top-level columns, in any letter case. None: all of them.
+            as_of: See the class.
+            limit: The maximum number of rows; reading stops when there are so many.
+            view: "snapshot" or "read_optimized".
+            dialect: "hive", "spark", "trino" or "presto".
+            zone: An IANA time zone.
+            progress: Called after each batch, with `slices`, `slices_total` and `rows`.
+
+        Raises:
+            FilterNotApplicable: The predicate can prune files, but cannot filter rows without an
+                engine (most functions cannot).
+            UnknownColumn: The table has no such column; the message has the nearest one.
+            HudiError: The table or the predicate cannot be read, or an argument is wrong.
+        """
+        names, most = column_names(columns), row_limit(limit)
+        question = self._question(predicate, as_of, view, dialect, zone)
+        with self._bar("pruning files"):
+            rows = scan_snapshot(
+                self._pruner,
+                question.snapshot,
+                question.predicate,
+                names,
+                dialect=question.dialect,
+                zone=question.zone,
+                limit=most,
+                progress=progress or unheard,
+            )
+        plan = question.plan(rows.result)
+        warn_if_unjudged(plan.result, plan.predicate)
+        return Scan(rows.schema, plan, most, rows, progress or unheard, self._shows_progress)
+
+    def to_pyarrow_dataset(
+        self,
+        predicate: Predicate | None = None,
+        *,
+        as_of: Instant | None = None,
+        view: View = DEFAULT_VIEW,
+        dialect: Dialect = DEFAULT_DIALECT,
+        zone: Zone = DEFAULT_ZONE,
+    ) -> ds.Dataset:
+        """Return the rows for which the predicate is TRUE as a `pyarrow.dataset.Dataset`.
+
+        DuckDB queries it by its variable's name, Polars by `scan_pyarrow_dataset`; both read only
+        the columns and row groups that they need. The files that can match are the dataset's
+        fragments. These rows are read at once and held in memory instead:
+
+        - of file slices with log files, merged;
+        - of files that were written before a column was renamed or retyped;
+        - all of them if the predicate may be TRUE for NaN, or for only one of the zeros (`<>`, NOT,
+          IN or a function of a floating-point column), as Parquet's statistics lose such rows.
+
+        Args:
+            predicate: The predicate; None for all rows.
+            as_of: See the class, as for the others.
+            view: "snapshot" or "read_optimized", which has no log files.
+            dialect: "hive", "spark", "trino" or "presto".
+            zone: An IANA time zone.
+
+        Raises:
+            HudiError: As `scan` does.
+        """
+        found = self.scan(predicate, None, as_of, view=view, dialect=dialect, zone=zone)
+        with self._bar("opening files"):
+            return found._rows.to_filtered_dataset()
+
+    def __repr__(self) -> str:
+        """Return what the table is, as it was when it was last looked at. Reads nothing."""
+        return lines(f"Table {self.name}", self._facts(self._known))
+
+    def _repr_html_(self) -> str:
+        return html(f"Table {self.name}", [*self._facts(self._known), *self._columns()])
+
+    def _facts(self, table: HudiTable) -> Iterator[tuple[str, str]]:
+        properties = table.properties
+        yield "location", self.uri
+        yield "type", f"{properties.table_type.value}, table version {properties.version}"
+        yield "instant", table.instant or "no commit"
+        yield "commits", f"{len(table.timeline.writes)} in the active timeline"
+        yield "record key", ", ".join(properties.record_key_fields) or "none"
+        yield "partitioned by", ", ".join(properties.partition_fields) or "nothing"
+        yield "metadata", ", ".join(sorted(properties.metadata_partitions)) or "no metadata table"
+
+    def _columns(self) -> Iterator[tuple[str, str]]:
+        try:
+            schema = self._known.schema()
+        except HudiError as error:
+            yield "columns", str(error)
+            return
+        yield "columns", ", ".join(f"{field.name} {field.type}" for field in schema)
+
+    def _latest(self) -> HudiTable:
+        self._known = self._known.refreshed()
+        return self._known
+
+    def _question(
+        self,
+        predicate: Predicate | None,
+        as_of: Instant | None,
+        view: View,
+        dialect: Dialect,
+        zone: Zone | None,
+    ) -> Question:
+        check_kind(predicate)
+        sql, name = sql_dialect(dialect), zone_name(zone)
+        snapshot = self._snapshot(view, as_of, name)
+        others = snapshot.table.properties.partition_fields
+        tree = parsed(predicate, snapshot.schema, sql, others)
+        return Question(predicate, tree, snapshot, sql, name)
+
+    def _snapshot(self, view: View, as_of: Instant | None, zone: str) -> TableSnapshot:
+        files, at = table_view(view), instant_text(as_of, zone, self._known.properties)
+        with self._bar("reading the table"):
+            snapshot = snapshot_at(self._pruner, self.uri, files, at)
+        self._known = snapshot.table
+        return snapshot
+
+    def _bar(self, purpose: str) -> AbstractContextManager[Bar]:
+        return progress_bar(purpose, self._shows_progress)

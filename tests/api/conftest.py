@@ -1,0 +1,17 @@
+"""Tables of the API's tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.cli.demo_table import write_demo_table
+
+
+@pytest.fixture(scope="session")
+def trips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's table: 80 files, 160,000 rows of ten days. Read-only: copy to change."""
+    path = tmp_path_factory.mktemp("api") / "trips"
+    write_demo_table(path)
+    return path
