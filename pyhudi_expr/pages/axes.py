@@ -172,6 +172,11 @@ class Axis:
         """Whether places are ranks instead of values."""
         return isinstance(self.scale, RankScale) and len(self.scale.values) > _MAX_UNITS
 
+    @property
+    def has_bands(self) -> bool:
+        """Whether each value has a band that is wide enough to be seen."""
+        return isinstance(self.scale, RankScale) and not self.by_rank
+
     def spans(self, ranges: Ranges) -> tuple[Float64Array, Float64Array]:
         """Return the place where each file begins and ends; the whole axis if that is unknown."""
         lower, upper = ranges.known

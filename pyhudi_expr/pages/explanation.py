@@ -11,12 +11,11 @@ from pyhudi_expr.index.explanation import Explanation
 from pyhudi_expr.pages.file_map import FileMap, FileSet, axes_of, draw_files
 from pyhudi_expr.pages.funnel import funnel, trapezoid
 from pyhudi_expr.pages.ranges import ranges_of
-from pyhudi_expr.pages.render import megabytes, render
+from pyhudi_expr.pages.render import megabytes, render, size_of
 from pyhudi_expr.pages.timeline import draw_timeline
 from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.table.hudi_names import PARTITION_STATS
 from pyhudi_expr.table.timeline.timeline import Instant
-
-_MEGABYTE = 1e6
 
 
 def explain_page(
@@ -36,7 +35,7 @@ def explain_page(
         title=f"explain: {predicate}",
         predicate=predicate,
         headline=headline(result),
-        skipped_share=(total - read) / max(total, 1),
+        total=total,
         facts_of_result=(("table", base_path), ("instant", result.instant or "none")),
         remarks=[*result.notes, *_remarks(result, explanation)],
         parts=funnel(explanation),
@@ -44,24 +43,17 @@ def explain_page(
         read_points=trapezoid(read, read, total),
         sources=list(_sources(result)),
         map=_map(result),
+        by_partition=PARTITION_STATS in result.dropped_by,
         instants=draw_timeline(instants, result.instant),
     )
 
 
 def headline(result: PruneResult) -> str:
-    """Return the result in one line: files skipped, and megabytes read."""
+    """Return the result in one line: files skipped, and how much is read."""
     total, skipped = result.files_total, result.files_total - result.files_kept
     share = f", {skipped / total:.1%}" if total else ""
-    sizes = f"{_short(result.bytes_kept)} of {_short(result.bytes_total)} MB read"
-    return f"{skipped:,} of {total:,} files skipped{share}; {sizes}"
-
-
-def _short(size: int) -> str:
-    """Return bytes in MB; a decimal below 100, and two below 0.1."""
-    amount = size / _MEGABYTE
-    if not amount or amount >= 100:
-        return f"{amount:,.0f}"
-    return f"{amount:,.1f}" if amount >= 0.1 else f"{amount:,.2f}"
+    sizes = size_of(result.bytes_kept, result.bytes_total)
+    return f"{skipped:,} of {total:,} files skipped{share}; {sizes} read"
 
 
 def _remarks(result: PruneResult, explanation: Explanation) -> Iterator[str]:

@@ -23,6 +23,8 @@ _MAX_READ_MARKS = 100
 _COLUMNS, _ROWS = 32, 20
 _LEVELS = 5
 _LAYERS = 9
+#: Up to this many files with equal ranges share a band.
+_MAX_PARTS = 16
 
 Facts = Callable[[Int64Array], Sequence[tuple[str, Sequence[tuple[str, str]]]]]
 """Gives for each of some files (positions) its name, and what else to show of it."""
@@ -96,6 +98,7 @@ class FileMap:
         label: The map in words, for screen readers.
         marks: From left to right.
         legend: Of the cells; None if each mark is a file.
+        fill: How much of its colour the mark of a file has, in percent.
         region: Where rows can match.
         files: Number of files on the map.
         kept: Number of them that are read.
@@ -107,6 +110,7 @@ class FileMap:
     label: str
     marks: tuple[Mark, ...]
     legend: Legend | None
+    fill: int
     region: Region
     files: int
     kept: int
@@ -142,6 +146,7 @@ def draw_files(files: FileSet, axes: Sequence[Axis], predicate: BoundExpression)
         label=f"{len(drawn):,} files by {' and '.join(names)}, {kept:,} of them read",
         marks=tuple(sorted(marks, key=lambda mark: (mark.left, -mark.top))),
         legend=legend,
+        fill=_fill(boxes),
         region=region_of(predicate, axes),
         files=len(drawn),
         kept=kept,
@@ -162,7 +167,35 @@ def _boxes(files: FileSet, axes: Sequence[Axis], drawn: Int64Array) -> Float64Ar
         place[order] = np.arange(len(order))
         count = max(len(order), 1)
         spans.append([place / count, (place + 1) / count])
-    return np.stack([*spans[0], *spans[1]], axis=1)
+    boxes = np.stack([*spans[0], *spans[1]], axis=1)
+    for place, axis in enumerate(axes):
+        if axis.has_bands:
+            _share_bands(boxes, 2 * place)
+    return boxes
+
+
+def _share_bands(boxes: Float64Array, start: int) -> None:
+    """Give files with equal ranges a part of the band each, as no place within a band has a value.
+
+    `start` is the column with the begin of the band.
+    """
+    _, group, count = np.unique(boxes.round(6), axis=0, return_inverse=True, return_counts=True)
+    group = group.reshape(-1)
+    order = np.argsort(group, kind="stable")
+    first = np.cumsum(count) - count
+    rank = np.empty(len(boxes), np.int64)
+    rank[order] = np.arange(len(boxes)) - first[group[order]]
+    parts = np.where(count <= _MAX_PARTS, count, 1)[group]
+    width = (boxes[:, start + 1] - boxes[:, start]) / parts
+    boxes[:, start] += width * (rank % parts)
+    boxes[:, start + 1] = boxes[:, start] + width
+
+
+def _fill(boxes: Float64Array) -> int:
+    """Return how much of its colour a file's mark has, in percent: less where many overlap."""
+    depth = _per_cell(boxes)
+    depth = depth[depth > 0]
+    return int(np.clip(60 / depth.mean(), 4, 30)) if len(depth) else 30
 
 
 def _file_marks(files: FileSet, boxes: Float64Array, drawn: Int64Array) -> Iterator[Mark]:

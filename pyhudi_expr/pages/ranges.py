@@ -12,6 +12,7 @@ from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundColumn,
     BoundExpression,
+    BoundIsNull,
     BoundNot,
     BoundOr,
     columns,
@@ -82,12 +83,14 @@ def _excluded_by(result: PruneResult, name: str) -> int:
 
 
 def _leaves(node: BoundExpression, truth: bool) -> Iterator[tuple[BoundExpression, bool]]:
-    """Return the parts without parts; with each, whether it is to be TRUE: not so below a NOT."""
+    """Return the parts that depend on values; with each, whether it is to be TRUE: not so below a NOT."""
     match node:
         case BoundNot(child=child):
             yield from _leaves(child, not truth)
         case BoundAnd(children=nodes) | BoundOr(children=nodes):
             for each in nodes:
                 yield from _leaves(each, truth)
+        case BoundIsNull():
+            return
         case _:
             yield node, truth

@@ -1,7 +1,7 @@
 """Where in a map of files a row can match: the query's region.
 
 The axes are cut into pieces, and the predicate is evaluated over each pair of them as if it were a
-file with these ranges, and with anything in all other columns.
+file with these ranges and without nulls, and with anything in all other columns.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def region_of(predicate: BoundExpression, axes: Sequence[Axis]) -> Region:
     for place, (axis, each) in enumerate(zip(axes, pieces, strict=True)):
         index = np.arange(width * height)
         index = index % width if place == 0 else index // width
-        columns[axis.column.name] = Bounds(_taken(each.lower, index), _taken(each.upper, index))
+        columns[axis.column.name] = Bounds(
+            _taken(each.lower, index), _taken(each.upper, index), may_be_null=False
+        )
     mask = may_be(predicate, True, [StatisticsEvidence(_Columns(columns))])
     grid = as_array(mask, width * height).reshape(height, width)
     rows = pieces[1].edges if len(axes) > 1 else np.array([0.0, 1.0])
