@@ -23,8 +23,9 @@ _MAX_READ_MARKS = 100
 _COLUMNS, _ROWS = 32, 20
 _LEVELS = 5
 _LAYERS = 9
-#: Up to this many files with equal ranges share a band.
-_MAX_PARTS = 16
+#: Up to this many overlapping files share the width of a band.
+_MAX_LANES = 16
+_TOUCHING = 1e-9
 
 Facts = Callable[[Int64Array], Sequence[tuple[str, Sequence[tuple[str, str]]]]]
 """Gives for each of some files (positions) its name, and what else to show of it."""
@@ -135,6 +136,7 @@ def draw_files(files: FileSet, axes: Sequence[Axis], predicate: BoundExpression)
     boxes = _boxes(files, axes, drawn)
     legend = None
     if len(drawn) <= _MAX_MARKS:
+        boxes = _in_lanes(boxes, axes)
         marks = list(_file_marks(files, boxes, drawn))
     else:
         marks, legend = _cell_marks(files, axes, boxes, drawn)
@@ -167,28 +169,39 @@ def _boxes(files: FileSet, axes: Sequence[Axis], drawn: Int64Array) -> Float64Ar
         place[order] = np.arange(len(order))
         count = max(len(order), 1)
         spans.append([place / count, (place + 1) / count])
-    boxes = np.stack([*spans[0], *spans[1]], axis=1)
+    return np.stack([*spans[0], *spans[1]], axis=1)
+
+
+def _in_lanes(boxes: Float64Array, axes: Sequence[Axis]) -> Float64Array:
+    """Let files of one band that overlap share its width, as no place within a band has a value."""
+    boxes = boxes.copy()
     for place, axis in enumerate(axes):
-        if axis.has_bands:
-            _share_bands(boxes, 2 * place)
+        if not axis.has_bands:
+            continue
+        own, other = boxes[:, 2 * place : 2 * place + 2], boxes[:, 2 - 2 * place : 4 - 2 * place]
+        _, group = np.unique(own.round(6), axis=0, return_inverse=True)
+        for number in range(int(group.max(initial=-1)) + 1):
+            files = np.flatnonzero(group.reshape(-1) == number)
+            lanes = _lanes(other[files])
+            count = int(lanes.max()) + 1
+            if count <= _MAX_LANES:
+                start, end = own[files[0]]
+                own[files, 0] = start + lanes * (end - start) / count
+                own[files, 1] = start + (lanes + 1) * (end - start) / count
     return boxes
 
 
-def _share_bands(boxes: Float64Array, start: int) -> None:
-    """Give files with equal ranges a part of the band each, as no place within a band has a value.
-
-    `start` is the column with the begin of the band.
-    """
-    _, group, count = np.unique(boxes.round(6), axis=0, return_inverse=True, return_counts=True)
-    group = group.reshape(-1)
-    order = np.argsort(group, kind="stable")
-    first = np.cumsum(count) - count
-    rank = np.empty(len(boxes), np.int64)
-    rank[order] = np.arange(len(boxes)) - first[group[order]]
-    parts = np.where(count <= _MAX_PARTS, count, 1)[group]
-    width = (boxes[:, start + 1] - boxes[:, start]) / parts
-    boxes[:, start] += width * (rank % parts)
-    boxes[:, start + 1] = boxes[:, start] + width
+def _lanes(spans: Float64Array) -> Int64Array:
+    """Return a lane for each span, so that those of one lane do not overlap."""
+    lanes = np.zeros(len(spans), np.int64)
+    ends: list[float] = []
+    for file in np.lexsort((spans[:, 1], spans[:, 0])).tolist():
+        start, end = spans[file]
+        free = (lane for lane, last in enumerate(ends) if last <= start + _TOUCHING)
+        lane = next(free, len(ends))
+        ends[lane : lane + 1] = [end]
+        lanes[file] = lane
+    return lanes
 
 
 def _fill(boxes: Float64Array) -> int:
@@ -274,9 +287,7 @@ def _limits(counts: Int64Array) -> tuple[int, int] | None:
     return (int(counts.min()), int(counts.max())) if len(counts) else None
 
 
-def _mark(
-    kind: str, box: Sequence[float], name: str, facts: Sequence[tuple[str, str]]
-) -> Mark:
+def _mark(kind: str, box: Sequence[float], name: str, facts: Sequence[tuple[str, str]]) -> Mark:
     left, right, bottom, top = box
     width, height = max(right - left, 0.0), max(top - bottom, 0.0)
     # Small marks lie above large ones, and those that are read above the others.

@@ -107,9 +107,9 @@ class _Comparison:
 
 
 def _headline(today: Shares, best: Shares) -> str:
-    shares = f"{best.mean_bytes:.1%} of the bytes instead of {today.mean_bytes:.1%}"
     if not _is_more(today.mean_bytes, best.mean_bytes):
-        return f"No layout reads less than today: the best one, {best.layout}, reads {shares}"
+        return f"No layout would read less than today's {today.mean_bytes:.1%} of the bytes"
+    shares = f"{best.mean_bytes:.1%} of the bytes instead of {today.mean_bytes:.1%}"
     pairs = zip(best.bytes, today.bytes, strict=True)
     worse = sum(_is_more(proposed, now) for proposed, now in pairs)
     but = f"; {worse} of {len(best.bytes)} queries would read more" if worse else ""

@@ -23,6 +23,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.pages.axes import Ranges
 from pyhudi_expr.prune import PruneResult
 
+
 def ranges_of(result: PruneResult) -> list[Ranges]:
     """Return the ranges of the predicate's columns; those that exclude most files come first.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from datetime import datetime
 
 from pyhudi_expr.table.optional_dependencies import require_extra
 
@@ -42,13 +42,13 @@ def _count(number: int) -> str:
     return f"{number:,}"
 
 
-def percent(share: float) -> str:
+def _percent(share: float) -> str:
     """Format a share from 0 to 1 with one decimal."""
     return f"{share:.1%}"
 
 
-def _url_component(text: str) -> str:
-    return quote(text, safe="")
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}"
 
 
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"))
@@ -59,4 +59,4 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters.update(count=_count, megabytes=megabytes, percent=percent, url_component=_url_component)
+_ENVIRONMENT.filters.update(count=_count, megabytes=megabytes, moment=_moment, percent=_percent)
