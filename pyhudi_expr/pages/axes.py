@@ -1,8 +1,8 @@
 """The axes of a map of files: values of a column as places from 0 to 1.
 
-A scale has one of two forms. Numbers and times are placed by their value (`LinearScale`). Texts, and
-numbers of which a few are far from the others, are placed by their rank (`RankScale`): each distinct
-bound has a band of the same width.
+A scale has one of two forms. Numbers and times are placed by their value (`LinearScale`). Texts,
+and numbers of which a few are far from the others, are placed by their rank (`RankScale`): each
+distinct bound has a band of the same width.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Float64Array, Int64Array
+from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray, Float64Array, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn, BoundLiteral
 from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import (
@@ -215,7 +215,7 @@ def axis_of(ranges: Sequence[Ranges], literals: Sequence[BoundLiteral]) -> Axis 
     return Axis(column, _scale(column.domain, ends, compared), compared)
 
 
-def value_text(value: PythonValue | np.int64 | pa.Scalar, domain: Domain) -> str:
+def value_text(value: PythonValue | np.int64 | AnyScalar, domain: Domain) -> str:
     """Return a value in physical form as text."""
     plain = value.as_py() if isinstance(value, pa.Scalar) else value
     plain = int(plain) if isinstance(plain, np.integer) else plain
@@ -263,11 +263,14 @@ def _is_crowded(places: Float64Array) -> bool:
 
 
 def _known_ends(ranges: Sequence[Ranges]) -> Values:
-    ends = []
+    ends: list[Values] = []
     for each in ranges:
         for values, known in zip((each.lower, each.upper), each.known, strict=True):
             ends.append(values[known] if isinstance(values, np.ndarray) else values.drop_null())
-    return np.concatenate(ends) if isinstance(ends[0], np.ndarray) else pa.concat_arrays(ends)
+    if isinstance(ends[0], np.ndarray):
+        return np.concatenate(ends)
+    joined: AnyArray = pa.chunked_array(ends).combine_chunks()
+    return joined
 
 
 def _known(ends: Values, domain: Domain) -> BoolArray:

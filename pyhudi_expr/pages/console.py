@@ -13,7 +13,6 @@ from pyhudi_expr.pages.timeline import draw_timeline
 from pyhudi_expr.pages.trends import draw_trend
 from pyhudi_expr.table.timeline.timeline import Timeline
 
-
 #: Requests that are shown if not all are asked for.
 _MOST_ROWS = 25
 

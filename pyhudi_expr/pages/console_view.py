@@ -1,4 +1,4 @@
-"""What a user of the console asked to see: order, filter, refresh. It is kept in the URL's query."""
+"""What a user of the console asked to see: order, filter, refresh. The URL's query holds it."""
 
 from __future__ import annotations
 

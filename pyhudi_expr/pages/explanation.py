@@ -27,7 +27,8 @@ def explain_page(
 ) -> str:
     """Return the page for a result; `instants` are those of the timeline, oldest first.
 
-    It is a whole document. A notebook may show it in a cell as it is: its styles apply to nothing else.
+    It is a whole document. A notebook may show it in a cell as it is: its styles apply to nothing
+    else.
     """
     total, read = result.files_total, result.files_kept
     return render(

@@ -27,7 +27,7 @@ _POINTS = 100
 
 
 def layouts_page(found: Analysis, predicates: Sequence[str], instants: Sequence[Instant]) -> str:
-    """Return the page for an analysis: for each predicate what it reads today and in the best layout.
+    """Return the page for an analysis: what each predicate reads today and in the best layout.
 
     `instants` are those of the timeline, oldest first.
     """
@@ -89,7 +89,7 @@ class _Query:
 
 @dataclass(frozen=True)
 class _Row:
-    """A layout: the mean share of the bytes, and for each query its share and whether it is worse."""
+    """A layout: the mean share of the bytes; for each query its share, and whether that is more."""
 
     name: str
     mean: float

@@ -27,8 +27,8 @@ from pyhudi_expr.prune import PruneResult
 def ranges_of(result: PruneResult) -> list[Ranges]:
     """Return the ranges of the predicate's columns; those that exclude most files come first.
 
-    A range is that of the first index that knows it. Files that were excluded by their partition have
-    ranges of the partition, or none.
+    A range is that of the first index that knows it. Files that were excluded by their partition
+    have ranges of the partition, or none.
     """
     found = []
     for column in columns(result.predicate).values():
@@ -84,7 +84,7 @@ def _excluded_by(result: PruneResult, name: str) -> int:
 
 
 def _leaves(node: BoundExpression, truth: bool) -> Iterator[tuple[BoundExpression, bool]]:
-    """Return the parts that depend on values; with each, whether it is to be TRUE: not so below a NOT."""
+    """Return the parts that depend on values; with each, whether it has to be TRUE or FALSE."""
     match node:
         case BoundNot(child=child):
             yield from _leaves(child, not truth)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.pages.axes import Axis, LinearScale, RankScale, numbers, value_text
 
@@ -39,8 +40,8 @@ def ticks(axis: Axis) -> tuple[Tick, ...]:
             labels = list(_of_values(scale))
         case RankScale() as scale:
             labels = list(_of_bands(scale))
-    # Every second one is enough for a narrow screen; of many, every third.
-    stride = 2 if len(labels) <= 2 * _TICKS - 1 else 3
+    # A narrow screen has space for four or so.
+    stride = -(-len(labels) // 4)
     return tuple(Tick(place, label, i % stride > 0) for i, (place, label) in enumerate(labels))
 
 
@@ -77,8 +78,8 @@ def _of_bands(scale: RankScale) -> Iterator[tuple[float, str]]:
         yield (band + 0.5) / count, _short(scale.values[band], scale.domain)
 
 
-def _short(value: object, domain: Domain) -> str:
-    text = value_text(value, domain)  # type: ignore[arg-type]
+def _short(value: Values, domain: Domain) -> str:
+    text = value_text(value, domain)
     return text[1:-1] if domain.kind is Kind.TEXT else text
 
 
