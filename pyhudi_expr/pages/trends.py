@@ -66,7 +66,7 @@ def draw_trend(trend: Trend, now: datetime) -> TrendDrawing:
             trend,
             (f"requests in {period}", f"{most:,.0f}"),
             lambda each: (each.requests / most, each.unpruned / most),
-            lambda each: f"{each.requests:,} requests, {each.unpruned:,} not pruned",
+            lambda each: f"requests: {each.requests:,}, not pruned: {each.unpruned:,}",
         ),
         _chart(
             trend,

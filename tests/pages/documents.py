@@ -3,10 +3,14 @@
 from html.parser import HTMLParser
 
 _VOID = {"meta", "input"}
-_KNOWN = set(
-    "html head meta title style body main section figure figcaption h1 h2 h3 p a b em small code"
-    " span div ul li dl dt dd table thead tbody tr th td details summary form label input select"
-    " option button svg g rect line path polygon circle text".split()
+_KNOWN = frozenset(
+    {
+        *("html", "head", "meta", "title", "style", "body", "main", "section", "figure"),
+        *("figcaption", "h1", "h2", "h3", "p", "a", "b", "em", "small", "code", "span", "div"),
+        *("ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td", "details"),
+        *("summary", "form", "label", "input", "select", "option", "button"),
+        *("svg", "g", "rect", "line", "path", "polygon", "circle", "text"),
+    }
 )
 
 

@@ -132,7 +132,7 @@ def test_pieces_cover_a_linear_axis_without_gaps_and_end_at_literals():
     ("value", "step", "text"),
     [
         (0, 1, "0"),
-        (0.25, 0.25, "0.2"),
+        (0.2, 0.2, "0.2"),
         (1234, 1, "1,234"),
         (5_000_000, 1_000_000, "5 M"),
         (2.5e12, 5e11, "2.5 T"),
