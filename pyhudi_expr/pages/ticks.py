@@ -80,7 +80,7 @@ def _of_bands(scale: RankScale) -> Iterator[tuple[float, str]]:
 
 def _short(value: Values, domain: Domain) -> str:
     text = value_text(value, domain)
-    return text[1:-1] if domain.kind is Kind.TEXT else text
+    return text[1:-1] if text[:1] == text[-1:] == "'" else text
 
 
 def _step(span: float) -> float:
