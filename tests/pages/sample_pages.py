@@ -105,7 +105,8 @@ def layouts(directory: Path) -> str:
 def activity() -> Activity:
     """Two hours of requests for three tables, of which one does not exist."""
     random = np.random.default_rng(3)
-    totals, trend, recent = Totals(), Trend(_START), []
+    totals, trend = Totals(), Trend(_START)
+    recent: list[AnsweredRequest] = []
     tables: dict[str, TableActivity] = {}
     for number in range(400):
         answer = _answer(number, random)
