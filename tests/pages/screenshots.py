@@ -14,39 +14,43 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 FONT = ".pyhudi, .pyhudi * { font-family: monospace !important; }"
-_SCALE = {1280: 4, 400: 2}
-_COLOURS = 48
+_SCALE = 2
+_COLOURS = 64
 #: Differences of a pixel, of 255, that other shapes of letters cause.
-_NOTICED = 40
+_NOTICED = 30
 #: Pixels by which things may be elsewhere.
 _SHIFT = 2
+_TILE = 32
 
 
-def small(picture: bytes, width: int) -> Image.Image:
-    """A screenshot of a page of this width, as small as it is kept."""
+def small(picture: bytes) -> Image.Image:
+    """A screenshot of a page, as small as it is kept."""
     with Image.open(io.BytesIO(picture)) as opened:
-        return opened.convert("RGB").reduce(_SCALE[width])
+        return opened.convert("RGB").reduce(_SCALE)
 
 
 def save(picture: Image.Image, path: Path) -> None:
     """Write a reference."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    fewer = picture.quantize(_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    fewer = picture.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     fewer.save(path, optimize=True)
 
 
 def difference(picture: Image.Image, reference: Path) -> float:
-    """The share of pixels that differ noticeably, from 0 to 1.
+    """The share of pixels that differ noticeably, from 0 to 1, where it is greatest.
 
     A pixel differs if no pixel of the reference near it has about its colour, or the other way
-    round. If the heights differ, what one picture has and the other one lacks differs.
+    round. If the heights differ, what one picture has and the other one lacks differs. The pictures
+    are compared tile by tile, so that a small change shows in a long page.
     """
     with Image.open(reference) as opened:
         other = _blurred(opened.convert("RGB"))
     own = _blurred(picture)
     height, width = max(own.shape[0], other.shape[0]), max(own.shape[1], other.shape[1])
     one, two = (_padded(each, height, width) for each in (own, other))
-    return float(np.maximum(_lacks(one, two), _lacks(two, one)).mean())
+    differs = _lacks(one, two) | _lacks(two, one)
+    tiles = np.pad(differs, ((0, -height % _TILE), (0, -width % _TILE)))
+    return float(tiles.reshape(-(-height // _TILE), _TILE, -1, _TILE).mean(axis=(1, 3)).max())
 
 
 def _blurred(picture: Image.Image) -> np.ndarray:

@@ -1,12 +1,16 @@
 """Axes: values as places from 0 to 1, in proportion or by rank, and the labels of both."""
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.expr.bound import BoundColumn, BoundLiteral
+from pyhudi_expr.expr.bound import BoundColumn, BoundComparison, BoundLiteral
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of, float_ordinals
+from pyhudi_expr.expr.nodes import Op
 from pyhudi_expr.pages.axes import Axis, LinearScale, Ranges, axis_of
+from pyhudi_expr.pages.regions import region_of
 from pyhudi_expr.pages.ticks import short_number, ticks
 
 
@@ -142,3 +146,39 @@ def test_pieces_cover_a_linear_axis_without_gaps_and_end_at_literals():
 )
 def test_numbers_have_as_many_digits_as_the_step_needs(value, step, text):
     assert short_number(value, step) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (pa.bool_(), [0, 1]),
+        (pa.int8(), [-128, 127]),
+        (pa.float32(), float_ordinals([-1.5, np.inf]).tolist()),
+        (pa.float64(), float_ordinals([1e-300, 1e300]).tolist()),
+        (pa.decimal128(38, 10), [Decimal("-1.5"), Decimal("1e20")]),
+        (pa.date32(), [-700_000, 2_000_000]),
+        (pa.timestamp("s"), [-(10**15), 10**15]),
+        (pa.timestamp("ns", "UTC"), [0, 10**18]),
+        (pa.string(), [b"", b"\xff\xfe"]),
+        (pa.binary(), [b"\x00", b"\x01\x02"]),
+        (pa.binary(2), [b"ab", b"cd"]),
+    ],
+)
+def test_every_type_has_an_axis(kind, values):
+    """With constants of the query, unknown ends, and the region of a comparison."""
+    domain = domain_of(kind)
+    column = BoundColumn("c", kind, domain)
+    if domain.is_ordinal:
+        known = Ranges(column, np.array([values[0], values[0]]), np.array([values[1], MAX_ORDINAL]))
+    else:
+        ends = ([values[0], values[0]], [values[1], None])
+        known = Ranges(column, *(pa.array(each, domain.arrow_type) for each in ends))
+    found = axis(known, *values)
+    for ends in found.spans(known):
+        assert ((ends >= 0) & (ends <= 1)).all()
+    assert ticks(found)
+    assert known.describe(0)
+    assert found.text_at(0.5)
+    least = BoundLiteral(values[0], values[0], domain)
+    region = region_of(BoundComparison(Op.LTEQ, least, column), [found])
+    assert region.share > 0.99
