@@ -64,6 +64,11 @@ class Explanation:
         answers: What each index excludes by itself.
         reason: Why nothing is excluded, where this is not due to a single index.
         children: The operands of AND and OR.
+        connective: "AND" if a row has to match all children, "OR" if any; below a NOT the one into
+            which it turns. Empty without children.
+        reached: Number of files that are left by the parts of AND before this one, and before the
+            nodes above.
+        left: Number of these that this node does not exclude.
     """
 
     predicate: str
@@ -76,6 +81,9 @@ class Explanation:
     answers: tuple[IndexAnswer, ...]
     reason: str | None
     children: tuple[Explanation, ...]
+    connective: str
+    reached: int
+    left: int
 
     def text(self) -> str:
         """Return the tree as text: a line for each node, and each index without bounds for it."""
@@ -106,7 +114,6 @@ def explain(
     evidence: Sequence[NamedEvidence],
     listing: FileListing,
     rows: Counts | None = None,
-    truth: bool = True,
 ) -> Explanation:
     """Explain a bound predicate over the files of a listing; each node by itself.
 
@@ -115,29 +122,62 @@ def explain(
         evidence: The evidence of each index.
         listing: The files.
         rows: Rows of each slice, -1 where unknown. None: no row counts.
-        truth: False for a node below a NOT.
     """
-    match node:
-        case BoundNot(child=child):
-            return explain(child, evidence, listing, rows, not truth)
-        case BoundAnd(children=nodes) | BoundOr(children=nodes):
-            children = tuple(explain(child, evidence, listing, rows, truth) for child in nodes)
-        case _:
-            children = ()
-    excluded, seconds = _excluded(node, evidence, listing, truth)
-    answers = () if isinstance(node, Constant | Unknown) else evidence
-    return Explanation(
-        predicate=render(node),
-        negated=not truth,
-        files=listing.num_files,
-        excluded=int(np.count_nonzero(excluded)),
-        excluded_bytes=int(listing.file_size[excluded].sum()),
-        excluded_rows=_excluded_rows(excluded, listing, rows),
-        seconds=seconds,
-        answers=tuple(_answer(node, source, listing, truth) for source in answers),
-        reason=_reason(node, evidence, excluded),
-        children=children,
-    )
+    everything = np.ones(listing.num_files, np.bool_)
+    return _Explainer(evidence, listing, rows).explain(node, True, everything)[0]
+
+
+@dataclass(frozen=True)
+class _Explainer:
+    """The arguments of `explain` that are the same for each node."""
+
+    evidence: Sequence[NamedEvidence]
+    listing: FileListing
+    rows: Counts | None
+
+    def explain(
+        self, node: BoundExpression, truth: bool, reached: BoolArray
+    ) -> tuple[Explanation, BoolArray]:
+        """Explain a node; return the files that it leaves of those that reach it, too.
+
+        `truth` is False below a NOT.
+        """
+        if isinstance(node, BoundNot):
+            return self.explain(node.child, not truth, reached)
+        connective, children = self._children(node, truth, reached)
+        excluded, seconds = _excluded(node, self.evidence, self.listing, truth)
+        left = reached & ~excluded
+        answers = () if isinstance(node, Constant | Unknown) else self.evidence
+        explanation = Explanation(
+            predicate=render(node),
+            negated=not truth,
+            files=self.listing.num_files,
+            excluded=int(np.count_nonzero(excluded)),
+            excluded_bytes=int(self.listing.file_size[excluded].sum()),
+            excluded_rows=_excluded_rows(excluded, self.listing, self.rows),
+            seconds=seconds,
+            answers=tuple(_answer(node, source, self.listing, truth) for source in answers),
+            reason=_reason(node, self.evidence, excluded),
+            children=children,
+            connective=connective,
+            reached=int(np.count_nonzero(reached)),
+            left=int(np.count_nonzero(left)),
+        )
+        return explanation, left
+
+    def _children(
+        self, node: BoundExpression, truth: bool, reached: BoolArray
+    ) -> tuple[str, tuple[Explanation, ...]]:
+        """Explain the operands: those of AND reach what is left by the ones before."""
+        if not isinstance(node, BoundAnd | BoundOr):
+            return "", ()
+        needs_all = isinstance(node, BoundAnd) is truth
+        found = []
+        for child in node.children:
+            explained, left = self.explain(child, truth, reached)
+            found.append(explained)
+            reached = left if needs_all else reached
+        return "AND" if needs_all else "OR", tuple(found)
 
 
 def _excluded(

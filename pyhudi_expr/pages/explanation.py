@@ -1,22 +1,20 @@
-"""The page of `explain`: what each part of a predicate excludes, and where the files are."""
+"""The page of `explain`: what each part of a predicate leaves, and where the files are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import Float64Array
-from pyhudi_expr.expr.bound import BoundColumn, columns
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
-from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.index.explanation import Explanation
-from pyhudi_expr.pages.drawings import FileDrawing, draw_files, draw_timeline
-from pyhudi_expr.pages.render import megabytes, render
+from pyhudi_expr.pages.file_map import FileMap, FileSet, axes_of, draw_files
+from pyhudi_expr.pages.funnel import funnel, trapezoid
+from pyhudi_expr.pages.ranges import ranges_of
+from pyhudi_expr.pages.render import megabytes, render, size_of
+from pyhudi_expr.pages.timeline import draw_timeline
 from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.table.hudi_names import PARTITION_STATS
 from pyhudi_expr.table.timeline.timeline import Instant
 
 
@@ -27,84 +25,68 @@ def explain_page(
     explanation: Explanation,
     instants: Sequence[Instant],
 ) -> str:
-    """Return the page for a result; `instants` are those of the timeline, oldest first."""
-    facts = (
-        ("table", base_path),
-        ("predicate", predicate),
-        ("instant", result.instant or "none"),
-        ("files read", f"{result.files_kept:,} of {result.files_total:,}"),
-        ("size", f"{megabytes(result.bytes_kept)} of {megabytes(result.bytes_total)}"),
-        *(("note", note) for note in result.notes),
-    )
+    """Return the page for a result; `instants` are those of the timeline, oldest first.
+
+    It is a whole document. A notebook may show it in a cell as it is: its styles apply to nothing
+    else.
+    """
+    total, read = result.files_total, result.files_kept
     return render(
         "explanation.html",
         title=f"explain: {predicate}",
-        facts_of_result=facts,
-        explanation=explanation,
-        sources=[(source.name, f"{1000 * source.seconds:.1f} ms") for source in result.evidence],
-        drawing=_drawing(result),
+        predicate=predicate,
+        headline=headline(result),
+        total=total,
+        facts_of_result=(("table", base_path), ("instant", result.instant or "none")),
+        remarks=[*result.notes, *_remarks(result, explanation)],
+        parts=funnel(explanation),
+        read=read,
+        read_points=trapezoid(read, read, total),
+        sources=list(_sources(result)),
+        map=_map(result),
+        by_partition=PARTITION_STATS in result.dropped_by,
         instants=draw_timeline(instants, result.instant),
     )
 
 
-def _drawing(result: PruneResult) -> FileDrawing | None:
-    """Draw the files over the first two columns of the predicate that have bounds, if any."""
-    found = list(_bounded(result))[:2]
-    if not found:
+def headline(result: PruneResult) -> str:
+    """Return the result in one line: files skipped, and how much is read."""
+    total, skipped = result.files_total, result.files_total - result.files_kept
+    share = f", {skipped / total:.1%}" if total else ""
+    sizes = size_of(result.bytes_kept, result.bytes_total)
+    return f"{skipped:,} of {total:,} files skipped{share}; {sizes} read"
+
+
+def _remarks(result: PruneResult, explanation: Explanation) -> Iterator[str]:
+    more = result.files_kept - explanation.left
+    if more > 0:
+        yield (
+            f"{more:,} more files are read than the parts of the predicate leave: a base file and"
+            " its log files are read together"
+        )
+
+
+def _sources(result: PruneResult) -> Iterator[tuple[str, int, str]]:
+    """Return for each index the files that it drops, and its time."""
+    seconds = {source.name: source.seconds for source in result.evidence}
+    for name in dict.fromkeys([*result.dropped_by, *seconds]):
+        spent = f"{1000 * seconds[name]:.1f} ms" if name in seconds else ""
+        yield name, result.dropped_by.get(name, 0), spent
+
+
+def _map(result: PruneResult) -> FileMap | None:
+    """Draw the files over the two columns that exclude most of them, if any has ranges."""
+    ranges = tuple(ranges_of(result)[:2])
+    if not ranges:
         return None
-    (name, lower, upper), *others = found
-    if others:
-        second, bottom, top = others[0]
-    else:
-        # One column: the files one above the other, in the order of their minima.
-        second = "files"
-        place = np.argsort(np.argsort(lower, kind="stable")) / max(len(lower), 1)
-        bottom, top = place, place + 1 / max(len(lower), 1)
-    known = ~np.isnan(lower) & ~np.isnan(upper) & ~np.isnan(bottom) & ~np.isnan(top)
-    boxes = np.stack([lower, upper, bottom, top], axis=1)[known]
-    lacking = int(np.count_nonzero(~known))
-    title = "by their bounds" if not lacking else f"by their bounds; {lacking:,} without"
-    return draw_files(title, (name, second), boxes, result.file_keep[known])
 
+    def facts(files: Int64Array) -> list[tuple[str, tuple[tuple[str, str]]]]:
+        sizes = result.listing.file_size[files].tolist()
+        paths = result.listing.paths(files)
+        return [
+            (path, (("size", megabytes(size)),)) for path, size in zip(paths, sizes, strict=True)
+        ]
 
-def _bounded(result: PruneResult) -> Iterator[tuple[str, Float64Array, Float64Array]]:
-    for name, column in columns(result.predicate).items():
-        for source in result.evidence:
-            bounds = _bounds(source.evidence, column, result.files_total)
-            if bounds is not None:
-                yield name, *bounds
-                break
-
-
-def _bounds(
-    evidence: object, column: BoundColumn, files: int
-) -> tuple[Float64Array, Float64Array] | None:
-    found = evidence.bounds(column) if isinstance(evidence, StatisticsEvidence) else None
-    if found is None or not _is_of_files(found, files):
-        return None
-    lower, upper = _ranks(found)
-    return None if np.isnan(lower).all() or np.isnan(upper).all() else (lower, upper)
-
-
-def _is_of_files(bounds: Bounds, files: int) -> bool:
-    return all(
-        isinstance(ends, np.ndarray | pa.Array) and len(ends) == files
-        for ends in (bounds.lower, bounds.upper)
-    )
-
-
-def _ranks(bounds: Bounds) -> tuple[Float64Array, Float64Array]:
-    """Return lower and upper bounds as ranks from 0 to 1 among all of them; NaN if unknown."""
-    if isinstance(bounds.lower, np.ndarray):
-        ends = np.concatenate([bounds.lower, bounds.upper])
-        known = (ends > MIN_ORDINAL) & (ends < MAX_ORDINAL)
-        _, rank = np.unique(ends, return_inverse=True)
-    else:
-        joined = pa.concat_arrays([bounds.lower, bounds.upper])
-        known = joined.is_valid().to_numpy(zero_copy_only=False)
-        rank = pc.rank(joined, tiebreaker="dense").to_numpy().astype(np.int64)
-    ranks = np.where(known, rank, 0).astype(np.float64)
-    least = ranks[known].min() if known.any() else 0.0
-    spread = max((ranks[known].max() - least) if known.any() else 0.0, 1.0)
-    shares: Float64Array = np.where(known, (ranks - least) / spread, np.nan)
-    return shares[: len(shares) // 2], shares[len(shares) // 2 :]
+    files = FileSet(ranges, np.asarray(result.file_keep), facts)
+    axes = axes_of([files], result.predicate)
+    return None if axes is None else draw_files(files, axes, result.predicate)

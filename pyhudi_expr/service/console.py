@@ -1,4 +1,4 @@
-"""A read-only console over HTTP: tables, their indexes, and the latest requests.
+"""A read-only console over HTTP: totals, tables, their indexes, and the latest requests.
 
 It has the authentication of the service: the certificate, or the token as the password of HTTP's
 Basic authentication (any user) or as a Bearer token. Predicates and their constants are not shown.
@@ -11,10 +11,12 @@ import asyncio
 import base64
 import binascii
 import ipaddress
+from dataclasses import replace
 from http import HTTPStatus
 
 from pyhudi_expr.index.catalog.status import checked_statuses
-from pyhudi_expr.pages.console import overview_page, table_page
+from pyhudi_expr.pages.console import TableState, overview_page, table_page
+from pyhudi_expr.pages.console_view import View
 from pyhudi_expr.service import http
 from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.http import PLAIN, Request, Response
@@ -26,7 +28,10 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 _SAFE = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self';"
+        " frame-ancestors 'none'"
+    ),
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -69,19 +74,21 @@ class Console:
         return await asyncio.to_thread(self._page, request)
 
     def _page(self, request: Request) -> Response:
-        answers = self._metrics.recent()
+        activity, view = self._metrics.activity(), View.of(request.query)
         if request.path == "/":
-            return _html(overview_page(answers))
-        requested = request.query.get("path", "")
-        if request.path != "/table" or requested not in {answer.table for answer in answers}:
+            return _html(overview_page(activity, replace(view, path="")))
+        table = activity.tables.get(view.path)
+        if request.path != "/table" or table is None:
             return Response(HTTPStatus.NOT_FOUND, PLAIN, b"not found\n", _SAFE)
-        own = [answer for answer in answers if answer.table == requested]
+        return _html(table_page(activity, table, self._state(view.path), view))
+
+    def _state(self, requested: str) -> TableState:
         try:
             path = self._roots.resolve(requested)
             table = HudiTable.open(path, self._storage_options)
-            return _html(table_page(requested, table.timeline, checked_statuses(table), own))
+            return TableState(table.timeline, checked_statuses(table))
         except (HudiError, RootError) as error:
-            return _html(table_page(requested, None, (), own, str(error)))
+            return TableState(None, (), str(error))
 
     def _is_this_host(self, host: str) -> bool:
         name = host.rpartition(":")[0] if not host.endswith("]") else host

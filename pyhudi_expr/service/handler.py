@@ -94,7 +94,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         with self._evaluating:
             result = self._pruner.prune_snapshot(snapshot, prune_request)
         _check_as_new(result, request)
-        self._metrics.count_result(result)
+        self._metrics.count_result(request.basePath, result)
         if self._log is not None:
             self._log.add(request.basePath, prune_request.predicate)
         response.instant = result.instant

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timezone
 
@@ -17,13 +16,13 @@ from prometheus_client import (
 )
 
 from pyhudi_expr.index.catalog.registry import kind_of
-from pyhudi_expr.pages.console import AnsweredRequest
+from pyhudi_expr.pages.activity import Activity, AnsweredRequest
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.service.history import History
 
 #: The content type of `text`.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_MAX_RECENT = 200
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30)
 
 
@@ -31,7 +30,7 @@ class Metrics:
     """The counters of one service. Thread safe."""
 
     def __init__(self) -> None:
-        self._recent: deque[AnsweredRequest] = deque(maxlen=_MAX_RECENT)
+        self._history = History()
         self._listeners: list[Callable[[AnsweredRequest], None]] = []
         registry = self._registry = CollectorRegistry()
         self._requests = Counter(
@@ -88,7 +87,7 @@ class Metrics:
             note: What may be shown of the response's message.
         """
         answered = _answered_request(response, seconds, note or "")
-        self._recent.appendleft(answered)
+        self._history.add(answered)
         for listener in self._listeners:
             listener(answered)
         self._requests.labels(PruneStatus._VALUES_TO_NAMES[response.status].lower()).inc()
@@ -104,16 +103,17 @@ class Metrics:
         if response.message:
             self._notes.inc()
 
-    def count_result(self, result: PruneResult) -> None:
-        """Count the time of each index, and the files that it dropped."""
+    def count_result(self, table: str, result: PruneResult) -> None:
+        """Count the time of each index, and the files that it dropped of a table."""
+        self._history.add_result(table, result)
         for source in result.evidence:
             self._index_seconds.labels(_kind(source.name)).observe(source.seconds)
         for name, files in result.dropped_by.items():
             self._index_files.labels(_kind(name)).inc(files)
 
-    def recent(self) -> list[AnsweredRequest]:
-        """Return the latest requests, the last one first."""
-        return list(self._recent.copy())
+    def activity(self) -> Activity:
+        """Return the requests since the start: totals, trends, tables, the latest ones."""
+        return self._history.activity()
 
     def refused(self, reason: str) -> None:
         """Count a connection that was closed for one of a few reasons."""
@@ -144,6 +144,8 @@ def _answered_request(response: PruneResponse, seconds: float, note: str) -> Ans
         dropped=done.filesDropped if done else 0,
         millis=seconds * 1e3,
         note=note,
+        bytes=done.bytesConsidered if done else 0,
+        bytes_dropped=done.bytesDropped if done else 0,
     )
 
 

@@ -75,6 +75,27 @@ def test_each_node_and_index_has_its_files_and_bytes() -> None:
     assert by_x.seconds > 0
 
 
+def test_parts_of_and_are_reached_by_what_the_ones_before_leave() -> None:
+    found = explained("x >= 10 AND x < 25 AND s <> 'name_9'", STATS)
+    assert found.connective == "AND"
+    assert [(each.reached, each.left) for each in found.children] == [(4, 3), (3, 2), (2, 2)]
+    assert (found.reached, found.left) == (4, 2)
+
+
+def test_each_part_of_or_is_reached_by_all() -> None:
+    found = explained("x >= 10 AND (x = 15 OR x = 35 OR x = 99)", STATS)
+    either = found.children[1]
+    assert either.connective == "OR"
+    assert [(each.reached, each.left) for each in either.children] == [(3, 1), (3, 1), (3, 0)]
+    assert (either.reached, either.left) == (3, 2)
+
+
+def test_below_not_an_or_becomes_an_and() -> None:
+    found = explained("NOT (x < 10 OR x >= 30)", STATS)
+    assert (found.connective, found.negated) == ("AND", True)
+    assert [(each.reached, each.left) for each in found.children] == [(4, 3), (3, 2)]
+
+
 def test_rows_are_counted_if_known() -> None:
     assert explained("x > 1000", STATS).excluded_rows is None
     found = explained("x >= 30", STATS)

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from html.parser import HTMLParser
 
 import numpy as np
 import pyarrow as pa
@@ -11,48 +10,16 @@ import pytest
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.layout.analysis import analyze
-from pyhudi_expr.pages.drawings import draw_files, draw_timeline
 from pyhudi_expr.pages.explanation import explain_page
 from pyhudi_expr.pages.layouts import layouts_page
 from pyhudi_expr.pages.render import megabytes
+from pyhudi_expr.pages.timeline import draw_timeline
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.layout.tables import rows as table_rows
 from tests.layout.tables import split, written
+from tests.pages.documents import parsed
 from tests.pages.page_cells import rows
-
-_VOID = {"meta"}
-
-
-class WellFormed(HTMLParser):
-    """Fails for an element that is not closed, or closed by another."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.classes, self.links = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.classes += (found.get("class") or "").split()
-        self.links += [found[name] for name in ("src", "href") if name in found]
-        if tag not in _VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.classes += (dict(attrs).get("class") or "").split()
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def parsed(content):
-    parser = WellFormed()
-    parser.feed(content)
-    assert not parser.open
-    assert not parser.links
-    assert "url(" not in content
-    assert "<script" not in content
-    return parser
 
 
 def explained(golden, name, predicate):
@@ -77,19 +44,35 @@ PREDICATES = {
 def test_the_page_of_a_predicate_agrees_with_the_result(golden, name, page_name):
     result, content = explained(golden, name, PREDICATES[page_name])
     page = parsed(content)
-    assert f"{result.files_kept:,} of {result.files_total:,}" in content
-    top = result.explain()
-    assert f"rules out {top.excluded:,} of {top.files:,} files" in content
-    assert content.count("<details") == nodes(top)
+    assert not page.links
+    skipped = result.files_total - result.files_kept
+    share = f"{skipped / result.files_total:.1%}"
+    assert f"<h1>{skipped} of {result.files_total} files skipped, {share};" in content
+    for leaf in leaves(result.explain()):
+        assert f"{leaf.left:,} left" in content
     assert page.classes.count("write") + page.classes.count("other") >= 2
 
 
-def test_each_part_names_its_indexes_and_their_limits(golden):
+def test_each_leaf_of_the_predicate_is_shown_once(golden):
+    result, content = explained(
+        golden,
+        "cow_v9_txns_simple_meta",
+        "region = 'us' AND (txn_id < 'TXN-010' OR NOT (amount > 100 OR amount < 5))",
+    )
+    shown = re.findall(r'<span class="what"><code>(.*?)</code>', content)
+    expected = [
+        ("NOT " if each.negated else "") + each.predicate for each in leaves(result.explain())
+    ]
+    assert [text.replace("&lt;", "<").replace("&#39;", "'") for text in shown] == expected
+    assert len(expected) == 4
+
+
+def test_each_leaf_names_its_indexes_and_their_limits(golden):
     result, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
     texts_found = [
         [answer.index, f"{answer.files:,}", megabytes(answer.bytes), answer.reason or ""]
-        for node in (result.explain(), *result.explain().children)
-        for answer in node.answers
+        for leaf in leaves(result.explain())
+        for answer in leaf.answers
         if answer.files or answer.reason
     ]
     assert any(files != "0" for _, files, _, _ in texts_found)
@@ -98,24 +81,82 @@ def test_each_part_names_its_indexes_and_their_limits(golden):
     assert [row for row in rows(content) if len(row) == 4 and row != header] == texts_found
 
 
-def test_layouts_are_compared_by_bytes_and_files_of_each_predicate(tmp_path):
+def test_each_index_is_shown_with_what_it_skipped_after_those_before_it(golden):
+    result, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
+    skipped = {row[0]: row[1] for row in rows(content) if len(row) == 3}
+    assert skipped.pop("index") == "files skipped"
+    assert {name: int(files) for name, files in skipped.items() if files != "0"} == (
+        result.dropped_by
+    )
+    assert sum(result.dropped_by.values()) == result.files_total - result.files_kept
+
+
+def test_a_mark_has_the_name_of_its_file_its_ranges_and_whether_it_is_read(tmp_path):
+    crossed = pa.table({"a": np.arange(40), "b": np.arange(40)[::-1]})
+    path = written(tmp_path / "table", {"p": split(crossed, 4)})
+    options = PruneOptions(footers=True, footer_wait=600.0)
+    condition = "a BETWEEN 10 AND 15 AND b > 0"
+    result = Pruner(options).prune(path, PruneRequest(parse_predicate(condition)))
+    content = explain_page(path, condition, result, result.explain(), [])
+    names = result.listing.paths(np.arange(4))
+    expected = [
+        f"{name}; : {'read' if first == 10 else 'skipped'}; a: {first} to {first + 9};"
+        f" b: {30 - first} to {39 - first}"
+        for name, first in zip(names, (0, 10, 20, 30), strict=True)
+    ]
+    labels = re.findall(r'<input type="radio"[^>]*aria-label="([^"]*)"', content)
+    assert [label.rpartition(";")[0] for label in labels] == expected
+
+
+def test_texts_of_tables_and_predicates_are_escaped(tmp_path):
+    evil = "<img src=x onerror=alert(1)>"
+    rows_of_table = pa.table(
+        {evil: np.arange(40), "b": pa.array([f"{evil}{n:02}" for n in range(40)])}
+    )
+    path = written(tmp_path / "table", {evil: split(rows_of_table, 4)})
+    predicate = f"`{evil}` BETWEEN 10 AND 15 AND b > '{evil}'"
+    options = PruneOptions(footers=True, footer_wait=600.0)
+    result = Pruner(options).prune(path, PruneRequest(parse_predicate(predicate)))
+    content = explain_page(evil, predicate, result, result.explain(), [])
+    parsed(content)
+    assert content.count("&lt;img src=x onerror=alert(1)&gt;") > 20
+    assert result.files_kept == 1
+
+
+def test_layouts_are_compared_by_the_bytes_of_each_predicate(tmp_path):
     """Files of unequal size, so that numbers and bytes differ."""
     one, other = table_rows(4_000, 1), table_rows(400, 2)
     path = written(tmp_path / "table", {"p": [*split(one, 2), *split(other, 6)]})
     predicates = ("a < 1000", "b < 'https://www.example.com/100000'")
     found = analyze(path, list(map(parse_predicate, predicates)))
     content = layouts_page(found, predicates, [])
-    shares = {
+    shown = {row[0]: row[1:] for row in rows(content) if len(row) == 4 and row[1].endswith("%")}
+    today = found.today
+    assert shown == {
         "today" if each.layout is None else str(each.layout): [
-            f"{share:.1%}" for share in (each.mean_bytes, *each.files)
+            f"{each.mean_bytes:.1%}",
+            *(
+                f"▲ {share:.1%}" if share > now else f"{share:.1%}"
+                for share, now in zip(each.bytes, today.bytes, strict=True)
+            ),
         ]
-        for each in (found.today, *found.candidates)
+        for each in (today, *found.candidates)
     }
-    assert {row[0]: row[1:] for row in rows(content) if row[0] in shares} == shares
-    assert found.today.mean_bytes != found.today.mean_files
-    today, best, *_ = (re.findall("<rect [^>]*>", part) for part in content.split("<figure>")[1:])
-    assert len(today) == 1 + 8  # the frame
-    assert today != best
+    best = found.candidates[0]
+    changes = [row for row in rows(content) if row[0] in ("Q1", "Q2")]
+    for row, text, now, then in zip(changes, predicates, today.bytes, best.bytes, strict=True):
+        assert row[1:4] == [text, f"{now:.1%}", f"{then:.1%}"]
+        assert ("reads more" in row[4]) == (then > now)
+
+
+def test_queries_that_a_layout_worsens_are_marked(tmp_path):
+    by_a = pa.table({"a": np.arange(4_000), "b": np.random.default_rng(1).permutation(4_000)})
+    path = written(tmp_path / "table", {"p": split(by_a, 8)})
+    predicates = ("b < 100", "b > 3900", "a = 7")
+    found = analyze(path, list(map(parse_predicate, predicates)))
+    content = layouts_page(found, predicates, [])
+    assert "; 1 of 3 queries would read more</h1>" in content
+    assert [row[0] for row in rows(content) if "reads more" in row[-1]] == ["Q3"]
 
 
 def test_the_files_that_each_predicate_reads_are_marked_before_and_after(tmp_path):
@@ -124,70 +165,26 @@ def test_the_files_that_each_predicate_reads_are_marked_before_and_after(tmp_pat
     found = analyze(path, list(map(parse_predicate, predicates)))
     instants = HudiTable.open(path).timeline.instants
     content = layouts_page(found, predicates, instants)
-    parsed(content)
-    assert content.count("<details") == sum(nodes(each.explain()) for each in found.results)
+    assert not parsed(content).links
     best = found.candidates[0]
-    figures = content.split("<figure>")[1:]
+    figures = content.split("<figure")[1:]
+    assert len(figures) == 4
     for number in range(2):
         for layout, drawn in zip((None, best.layout), figures[2 * number :], strict=False):
             reads = found.reads(found.tiling(layout))[number]
-            assert drawn.count('<rect class="kept"') == reads.sum()
-            assert drawn.count('<rect class="dropped"') == (~reads).sum()
-        assert found.reads(found.tiling(best.layout))[number].mean() == best.files[number]
+            assert drawn.count('class="mark kept"') == reads.sum()
+            assert drawn.count('class="mark dropped"') == (~reads).sum()
+            assert f"{reads.sum()} of 8 files read</h3>" in drawn
+        today, then = (re.findall(r'<div class="ticks.*?</div>', one) for one in figures[:2])
+        assert today == then  # the same axes
     assert best.files[0] < found.today.files[0]
     assert content.count("<circle") == len(instants) == 1
-    assert ">pruned<" in content
 
 
-def nodes(explanation):
-    return 1 + sum(map(nodes, explanation.children))
-
-
-def test_files_of_two_columns_are_rectangles_and_read_ones_are_marked(golden):
-    result, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
-    kinds = re.findall(r'<rect class="(kept|dropped)"', content)
-    assert 0 < kinds.count("kept") <= result.files_kept
-    assert len(kinds) <= result.files_total
-    assert {"txn_id", "amount"} <= set(re.findall(r">(\w+) →<", content))
-
-
-def test_a_rectangle_spans_its_files_bounds_and_is_marked_if_read(tmp_path):
-    """Four files with tens of `a`, and of `b` in reverse: ranks from 0 to 7."""
-    crossed = pa.table({"a": np.arange(40), "b": np.arange(40)[::-1]})
-    path = written(tmp_path / "table", {"p": split(crossed, 4)})
-    options = PruneOptions(footers=True, footer_wait=600.0)
-    condition = "a BETWEEN 10 AND 15 AND b > 0"
-    result = Pruner(options).prune(path, PruneRequest(parse_predicate(condition)))
-    content = explain_page(
-        path, condition, result, result.explain(), HudiTable.open(path).timeline.instants
-    )
-    drawn = re.findall(
-        r'<rect class="(kept|dropped)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', content
-    )
-    found = {
-        tuple(
-            round(7 * value / 360) for value in (float(x) - 24, float(y) - 24, float(width))
-        ): kind
-        for kind, x, y, width in drawn
-    }
-    assert found == {
-        (0, 0, 1): "dropped",
-        (2, 2, 1): "kept",
-        (4, 4, 1): "dropped",
-        (6, 6, 1): "dropped",
-    }
-    (pruned,) = re.findall(r'<text x="(\d+)" y="52" text-anchor="middle">pruned', content)
-    assert f'cx="{pruned}"' in content
-
-
-def test_of_many_files_some_are_drawn_and_read_ones_always():
-    count = 10_000
-    edges = np.linspace(0, 0.9, count)
-    boxes = np.stack([edges, edges + 0.1, edges, edges + 0.1], axis=1)
-    kept = np.arange(count) % 100 == 0
-    drawing = draw_files("many", ("a", "b"), boxes, kept)
-    assert [each.kept for each in drawing.rectangles] == [False] * 3900 + [True] * 100
-    assert drawing.omitted == 6_000
+def leaves(explanation):
+    if not explanation.children:
+        return [explanation]
+    return [leaf for child in explanation.children for leaf in leaves(child)]
 
 
 def test_pending_instants_are_marked_as_such(golden, tmp_path):
@@ -197,6 +194,13 @@ def test_pending_instants_are_marked_as_such(golden, tmp_path):
     *others, last = draw_timeline(HudiTable.open(str(table)).timeline.instants, None).marks
     assert (last.kind, last.name) == ("pending", f"{pending} deltacommit, requested")
     assert "pending" not in {mark.kind for mark in others}
+
+
+def test_the_instant_that_was_read_is_marked(golden):
+    result, content = explained(golden, "mor_v9_txns_simple_meta", PREDICATES["one column"])
+    (place,) = re.findall(r'<text x="(\d+)" y="52" text-anchor="middle">read', content)
+    (name,) = re.findall(rf'cx="{place}" [^>]*><title>(\d+) ', content)
+    assert name == result.instant
 
 
 def test_the_commands_write_pages(golden, tmp_path, capsys):
@@ -209,74 +213,7 @@ def test_the_commands_write_pages(golden, tmp_path, capsys):
     assert main(["layout", "analyze", table, *predicates, "--html", str(page)]) == 0
     content = page.read_text()
     parsed(content)
-    assert content.count("<figure>") == 4  # two predicates, today and the best layout
+    assert content.count("<figure") == 4  # two predicates, today and the best layout
     assert content.count("<circle") == len(HudiTable.open(table).timeline.instants)
     assert main(["explain", table, "true", "--html", str(tmp_path / "no" / "page")]) == 1
     assert "cannot be written" in capsys.readouterr().err
-
-
-def explanation(golden):
-    return explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])[1]
-
-
-def layouts(golden):
-    predicates = ("txn_id < 'TXN-010'", "amount > 100", "txn_id > 'TXN-015' AND amount < 50")
-    table = str(golden["cow_v9_txns_simple_meta"])
-    instants = HudiTable.open(table).timeline.instants
-    found = analyze(table, list(map(parse_predicate, predicates)))
-    return layouts_page(found, predicates, instants)
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-@pytest.mark.parametrize("page_of", [explanation, layouts])
-def test_a_page_in_a_browser_by_keyboard_light_and_dark(page_of, chromium, golden, tmp_path):
-    (tmp_path / "page.html").write_text(page_of(golden))
-    looks = set()
-    for scheme in ("light", "dark"):
-        page = chromium.new_page(color_scheme=scheme, viewport={"width": 360, "height": 700})
-        requested_urls: list[str] = []
-        page.on(
-            "request",
-            lambda request, requested_urls=requested_urls: requested_urls.append(request.url),
-        )
-        page.goto((tmp_path / "page.html").as_uri())
-        looks.add(page.evaluate(_COLOURS))
-        assert len(requested_urls) == 1  # it loads nothing else
-        # On a phone nothing is wider than the page, except elements that scroll themselves.
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        assert by_keyboard(page) == (page.locator("details").count(), page.evaluate(_WIDE))
-        page.close()
-    assert len(looks) == 2
-
-
-_COLOURS = """[document.body, ...document.querySelectorAll('rect')].map(e => JSON.stringify([
-    getComputedStyle(e).color, getComputedStyle(e).backgroundColor, getComputedStyle(e).stroke])
-    ).join()"""
-_WIDE = (
-    "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).length"
-)
-
-
-def by_keyboard(page):
-    """The numbers of sections folded and tables scrolled, from the first to the last Tab stop."""
-    folded = moved = 0
-    for _ in range(200):
-        page.keyboard.press("Tab")
-        stop = page.evaluate(
-            "document.activeElement === document.body ? null"
-            " : [document.activeElement.tagName, document.activeElement.scrollWidth"
-            " - document.activeElement.clientWidth]"
-        )
-        if stop is None:
-            return folded, moved
-        if stop[0] == "SUMMARY":
-            page.keyboard.press("Enter")
-            open_ = "document.activeElement.parentElement.hasAttribute('open')"
-            folded += not page.evaluate(open_)
-            page.keyboard.press("Enter")
-        elif stop[1] > 0:
-            page.keyboard.press("ArrowRight")
-            page.wait_for_function("document.activeElement.scrollLeft > 0", timeout=5_000)
-            moved += 1
-    raise AssertionError("Tab goes round for ever")

@@ -170,8 +170,9 @@ def test_in_a_browser_by_keyboard_light_and_dark(console_after_requests, chromiu
         page.on("pageerror", lambda error, found=problems: found.append(str(error)))
         page.goto(f"http://127.0.0.1:{port}/")
         assert page.title() == "Pruning service"
+        ordered_filtered_and_refreshed(page)
         papers.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        for _ in range(20):
+        for _ in range(40):
             page.keyboard.press("Tab")
             if page.evaluate("document.activeElement.textContent") == table:
                 break
@@ -183,3 +184,22 @@ def test_in_a_browser_by_keyboard_light_and_dark(console_after_requests, chromiu
         assert problems == []
         page.close()
     assert len(papers) == 2
+
+
+def ordered_filtered_and_refreshed(page):
+    """By the links and the form, which need no script."""
+    heading = page.get_by_role("heading", name="requests")
+    requests = page.locator("section", has=heading).locator('td[data-name="table"]')
+    assert requests.first.inner_text() == "/no/such/<table>"
+    page.get_by_role("link", name="status").click()
+    assert requests.last.inner_text() != "/no/such/<table>"
+    page.get_by_role("searchbox").fill("No/Such")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**text=No%2FSuch*")
+    assert requests.all_inner_texts() == ["/no/such/<table>"]
+    page.get_by_role("link", name="10 s").click()
+    assert page.locator('meta[http-equiv="refresh"]').get_attribute("content") == "10"
+    assert requests.all_inner_texts() == ["/no/such/<table>"]
+    page.get_by_role("link", name="stop").click()
+    page.get_by_role("link", name="Show all").click()
+    assert requests.count() == 3
