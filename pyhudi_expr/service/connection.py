@@ -16,11 +16,18 @@ from typing import Any, Protocol, cast
 import structlog
 
 from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
-from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError
+from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, refusal
 from pyhudi_expr.service.settings import ServiceSettings
 
 #: Bytes that are taken from a caller who does not wait for the answer.
 _AHEAD = 1 << 16
+#: Time that a refused caller has to read why.
+_REFUSAL_SECONDS = 1.0
+_TLS_HANDSHAKE = b"\x16\x03"
+_NO_TOKEN = "the service needs a token, and the caller shows none: give it that of token_file"
+_WRONG_TOKEN = (
+    "the caller's token is not this service's: compare it with the file of the service's token_file"
+)
 
 _log: Any = structlog.get_logger()
 
@@ -70,6 +77,7 @@ class _State(Enum):
     RECEIVING = "a part of the next frame has come"
     ANSWERING = "a request is evaluated"
     SENDING = "the caller has not taken the whole answer"
+    REFUSED = "the caller is told why; what it sends is forgotten"
     CLOSING = "no more is read"
 
 
@@ -118,7 +126,13 @@ class Connection(asyncio.Protocol):
         self._host.closed(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take the bytes of the next frame, or keep those that come too early."""
+        """Take the bytes of the next frame, or keep those that come too early.
+
+        What a refused caller sends is read and forgotten: closed with unread bytes, a connection is
+        reset, and the caller may lose the reason.
+        """
+        if self._state is _State.REFUSED:
+            return
         self._buffer += data
         if self._state in _TAKING:
             self._take()
@@ -160,7 +174,7 @@ class Connection(asyncio.Protocol):
         size = int.from_bytes(buffer[:HEADER_BYTES], "big")
         most = self._host.settings.max_frame_bytes if self._trusted else MAX_PREFACE_BYTES
         if len(buffer) >= HEADER_BYTES and not 0 < size <= most:
-            self._refuse("garbage", f"a frame of {size} bytes; between 1 and {most} are allowed")
+            self._refuse_size(size, most)
             return None
         if len(buffer) < HEADER_BYTES + size:
             self._await_more()
@@ -168,6 +182,15 @@ class Connection(asyncio.Protocol):
         frame = bytes(memoryview(buffer)[HEADER_BYTES : HEADER_BYTES + size])
         del buffer[: HEADER_BYTES + size]
         return frame
+
+    def _refuse_size(self, size: int, most: int) -> None:
+        if self._buffer.startswith(_TLS_HANDSHAKE):
+            why = "the caller speaks TLS, and this service has no tls_certificate"
+            self._refuse("garbage", why)
+        elif self._trusted:
+            self._refuse("garbage", f"a frame of {size} bytes; between 1 and {most} are allowed")
+        else:
+            self._refuse_token(_NO_TOKEN)  # a request is larger than a token
 
     def _await_more(self) -> None:
         if self._ended:
@@ -181,9 +204,9 @@ class Connection(asyncio.Protocol):
         if frame.startswith(TOKEN_PREFACE):
             self._trusted = self._host.access.accepts(frame)
             if not self._trusted:
-                self._refuse("token", "the caller's token is not this service's")
+                self._refuse_token(_WRONG_TOKEN)
         elif not self._trusted:
-            self._refuse("token", "the caller shows no token")
+            self._refuse_token(_NO_TOKEN)
         else:
             self._ask(frame)
 
@@ -235,10 +258,22 @@ class Connection(asyncio.Protocol):
         self._take()
 
     def _refuse(self, reason: str, why: str) -> None:
+        self._count_refusal(reason, why)
+        self._close()
+
+    def _refuse_token(self, why: str) -> None:
+        """Tell the caller why its requests are not answered; it closes the connection then."""
+        self._count_refusal("token", why)
+        self._enter(_State.REFUSED, _REFUSAL_SECONDS)
+        reply = refusal(why)
+        self._transport.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+
+    def _count_refusal(self, reason: str, why: str) -> None:
         self._host.refused(reason)
         peer = "{}:{}".format(*self._transport.get_extra_info("peername", ("?", 0))[:2])
         _log.warning("connection closed", peer=peer, reason=why)
-        self._close()
 
     def _close(self) -> None:
         """Close when the caller has the whole answer, or does not take it in time."""
@@ -284,5 +319,5 @@ class Connection(asyncio.Protocol):
             case _State.RECEIVING | _State.SENDING:
                 self._refuse("slow", "it was too slow")
                 self._transport.abort()
-            case _State.CLOSING:
+            case _State.REFUSED | _State.CLOSING:
                 self._transport.abort()

@@ -44,6 +44,8 @@ class Runner(Enum):
     """These programs are one session."""
     CONTAINERS = "tests/containers/conftest.py"
     """These lines need the images and the compose file."""
+    AUTHENTICATION = "tests/hive/test_authentication.py"
+    DEPLOYMENT = "tests/deployment/test_guide.py"
 
 
 _COMMANDS = {
@@ -72,6 +74,10 @@ _PYHUDI = {
 _OF_OBJECT_STORES = "docs/object-stores.md"
 #: Its programs are one session.
 _GUIDE = "docs/python.md"
+#: It is one sequence of steps.
+_OF_DEPLOYMENT = "docs/deployment.md"
+#: Its HiveServer2 asks who calls.
+_OF_AUTHENTICATION = "docs/hive-security.md"
 #: Names that a reader has defined.
 _OF_SPARK = {"spark", "frame", "changes"}
 
@@ -106,6 +112,10 @@ def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]
 
 def runner_of(piece: Piece) -> Runner:
     """Raises LookupError if no test runs it."""
+    if piece.document == _OF_DEPLOYMENT:
+        return Runner.DEPLOYMENT
+    if piece.document == _OF_AUTHENTICATION:
+        return Runner.AUTHENTICATION
     runner = _runner_anywhere(piece)
     if piece.document == _GUIDE and piece.kind == "python":
         return Runner.GUIDE
