@@ -35,6 +35,8 @@ public final class PruningSettings {
   public static final String TLS_PASSWORD_FILE = "hudi.pruning.tls.password.file";
   public static final String TOKEN_FILE = "hudi.pruning.token.file";
   public static final String VIEW = "hudi.view";
+  public static final String AS_OF = "hudi.as.of";
+  public static final String TIMELINE_ZONE = "hudi.timeline.zone";
 
   private static final Map<String, String> DEFAULTS;
 
@@ -54,6 +56,8 @@ public final class PruningSettings {
     defaults.put(TLS_PASSWORD_FILE, "");
     defaults.put(TOKEN_FILE, "");
     defaults.put(VIEW, "snapshot");
+    defaults.put(AS_OF, "");
+    defaults.put(TIMELINE_ZONE, "");
     DEFAULTS = Collections.unmodifiableMap(defaults);
   }
 
@@ -116,8 +120,21 @@ public final class PruningSettings {
 
   /** Returns the same settings for base files only. */
   PruningSettings readOptimized() {
+    return with(VIEW, "read_optimized");
+  }
+
+  /**
+   * Returns the same settings for a state of the table that the query itself names.
+   *
+   * @param asOf as in {@link #asOf()}; empty: these settings
+   */
+  public PruningSettings asOf(String asOf) {
+    return asOf.isEmpty() ? this : with(AS_OF, asOf);
+  }
+
+  private PruningSettings with(String key, String value) {
     Map<String, String> copy = new LinkedHashMap<>(values);
-    copy.put(VIEW, "read_optimized");
+    copy.put(key, value);
     return new PruningSettings(copy);
   }
 
@@ -195,6 +212,22 @@ public final class PruningSettings {
     return "read_optimized".equalsIgnoreCase(values.get(VIEW))
         ? TableView.READ_OPTIMIZED
         : TableView.SNAPSHOT;
+  }
+
+  /**
+   * Returns the state of the table that is read: an instant of its timeline, or a time. Empty for
+   * the newest.
+   */
+  public String asOf() {
+    return values.get(AS_OF);
+  }
+
+  /**
+   * Returns the time zone of the clock that the table's instants show, if the table itself does not
+   * name it; empty for that of this JVM.
+   */
+  public String timelineZone() {
+    return values.get(TIMELINE_ZONE);
   }
 
   private long number(String key) {

@@ -4,7 +4,9 @@ import io.pyhudi.hive.planning.ColumnStatistics;
 import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.DynamicPruning;
 import io.pyhudi.hive.scan.ExplainedScan;
+import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.TableSize;
+import io.pyhudi.hive.version.AsOfClause;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.ArrayList;
@@ -67,6 +69,12 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     return true;
   }
 
+  /** Allows {@code FOR SYSTEM_TIME AS OF} and {@code FOR SYSTEM_VERSION AS OF}. */
+  @Override
+  public boolean isTimeTravelAllowed() {
+    return true;
+  }
+
   @Override
   public boolean canProvideBasicStatistics() {
     return true;
@@ -74,10 +82,12 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
 
   @Override
   public Map<String, String> getBasicStatistics(Partish partish) {
-    TableRows counted = rows(partish.getTable());
+    Table table = partish.getTable();
+    HudiTable.requireState(getConf(), table.getPath(), settings(table));
+    TableRows counted = rows(table);
     Map<String, String> statistics = counted.size();
     if (statistics == null) {
-      statistics = new HashMap<>(TableSize.statistics(getConf(), partish.getPath()));
+      statistics = new HashMap<>(TableSize.statistics(getConf(), table.getPath(), settings(table)));
     }
     if (counted.isKnown()) {
       statistics.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
@@ -130,8 +140,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     return TableRows.of(getConf(), table.getPath(), settings(table));
   }
 
-  private static PruningSettings settings(Table table) {
-    return PruningSettings.ofTable(table.getMetadata());
+  private PruningSettings settings(Table table) {
+    return PruningSettings.ofTable(table.getMetadata()).asOf(AsOfClause.of(table, getConf()));
   }
 
   /**

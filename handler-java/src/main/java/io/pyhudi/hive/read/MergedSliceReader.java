@@ -28,7 +28,7 @@ final class MergedSliceReader extends RowReader {
 
   MergedSliceReader(MergedSlice slice, JobConf job, Projection projection) throws IOException {
     super(projection.columns());
-    TableAtInstant table = TableAtInstant.of(job, slice.basePath(), slice.instant());
+    TableAtInstant table = TableAtInstant.of(job, slice.basePath(), slice.stateKey());
     List<Schema.Field> fields = new ArrayList<>();
     for (int column : projection.projected()) {
       Schema.Field field = WritableConverters.field(table.schema(), projection.name(column));

@@ -49,9 +49,14 @@ public final class HudiSplit extends FileSplit {
     return split;
   }
 
-  /** A slice that is merged as a whole. */
-  public static HudiSplit merged(Path basePath, Slice slice, String instant) {
-    MergedSlice merged = MergedSlice.of(basePath, slice.fileSlice(), instant);
+  /**
+   * A slice that is merged as a whole.
+   *
+   * @param instant the newest instant that the query reads
+   * @param stateKey of the state of the table
+   */
+  public static HudiSplit merged(Path basePath, Slice slice, String instant, String stateKey) {
+    MergedSlice merged = MergedSlice.of(basePath, slice.fileSlice(), instant, stateKey);
     return new HudiSplit(merged.anyFile(), 0, Math.max(1, slice.bytes()), new String[0], merged);
   }
 

@@ -18,20 +18,22 @@ import org.apache.hudi.storage.StoragePathInfo;
 public final class MergedSlice {
   private final String basePath;
   private final String instant;
+  private final String stateKey;
   private final FileSlice slice;
 
-  private MergedSlice(String basePath, String instant, FileSlice slice) {
+  private MergedSlice(String basePath, String instant, String stateKey, FileSlice slice) {
     this.basePath = basePath;
     this.instant = instant;
+    this.stateKey = stateKey;
     this.slice = slice;
   }
 
-  static MergedSlice of(Path basePath, FileSlice slice, String instant) {
+  static MergedSlice of(Path basePath, FileSlice slice, String instant, String stateKey) {
     if (slice.hasBootstrapBase()) {
       throw new UnsupportedOperationException(
           basePath + ": files of a bootstrapped table cannot be read; rewrite them by clustering");
     }
-    return new MergedSlice(basePath.toString(), instant, slice);
+    return new MergedSlice(basePath.toString(), instant, stateKey, slice);
   }
 
   public Path basePath() {
@@ -41,6 +43,11 @@ public final class MergedSlice {
   /** Returns the newest instant that the query reads. */
   public String instant() {
     return instant;
+  }
+
+  /** Returns a key of the state of the table that the query reads. */
+  public String stateKey() {
+    return stateKey;
   }
 
   public FileSlice slice() {
@@ -58,6 +65,7 @@ public final class MergedSlice {
   void write(DataOutput out) throws IOException {
     Text.writeString(out, basePath);
     Text.writeString(out, instant);
+    Text.writeString(out, stateKey);
     Text.writeString(out, slice.getPartitionPath());
     Text.writeString(out, slice.getBaseInstantTime());
     Text.writeString(out, slice.getFileId());
@@ -82,6 +90,7 @@ public final class MergedSlice {
   static MergedSlice read(DataInput in) throws IOException {
     String basePath = Text.readString(in);
     String instant = Text.readString(in);
+    String stateKey = Text.readString(in);
     FileSlice slice = new FileSlice(Text.readString(in), Text.readString(in), Text.readString(in));
     if (in.readBoolean()) {
       slice.setBaseFile(new HoodieBaseFile(readFile(in)));
@@ -89,7 +98,7 @@ public final class MergedSlice {
     for (int logs = in.readInt(); logs > 0; logs--) {
       slice.addLogFile(new HoodieLogFile(readFile(in)));
     }
-    return new MergedSlice(basePath, instant, slice);
+    return new MergedSlice(basePath, instant, stateKey, slice);
   }
 
   private static StoragePathInfo readFile(DataInput in) throws IOException {

@@ -43,12 +43,14 @@ public final class Splits {
     boolean isEmpty = scan.slices().isEmpty();
     boolean throughHudi = !isEmpty && table.hasSchemaHistory();
     boolean whole = !isEmpty && !isForHive(table);
+    String newest = table.newestInstant();
+    String state = table.stateKey();
     for (Slice slice : scan.slices()) {
       boolean isPlain = slice.isPlainParquet() && !throughHudi;
       if (isPlain && !whole) {
         plain.add(status(slice.fileSlice().getBaseFile().get()));
       } else {
-        HudiSplit split = HudiSplit.merged(table.basePath(), slice, table.newestInstant());
+        HudiSplit split = HudiSplit.merged(table.basePath(), slice, newest, state);
         splits.add(isPlain ? split.asPlainFile() : split);
       }
     }

@@ -49,7 +49,7 @@ public final class TableScan {
   public static TableScan plan(
       JobConf job, Path basePath, List<Path> locations, PruningSettings settings)
       throws IOException {
-    HudiTable table = HudiTable.ofQuery(job, basePath);
+    HudiTable table = HudiTable.ofQuery(job, basePath, settings);
     ScanVerdict verdict = new ScanPruner(job, settings).prune(table, locations);
     TableScan scan = prune(table, locations, verdict, settings);
     String name = job.get(hive_metastoreConstants.META_TABLE_NAME);
@@ -60,10 +60,13 @@ public final class TableScan {
   /** Describes the result of {@link #plan} for the whole table. It logs and counts nothing. */
   public static String preview(JobConf job, Path basePath, PruningSettings settings)
       throws IOException {
-    HudiTable table = HudiTable.ofQuery(job, basePath);
+    HudiTable table = HudiTable.ofQuery(job, basePath, settings);
     List<Path> everything = Collections.singletonList(basePath);
     ScanVerdict verdict = new ScanPruner(job, settings).prune(table, everything);
     String found = prune(table, everything, verdict, settings).report.text();
+    if (table.asOf() != null) {
+      found += ", as of " + table.asOf();
+    }
     return verdict.message() == null ? found : found + "; " + verdict.message();
   }
 

@@ -14,20 +14,26 @@ import org.apache.hudi.common.util.Option;
 import org.apache.hudi.storage.StoragePath;
 
 /**
- * Hudi's own file index of one table at its latest instant: partitions first, then the slices of
- * the requested partitions.
+ * Hudi's own file index of one table at an instant: partitions first, then the slices of the
+ * requested partitions.
  */
 @SuppressWarnings("try")
 final class FileListing extends BaseHoodieTableFileIndex {
+  /**
+   * @param asOf the instant; empty for the latest one
+   */
   FileListing(
-      HoodieTableMetaClient metaClient, List<StoragePath> locations, TypedProperties properties) {
+      HoodieTableMetaClient metaClient,
+      List<StoragePath> locations,
+      TypedProperties properties,
+      Option<String> asOf) {
     super(
         new HoodieLocalEngineContext(metaClient.getStorageConf()),
         metaClient,
         properties,
         HoodieTableQueryType.SNAPSHOT,
         locations,
-        Option.empty(),
+        asOf,
         false,
         false,
         true,
