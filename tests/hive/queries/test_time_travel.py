@@ -106,9 +106,9 @@ def test_times_are_of_the_sessions_clock(hive: Hive, spark: SparkSession, histor
 def test_columns_that_were_added_later_are_null(hive: Hive, history: History) -> None:
     state = f"{history.name} FOR SYSTEM_VERSION AS OF"
     for engine in (FETCH, TEZ):
-        before = hive.query(f"SELECT more FROM {state} {history.instants['added']}", engine)
+        before = hive.query(f"SELECT extra FROM {state} {history.instants['added']}", engine)
         assert {row[0] for row in before.rows} == {None}
-        after = hive.query(f"SELECT more FROM {state} {history.instants['widened']}", engine)
+        after = hive.query(f"SELECT extra FROM {state} {history.instants['widened']}", engine)
         assert len({row[0] for row in after.rows}) == len(range(1, 110, 9)) + 1
 
 
@@ -135,11 +135,13 @@ def joined(spark: SparkSession, history: History, then: str) -> Rows:
     return sorted(changed, key=repr)
 
 
-JOIN = "SELECT a.id, a.v, b.v FROM {} a JOIN {} b ON a.id = b.id WHERE a.v <> b.v"
+JOIN = "SELECT /*+ MAPJOIN(b) */ a.id, a.v, b.v FROM {} a JOIN {} b ON a.id = b.id WHERE a.v <> b.v"
+HINTS = {"hive.ignore.mapjoin.hint": "false"}
+"""Without a hint MapReduce joins a location with itself in one job."""
 SHUFFLE = {"hive.auto.convert.join": "false"}
 
 
-@pytest.mark.parametrize(("engine", "settings"), [(TEZ, {}), (TEZ, SHUFFLE), (MR, {})])
+@pytest.mark.parametrize(("engine", "settings"), [(TEZ, {}), (TEZ, SHUFFLE), (MR, HINTS)])
 def test_a_table_is_joined_with_its_own_past(
     hive: Hive, spark: SparkSession, history: History, engine: str, settings: dict[str, str]
 ) -> None:
@@ -165,7 +167,7 @@ def test_two_names_of_a_table_can_be_of_two_states(
     past = f"{history.name}_past"
     hive.run(create_with_handler(past, history.table.path, {"hudi.as.of": then}))
     join, expected = JOIN.format(history.name, past), joined(spark, history, then)
-    for engine, settings in ((TEZ, {}), (TEZ, SHUFFLE), (MR, {})):
+    for engine, settings in ((TEZ, {}), (TEZ, SHUFFLE), (MR, HINTS)):
         assert hive.query_both_ways(join, engine, settings).rows == expected
     count = hive.query(f"SELECT count(*) FROM {past}", TEZ).rows
     assert count == [(len(rows_at(spark, history, then)),)]
@@ -205,7 +207,10 @@ def test_explain_names_the_state(hive: Hive, history: History) -> None:
         ("FOR SYSTEM_TIME AS OF '2020-01-01 00:00:00'", "its active timeline begins with {first}"),
         ("FOR SYSTEM_VERSION AS OF 2026", "neither an instant of its timeline"),
         ("FOR SYSTEM_VERSION AS OF 20269999000000", "neither an instant of its timeline"),
-        ("FOR SYSTEM_TIME AS OF 'yesterday'", "is not a time, such as '2026-01-31 10:00:00'"),
+        (
+            "FOR SYSTEM_TIME AS OF 'yesterday'",
+            r"is not a time, such as '2026|'yesterday' could not be parsed",
+        ),
     ],
 )
 @pytest.mark.parametrize("pruning", [True, False], ids=["pruned", "unpruned"])

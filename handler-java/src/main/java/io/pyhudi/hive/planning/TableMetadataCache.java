@@ -96,6 +96,9 @@ final class TableMetadataCache<T> {
 
   /** Returns the value for the table. Never fails. */
   T of(HudiTable table, PruningSettings settings) {
+    if (table.changes() != null) {
+      return unknown;
+    }
     try {
       List<Object> key =
           Arrays.asList(table.basePath(), table.stateKey(), settings.view(), settings.addresses());

@@ -31,25 +31,28 @@ public final class ScanTime {
     if (scans.isEmpty()) {
       return AsOfClause.of(job);
     }
-    Set<String> found = new HashSet<>();
+    Set<String> states = new HashSet<>();
+    String clause = "";
     for (Operator<? extends OperatorDesc> scan : scans) {
-      found.add(SingleScan.isScan(scan) ? stateOf(((TableScanOperator) scan).getConf(), job) : "");
+      TableScanDesc described =
+          SingleScan.isScan(scan) ? ((TableScanOperator) scan).getConf() : null;
+      clause = described == null ? "" : AsOfClause.of(described, job);
+      states.add(stateKey(described, clause));
     }
-    if (found.size() > 1) {
+    if (states.size() > 1) {
       throw new IOException(
           locations.get(0)
               + ": one MapReduce job cannot read several states of a table; SET"
               + " hive.execution.engine=tez, or hive.auto.convert.join=true for a map join");
     }
-    return found.iterator().next();
+    return clause;
   }
 
-  private static String stateOf(TableScanDesc scan, JobConf job) {
-    String clause = AsOfClause.of(scan, job);
-    Table table = scan.getTableMetadata();
-    // Two tables of one location can ask for two states by their properties.
-    return clause.isEmpty() && table != null
-        ? PruningSettings.ofTable(table.getMetadata()).asOf()
-        : clause;
+  /** Two tables of one location can ask for two states by their properties. */
+  private static String stateKey(TableScanDesc scan, String clause) {
+    Table table = scan == null ? null : scan.getTableMetadata();
+    return table == null
+        ? clause
+        : PruningSettings.ofTable(table.getMetadata()).asOf(clause).stateKey();
   }
 }

@@ -73,7 +73,7 @@ final class MergedSliceReader extends RowReader {
     TypedProperties properties = new TypedProperties();
     properties.putAll(metaClient.getTableConfig().getProps());
     return HoodieFileGroupReader.<IndexedRecord>newBuilder()
-        .withReaderContext(new MergeContext(metaClient, properties, conf))
+        .withReaderContext(new MergeContext(metaClient, slice.commits(), properties, conf))
         .withHoodieTableMetaClient(metaClient)
         .withLatestCommitTime(slice.instant())
         .withFileSlice(slice.slice())

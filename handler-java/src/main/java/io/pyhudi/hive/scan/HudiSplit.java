@@ -5,6 +5,7 @@ import io.pyhudi.hive.table.Slice;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.FileSplit;
@@ -103,6 +104,12 @@ public final class HudiSplit extends FileSplit {
    */
   public MergedSlice mergedSlice() {
     return merged;
+  }
+
+  /** Reads only the rows of the slice that these commits wrote. */
+  HudiSplit ofCommits(Set<String> requestedTimes) {
+    merged.ofCommits(requestedTimes);
+    return this;
   }
 
   /** Marks the slice as one plain Parquet file, which Hive's Parquet reader may read. */

@@ -4,7 +4,10 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
 import org.apache.hudi.common.model.FileSlice;
@@ -20,6 +23,7 @@ public final class MergedSlice {
   private final String instant;
   private final String stateKey;
   private final FileSlice slice;
+  private Set<String> commits = Collections.emptySet();
 
   private MergedSlice(String basePath, String instant, String stateKey, FileSlice slice) {
     this.basePath = basePath;
@@ -48,6 +52,17 @@ public final class MergedSlice {
   /** Returns a key of the state of the table that the query reads. */
   public String stateKey() {
     return stateKey;
+  }
+
+  /** Reads only the rows that these commits wrote; all rows if there are none. */
+  MergedSlice ofCommits(Set<String> requestedTimes) {
+    this.commits = requestedTimes;
+    return this;
+  }
+
+  /** Returns the commits whose rows are read; empty for all. */
+  public Set<String> commits() {
+    return commits;
   }
 
   public FileSlice slice() {
@@ -80,6 +95,10 @@ public final class MergedSlice {
     for (HoodieLogFile log : logs) {
       writeFile(out, log.getPath(), log.getFileSize());
     }
+    out.writeInt(commits.size());
+    for (String commit : commits) {
+      Text.writeString(out, commit);
+    }
   }
 
   private static void writeFile(DataOutput out, StoragePath path, long size) throws IOException {
@@ -98,7 +117,11 @@ public final class MergedSlice {
     for (int logs = in.readInt(); logs > 0; logs--) {
       slice.addLogFile(new HoodieLogFile(readFile(in)));
     }
-    return new MergedSlice(basePath, instant, stateKey, slice);
+    Set<String> commits = new HashSet<>();
+    for (int left = in.readInt(); left > 0; left--) {
+      commits.add(Text.readString(in));
+    }
+    return new MergedSlice(basePath, instant, stateKey, slice).ofCommits(commits);
   }
 
   private static StoragePathInfo readFile(DataInput in) throws IOException {

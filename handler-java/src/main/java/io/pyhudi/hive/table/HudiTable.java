@@ -36,15 +36,17 @@ public final class HudiTable {
   private final HoodieTableMetaClient metaClient;
   private final Path basePath;
   private final String asOf;
+  private final Changes changes;
   private final Map<String, HudiTable> states = new ConcurrentHashMap<>();
   private final Map<Boolean, Schema> schemas = new ConcurrentHashMap<>();
   private final SharedListing listed = new SharedListing();
   private volatile Boolean schemaHistory;
 
-  private HudiTable(HoodieTableMetaClient metaClient, Path basePath, String asOf) {
+  private HudiTable(HoodieTableMetaClient metaClient, Path basePath, String asOf, Changes changes) {
     this.metaClient = metaClient;
     this.basePath = basePath;
     this.asOf = asOf;
+    this.changes = changes;
   }
 
   /**
@@ -63,12 +65,25 @@ public final class HudiTable {
    */
   public static HudiTable ofQuery(Configuration conf, Path basePath, PruningSettings settings) {
     HudiTable newest = ofQuery(conf, basePath);
-    if (settings.asOf().isEmpty()) {
-      return newest;
+    QueryInstant times = new QueryInstant(newest, settings.timelineZone(), HiveZone.of(conf));
+    if (settings.consume().isIncremental()) {
+      if (!settings.asOf().isEmpty()) {
+        throw new StateException(
+            basePath, "cannot be read as of an instant and incrementally in one query", null);
+      }
+      return newest.states.computeIfAbsent(
+          settings.consume().toString(),
+          key -> newest.withChanges(Changes.of(newest, settings.consume(), times)));
     }
-    String instant =
-        QueryInstant.of(newest, settings.asOf(), settings.timelineZone(), HiveZone.of(conf));
-    return newest.states.computeIfAbsent(instant, newest::stateAsOf);
+    return settings.asOf().isEmpty()
+        ? newest
+        : newest.states.computeIfAbsent(times.of(settings.asOf()), newest::stateAsOf);
+  }
+
+  private HudiTable withChanges(Changes read) {
+    String last = read.lastInstant();
+    return new HudiTable(
+        metaClient, basePath, last == null || last.equals(newestInstant()) ? null : last, read);
   }
 
   /**
@@ -78,13 +93,13 @@ public final class HudiTable {
    * @throws StateException if it does not
    */
   public static void requireState(Configuration conf, Path basePath, PruningSettings settings) {
-    if (!settings.asOf().isEmpty()) {
+    if (!settings.asOf().isEmpty() || settings.consume().isIncremental()) {
       ofQuery(conf, basePath, settings);
     }
   }
 
   private HudiTable stateAsOf(String instant) {
-    HudiTable state = new HudiTable(metaClient, basePath, instant);
+    HudiTable state = new HudiTable(metaClient, basePath, instant, null);
     PastState.check(state);
     return state;
   }
@@ -97,7 +112,7 @@ public final class HudiTable {
             .setBasePath(basePath.toString())
             .setLoadActiveTimelineOnLoad(true)
             .build();
-    return new HudiTable(metaClient, basePath, null);
+    return new HudiTable(metaClient, basePath, null, null);
   }
 
   /** Returns whether a directory is a table's base path. */
@@ -138,6 +153,16 @@ public final class HudiTable {
     return locations.equals(Collections.singletonList(basePath()));
   }
 
+  /** Returns the changes that are read, instead of the whole state; null if the state is read. */
+  public Changes changes() {
+    return changes;
+  }
+
+  /** Describes what is read, for users: an instant or a range; null for the newest state. */
+  public String stateText() {
+    return changes == null ? asOf : changes.text();
+  }
+
   /** Returns the instant as of which the table is read; null for the newest state. */
   public String asOf() {
     return asOf;
@@ -164,7 +189,7 @@ public final class HudiTable {
    * completed.
    */
   public String stateKey() {
-    return completedTimeline().getTimelineHash() + (asOf == null ? "" : "@" + asOf);
+    return completedTimeline().getTimelineHash() + "@" + stateText();
   }
 
   /** Returns the digest of the active timeline by which the pruning service knows its state. */

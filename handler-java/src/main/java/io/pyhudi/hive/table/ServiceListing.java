@@ -44,7 +44,7 @@ public final class ServiceListing {
    */
   public static boolean isPossible(HudiTable table) {
     HoodieTableConfig config = table.metaClient().getTableConfig();
-    return table.asOf() == null
+    return table.stateText() == null
         && table.hasMetadataTable()
         && config.getTableVersion().greaterThanOrEquals(HoodieTableVersion.EIGHT)
         && !config.getBootstrapBasePath().isPresent();

@@ -94,7 +94,9 @@ public final class TableSize {
     List<Path> everything = Collections.singletonList(table.basePath());
     try (TableListing listing = table.list(everything)) {
       Collection<List<Slice>> partitions =
-          listing.slices(listing.partitions(), TableView.SNAPSHOT).values();
+          table.changes() == null
+              ? listing.slices(listing.partitions(), TableView.SNAPSHOT).values()
+              : table.changes().slices(TableView.SNAPSHOT).values();
       for (List<Slice> slices : partitions) {
         for (Slice slice : slices) {
           files += slice.tokens().size();

@@ -19,12 +19,23 @@ public final class AsOfClause {
 
   /** Returns what the query says of a table. */
   public static String of(Table table, Configuration conf) {
+    refuse(table.getVersionIntervalFrom());
     return of(table.getAsOfTimestamp(), table.getAsOfVersion(), conf);
   }
 
   /** Returns what the query says of a scan. */
   public static String of(TableScanDesc scan, Configuration conf) {
+    refuse(scan.getVersionIntervalFrom());
     return of(scan.getAsOfTimestamp(), scan.getAsOfVersion(), conf);
+  }
+
+  private static void refuse(String from) {
+    if (from != null) {
+      throw new StateException(
+          "FOR SYSTEM_VERSION FROM cannot be read of Hudi tables; SET hoodie.TABLE.consume.mode and"
+              + " others for an incremental query",
+          null);
+    }
   }
 
   private static String of(String time, String version, Configuration conf) {
@@ -41,6 +52,7 @@ public final class AsOfClause {
 
   /** Returns what Hive has pushed into the configuration of a fetch task. */
   public static String of(Configuration job) {
+    refuse(job.get(TableScanDesc.FROM_VERSION));
     String millis = job.get(TableScanDesc.AS_OF_TIMESTAMP);
     if (millis == null) {
       return job.get(TableScanDesc.AS_OF_VERSION, "");
