@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
-from tests.hive.query_results import Rows
+from tests.hive.query_results import Hive, Rows
+from tests.marks import long
 
-COLUMNS = ("id", "v", "name", "ts", "p")
 FILES_AT_FIRST = 8
 
 
@@ -36,65 +36,84 @@ class History:
         return self.table.name
 
 
+FIXTURE_CASES = (
+    (TableType.COW, 8),
+    (TableType.MOR, 9),
+    *(long((type_, 6)) for type_ in TableType),
+    long((TableType.COW, 9)),
+    long((TableType.MOR, 8)),
+)
+"""Types and versions for the parameters of a fixture."""
+
 CHANGES = ("inserted", "late", "updated", "deleted", "added", "widened", "last")
 """In the order of the field that decides between two versions of a record: late is too late."""
 
 
-def rows_of(spark: SparkSession, ids: range, change: str, files: int = 1) -> DataFrame:
-    """Rows with consecutive ids in a file each, `files` in each of two partitions."""
-    return spark.range(ids.start, ids.stop, ids.step, files).selectExpr(
-        "id",
-        f"int(id * 10 + {CHANGES.index(change)}) AS v",
-        f"concat('{change}', '_', id) AS name",
-        "timestamp_seconds(id * 3600 + 1700000000) AS ts",
-        "concat('p', id % 2) AS p",
-    )
+class Histories:
+    """Tables with a history, each written at its first use and registered in Hive. Read only.
 
-
-def write_history(
-    spark: SparkSession,
-    parent: Path,
-    type_: TableType,
-    version: int,
-    *,
-    name: str = "history",
-    extra: Mapping[str, str] | None = None,
-) -> History:
-    """Writes a table by inserts, updates, an update that is too late, deletes, more inserts, a new
-    column and, if it has log files, their compaction.
+    Their commits are inserts, updates, an update that is too late, deletes, more inserts, a new
+    column and, if there are log files, more updates and their compaction. Instants are in UTC.
     """
-    own = f"{name}_{type_.name.lower()}_{version}"
-    spec = TableSpec(own, type_, version, ordering="v", partitions=("p",), extra=extra or {})
-    table = create(rows_of(spark, range(80), "inserted", FILES_AT_FIRST // 2), spec, parent)
-    upsert(table, rows_of(spark, range(5, 60, 7), "updated"))
-    upsert(table, rows_of(spark, range(5, 40, 7), "late"))
-    delete(table, rows_of(spark, range(0, 40, 13), "deleted"))
-    upsert(table, rows_of(spark, range(100, 120), "added"))
-    wider = rows_of(spark, range(1, 110, 9), "widened").selectExpr("*", MORE)
-    upsert(table, wider)
-    names = ["inserted", "updated", "late", "deleted", "added", "widened"]
-    if type_ is TableType.MOR:
-        compacting = replace(spec, extra={**spec.extra, **COMPACTING})
-        upsert(
-            HudiTable(compacting, table.uri, wider.schema),
-            rows_of(spark, range(2, 9), "last").selectExpr("*", MORE),
+
+    def __init__(self, hive: Hive, spark: SparkSession, parent: Path) -> None:
+        self._hive = hive
+        self._spark = spark
+        self._parent = parent
+        self._written: dict[tuple[TableType, int], History] = {}
+
+    def get(self, type_: TableType, version: int) -> History:
+        """The table of a type and a table version."""
+        if (type_, version) not in self._written:
+            name = f"history_{type_.name.lower()}_{version}"
+            spec = TableSpec(
+                name, type_, version, ordering="v", partitions=("p",), extra=UTC_TIMELINE
+            )
+            history = self._write(spec)
+            self._hive.register(history.table)
+            self._written[type_, version] = history
+        return self._written[type_, version]
+
+    def _write(self, spec: TableSpec) -> History:
+        first = self._rows(range(80), "inserted", FILES_AT_FIRST // 2)
+        table = create(first, spec, self._parent)
+        upsert(table, self._rows(range(5, 60, 7), "updated"))
+        upsert(table, self._rows(range(5, 40, 7), "late"))
+        delete(table, self._rows(range(0, 40, 13), "deleted"))
+        upsert(table, self._rows(range(100, 120), "added"))
+        wider = self._rows(range(1, 110, 9), "widened").selectExpr("*", MORE)
+        upsert(table, wider)
+        names = ["inserted", "updated", "late", "deleted", "added", "widened"]
+        if spec.type is TableType.MOR:
+            compacting = replace(spec, extra={**spec.extra, **COMPACTING})
+            last = self._rows(range(2, 9), "last").selectExpr("*", MORE)
+            upsert(HudiTable(compacting, table.uri, wider.schema), last)
+            names += ["last", "compacted"]
+        writes = OpenTable.open(str(table.path)).timeline.writes
+        return History(
+            HudiTable(spec, table.uri, wider.schema),
+            {name: write.requested for name, write in zip(names, writes, strict=True)},
+            {
+                name: write.completed or write.requested
+                for name, write in zip(names, writes, strict=True)
+            },
         )
-        names += ["last", "compacted"]
-    now = HudiTable(spec, table.uri, wider.schema)
-    writes = OpenTable.open(str(now.path)).timeline.writes
-    assert len(writes) == len(names)
-    return History(
-        now,
-        {name: instant.requested for name, instant in zip(names, writes, strict=True)},
-        {
-            name: instant.completed or instant.requested
-            for name, instant in zip(names, writes, strict=True)
-        },
-    )
+
+    def _rows(self, ids: range, change: str, files: int = 1) -> DataFrame:
+        """Rows with consecutive ids in a file each, `files` in each of two partitions."""
+        return self._spark.range(ids.start, ids.stop, ids.step, files).selectExpr(
+            "id",
+            f"int(id * 10 + {CHANGES.index(change)}) AS v",
+            f"concat('{change}', '_', id) AS name",
+            "timestamp_seconds(id * 3600 + 1700000000) AS ts",
+            "concat('p', id % 2) AS p",
+        )
 
 
 MORE = "nullif(int(id + 1000), -1) AS extra"
 """The new column; it is nullable, as Hudi asks of new columns."""
+
+UTC_TIMELINE = {"hoodie.table.timeline.timezone": "UTC"}
 
 COMPACTING = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 
@@ -114,3 +133,8 @@ def spark_rows(
     frame = spark.read.format("hudi").options(**unskipped, **options).load(str(table.path))
     found = frame.where(where).selectExpr(*columns.split(", ")).collect()
     return sorted((tuple(row) for row in found), key=repr)
+
+
+def case_id(case: tuple[TableType, int]) -> str:
+    """The name of a case of these."""
+    return f"{case[0].name.lower()}-{case[1]}"

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from devtools.ddl import create_with_handler
-from devtools.tables import TableType
 from pyhudi_expr.hive.session import QueryError
-from tests.hive.history_tables import History, spark_rows, write_history
+from tests.hive.history_tables import (
+    FIXTURE_CASES,
+    Histories,
+    History,
+    case_id,
+    spark_rows,
+)
 from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
-from tests.marks import long
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
-
-COW, MOR = TableType.COW, TableType.MOR
-TABLES = [(COW, 9), (MOR, 8), *(long((type_, 6)) for type_ in TableType)]
-TABLES += [long((COW, 8)), long((MOR, 9))]
 
 COLUMNS = "id, v, name, p, _hoodie_commit_time"
 IN_HIVE = COLUMNS.replace("_hoodie_commit_time", "`_hoodie_commit_time`")
@@ -39,15 +38,10 @@ RANGES = (
 """After the commit of the first name until that of the second."""
 
 
-@pytest.fixture(scope="module", params=TABLES, ids=lambda case: f"{case[0].name.lower()}-{case[1]}")
-def history(
-    request: pytest.FixtureRequest, hive: Hive, spark: SparkSession, table_root: Path
-) -> History:
-    """A table and its commits, registered in Hive."""
-    type_, version = request.param
-    written = write_history(spark, table_root, type_, version, name="changes")
-    hive.register(written.table)
-    return written
+@pytest.fixture(scope="module", params=FIXTURE_CASES, ids=case_id)
+def history(request: pytest.FixtureRequest, histories: Histories) -> History:
+    """A table and its commits."""
+    return histories.get(*request.param)
 
 
 def consume(history: History, start: str | None, end: str | None, **more: str) -> dict[str, str]:
@@ -115,7 +109,7 @@ def test_files_of_other_commits_and_other_values_are_not_read(hive: Hive, histor
     last = hive.query(f"SELECT id FROM {name}", settings=consume(history, "deleted", "added"))
     assert 0 < last.scan.files_considered < everything
     assert last.scan.states == (
-        f"changes after {history.completed['deleted']} to {history.completed['added']}, 1 commits",
+        f"changes after {history.completed['deleted']} to {history.completed['added']}, commits: 1",
     )
     first = consume(history, None, "inserted")
     pruned = hive.query(f"SELECT id FROM {name} WHERE id = 20", settings=first)

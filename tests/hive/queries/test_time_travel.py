@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 from pyspark.sql import SparkSession
 
 from devtools.ddl import create_with_handler
-from devtools.tables import TableType
 from pyhudi_expr.hive.session import QueryError
 from tests.hive.expected_rows import ZONE
-from tests.hive.history_tables import FILES_AT_FIRST, History, spark_rows, write_history
+from tests.hive.history_tables import (
+    FILES_AT_FIRST,
+    FIXTURE_CASES,
+    Histories,
+    History,
+    case_id,
+    spark_rows,
+)
 from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
-from tests.marks import long
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
-
-COW, MOR = TableType.COW, TableType.MOR
-TABLES = [(COW, 8), (MOR, 9), *(long((type_, 6)) for type_ in TableType)]
-TABLES += [long((COW, 9)), long((MOR, 8))]
 
 COLUMNS = "id, v, name, p"
 WHERE = ("TRUE", "id BETWEEN 18 AND 33", "v > 900", "p = 'p1' AND name LIKE 'updated%'")
 AS_ROWS = {"hive.vectorized.execution.enabled": "false"}
 
 
-@pytest.fixture(scope="module", params=TABLES, ids=lambda case: f"{case[0].name.lower()}-{case[1]}")
-def history(
-    request: pytest.FixtureRequest, hive: Hive, spark: SparkSession, table_root: Path
-) -> History:
-    """A table and its commits, registered in Hive. Its instants are in UTC."""
-    type_, version = request.param
-    utc = {"hoodie.table.timeline.timezone": "UTC"}
-    written = write_history(spark, table_root, type_, version, extra=utc)
-    hive.register(written.table)
-    return written
+@pytest.fixture(scope="module", params=FIXTURE_CASES, ids=case_id)
+def history(request: pytest.FixtureRequest, histories: Histories) -> History:
+    """A table and its commits."""
+    return histories.get(*request.param)
 
 
 def rows_at(spark: SparkSession, history: History, instant: str, where: str = "TRUE") -> Rows:
@@ -200,25 +194,20 @@ def test_explain_names_the_state(hive: Hive, history: History) -> None:
     assert f"as of {then}" in "\n".join(row[0] for row in plan)
 
 
-@pytest.mark.parametrize(
-    ("clause", "reason"),
-    [
-        ("FOR SYSTEM_VERSION AS OF 20200101000000000", "its active timeline begins with {first}"),
-        ("FOR SYSTEM_TIME AS OF '2020-01-01 00:00:00'", "its active timeline begins with {first}"),
-        ("FOR SYSTEM_VERSION AS OF 2026", "neither an instant of its timeline"),
-        ("FOR SYSTEM_VERSION AS OF 20269999000000", "neither an instant of its timeline"),
-        (
-            "FOR SYSTEM_TIME AS OF 'yesterday'",
-            r"is not a time, such as '2026|'yesterday' could not be parsed",
-        ),
-    ],
-)
-@pytest.mark.parametrize("pruning", [True, False], ids=["pruned", "unpruned"])
-def test_states_that_never_were_are_errors(
-    hive: Hive, history: History, clause: str, reason: str, pruning: bool
-) -> None:
+NEVER = {
+    "FOR SYSTEM_VERSION AS OF 20200101000000000": "its active timeline begins with {first}",
+    "FOR SYSTEM_TIME AS OF '2020-01-01 00:00:00'": "its active timeline begins with {first}",
+    "FOR SYSTEM_VERSION AS OF 2026": "neither an instant of its timeline",
+    "FOR SYSTEM_VERSION AS OF 20269999000000": "neither an instant of its timeline",
+    "FOR SYSTEM_TIME AS OF 'yesterday'": "is not a time, such as|'yesterday' could not be parsed",
+}
+
+
+def test_states_that_never_were_are_errors(hive: Hive, history: History) -> None:
     first = history.instants["inserted"]
-    for engine in (FETCH, TEZ):
-        for what in ("id", "count(*)"):
-            with pytest.raises(QueryError, match=reason.format(first=first)):
-                hive.query(f"SELECT {what} FROM {history.name} {clause}", engine, pruning=pruning)
+    for clause, reason in NEVER.items():
+        for engine, pruning in ((FETCH, True), (TEZ, False)):
+            for what in ("id", "count(*)"):
+                query = f"SELECT {what} FROM {history.name} {clause}"
+                with pytest.raises(QueryError, match=reason.format(first=first)):
+                    hive.query(query, engine, pruning=pruning)

@@ -140,7 +140,7 @@ public final class Changes {
       throws IOException {
     String text =
         String.format(
-            "changes after %s%s, %d commits",
+            "changes after %s%s, commits: %d",
             start, end == null ? "" : " to " + end, commits.size());
     Map<String, List<FileSlice>> slices = new LinkedHashMap<>();
     if (!commits.isEmpty()) {

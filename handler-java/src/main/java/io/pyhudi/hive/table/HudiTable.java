@@ -65,6 +65,9 @@ public final class HudiTable {
    */
   public static HudiTable ofQuery(Configuration conf, Path basePath, PruningSettings settings) {
     HudiTable newest = ofQuery(conf, basePath);
+    if (!asksForState(settings)) {
+      return newest;
+    }
     QueryInstant times = new QueryInstant(newest, settings.timelineZone(), HiveZone.of(conf));
     if (settings.consume().isIncremental()) {
       if (!settings.asOf().isEmpty()) {
@@ -75,9 +78,11 @@ public final class HudiTable {
           settings.consume().toString(),
           key -> newest.withChanges(Changes.of(newest, settings.consume(), times)));
     }
-    return settings.asOf().isEmpty()
-        ? newest
-        : newest.states.computeIfAbsent(times.of(settings.asOf()), newest::stateAsOf);
+    return newest.states.computeIfAbsent(times.of(settings.asOf()), newest::stateAsOf);
+  }
+
+  private static boolean asksForState(PruningSettings settings) {
+    return !settings.asOf().isEmpty() || settings.consume().isIncremental();
   }
 
   private HudiTable withChanges(Changes read) {
@@ -93,7 +98,7 @@ public final class HudiTable {
    * @throws StateException if it does not
    */
   public static void requireState(Configuration conf, Path basePath, PruningSettings settings) {
-    if (!settings.asOf().isEmpty() || settings.consume().isIncremental()) {
+    if (asksForState(settings)) {
       ofQuery(conf, basePath, settings);
     }
   }

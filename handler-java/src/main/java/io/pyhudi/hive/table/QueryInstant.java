@@ -72,6 +72,11 @@ final class QueryInstant {
     if (table.metaClient().getTableConfig().getTimelineTimezone() == HoodieTimelineTimeZone.UTC) {
       return ZoneOffset.UTC;
     }
-    return timelineZone.isEmpty() ? ZoneId.systemDefault() : ZoneId.of(timelineZone);
+    try {
+      return timelineZone.isEmpty() ? ZoneId.systemDefault() : ZoneId.of(timelineZone);
+    } catch (DateTimeException e) {
+      throw new StateException(
+          table.basePath(), "hudi.timeline.zone is '" + timelineZone + "', not a time zone", e);
+    }
   }
 }

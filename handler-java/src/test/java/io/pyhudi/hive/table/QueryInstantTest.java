@@ -53,6 +53,16 @@ class QueryInstantTest {
   }
 
   @Test
+  void theZoneOfTheTimelineMustExist() throws IOException {
+    HudiTable table =
+        HudiTable.ofQuery(
+            CountedFileSystem.configuration(), TestTables.create(directory.resolve("other")));
+    QueryInstant nowhere = new QueryInstant(table, "Nowhere", ZoneId.of("UTC"));
+    StateException e = assertThrows(StateException.class, () -> nowhere.of("2026-01-31 10:00:00"));
+    assertTrue(e.getMessage().contains("'Nowhere', not a time zone"), e.getMessage());
+  }
+
+  @Test
   void aBoundMayBeFewerDigits() {
     assertEquals("000", times.bound("000"));
     assertThrows(StateException.class, () -> times.bound("earliest"));
