@@ -100,14 +100,7 @@ final class PastState {
   private void collect(HoodieInstant commit) throws IOException {
     HoodieCommitMetadata metadata = TimelineUtils.getCommitMetadata(commit, completed);
     for (HoodieWriteStat stat : metadata.getWriteStats()) {
-      HoodieFileGroupId group = new HoodieFileGroupId(stat.getPartitionPath(), stat.getFileId());
-      String before = stat.getPrevCommit();
-      boolean isFirst = before == null || before.equals(HoodieWriteStat.NULL_COMMIT);
-      if (isFirst) {
-        newer.add(group);
-      } else if (before.compareTo(state.asOf()) <= 0 && !newer.contains(group)) {
-        required.putIfAbsent(group, before);
-      }
+      require(new HoodieFileGroupId(stat.getPartitionPath(), stat.getFileId()), stat);
     }
     if (metadata instanceof HoodieReplaceCommitMetadata) {
       ((HoodieReplaceCommitMetadata) metadata)
@@ -115,6 +108,22 @@ final class PastState {
           .forEach(
               (partition, ids) ->
                   ids.forEach(id -> requireReplaced(new HoodieFileGroupId(partition, id))));
+    }
+  }
+
+  private void require(HoodieFileGroupId group, HoodieWriteStat stat) {
+    if (newer.contains(group) || required.containsKey(group)) {
+      return;
+    }
+    String before = stat.getPrevCommit();
+    boolean hadBase = before != null && !before.equals(HoodieWriteStat.NULL_COMMIT);
+    if (hadBase && before.compareTo(state.asOf()) <= 0) {
+      required.put(group, before);
+    } else if (!hadBase && stat.getTotalLogFilesCompacted() > 0) {
+      // Log files without a base file, which no later commit wrote.
+      required.put(group, "");
+    } else {
+      newer.add(group);
     }
   }
 
