@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -39,9 +39,10 @@ def rows_at(spark: SparkSession, history: History, instant: str, where: str = "T
     return spark_rows(spark, history.table, COLUMNS, {"as.of.instant": instant}, where)
 
 
-def wall_clock(instant: str, zone: str) -> str:
-    """The time of an instant in UTC on the clock of a zone."""
+def wall_clock(instant: str, zone: str, later_millis: int = 0) -> str:
+    """The time of an instant in UTC, or shortly after it, on the clock of a zone."""
     time = datetime.strptime(f"{instant}000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
+    time += timedelta(milliseconds=later_millis)
     return time.astimezone(ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
@@ -88,13 +89,15 @@ def test_times_are_of_the_sessions_clock(hive: Hive, spark: SparkSession, histor
     for name, instant in list(history.instants.items())[:3]:
         expected = rows_at(spark, history, instant)
         for zone, setting in ((ZONE, "LOCAL"), ("Asia/Kolkata", "Asia/Kolkata")):
-            query = (
-                f"SELECT {COLUMNS} FROM {history.name}"
-                f" FOR SYSTEM_TIME AS OF '{wall_clock(instant, zone)}'"
-            )
-            answer = hive.query(query, settings={"hive.local.time.zone": setting})
-            assert answer.rows == expected, (name, zone)
-            assert answer.scan.states == (instant,)
+            for millis in (0, 1):
+                time = wall_clock(instant, zone, millis)
+                answer = hive.query(
+                    f"SELECT {COLUMNS} FROM {history.name} FOR SYSTEM_TIME AS OF '{time}'",
+                    settings={"hive.local.time.zone": setting},
+                )
+                assert answer.rows == expected, (name, zone)
+                (state,) = answer.scan.states
+                assert instant <= state
 
 
 def test_columns_that_were_added_later_are_null(hive: Hive, history: History) -> None:

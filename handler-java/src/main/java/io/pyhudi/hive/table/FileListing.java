@@ -43,7 +43,7 @@ final class FileListing extends BaseHoodieTableFileIndex {
         asOf,
         false,
         false,
-        true,
+        false,
         new NoopCache(),
         true,
         Option.empty(),
