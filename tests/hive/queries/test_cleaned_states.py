@@ -76,7 +76,7 @@ def in_spark(spark: SparkSession, table: HudiTable, instant: str) -> Rows | None
 
 
 @pytest.mark.parametrize(("type_", "version"), TABLES)
-@pytest.mark.parametrize("policy", ["versions", "commits"])
+@pytest.mark.parametrize("policy", ["versions", long("commits")])
 def test_a_state_without_all_of_its_files_is_an_error(
     hive: Hive, spark: SparkSession, table_root: Path, type_: TableType, version: int, policy: str
 ) -> None:
@@ -100,6 +100,7 @@ def test_a_state_without_all_of_its_files_is_an_error(
                 assert hive.query(query, engine, pruning=pruning).rows == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("type_", "version"), TABLES)
 def test_archived_commits_are_errors(
     hive: Hive, spark: SparkSession, table_root: Path, type_: TableType, version: int
@@ -131,6 +132,7 @@ def test_archived_commits_are_errors(
     assert found == spark_rows(spark, table, "id, v", options)
 
 
+@pytest.mark.long
 def test_changes_without_all_of_their_files_are_an_error(
     hive: Hive, spark: SparkSession, table_root: Path
 ) -> None:
