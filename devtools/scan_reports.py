@@ -15,6 +15,7 @@ class ScanTotals:
         scans: Number of scans.
         outcomes: Their outcomes, sorted, without repetition.
         listings: Who listed their files, sorted, without repetition.
+        states: The states that they read, if not the newest, sorted, without repetition.
         files_considered: Number of files that the queries would have read without pruning.
         files_kept: Number of files that they read.
         bytes_considered: The size of the files considered.
@@ -25,6 +26,7 @@ class ScanTotals:
     scans: int
     outcomes: tuple[str, ...]
     listings: tuple[str, ...]
+    states: tuple[str, ...]
     files_considered: int
     files_kept: int
     bytes_considered: int
@@ -59,6 +61,7 @@ class ScanReports:
             scans=len(found),
             outcomes=tuple(sorted({scan["outcome"] for scan in found})),
             listings=tuple(sorted({scan["listing"] for scan in found})),
+            states=tuple(sorted({scan["state"] for scan in found if scan["state"]})),
             files_considered=total("filesConsidered"),
             files_kept=total("filesKept"),
             bytes_considered=total("bytesConsidered"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,7 @@ from pyhudi_expr.hive.metastore_table import STORAGE_HANDLER, MetastoreTable, Ta
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
+_OURS = re.compile(r"hudi\.|hoodie\..+\.consume\.")
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -92,7 +94,7 @@ def statements(
     as_it_is = _reads_the_same(target, existing)
     if as_it_is and existing.columns == target.columns[: len(existing.columns)]:
         return (*_added_columns(target, existing), *_changed_properties(target, existing))
-    own = {key: value for key, value in existing.properties.items() if key.startswith("hudi.")}
+    own = {key: value for key, value in existing.properties.items() if _OURS.match(key)}
     target = replace(target, properties={**own, **target.properties})
     return (f"DROP TABLE {target.name}", *_created(target))
 

@@ -15,9 +15,25 @@ def test_all_scans_since_the_last_call_are_summed(tmp_path: Path) -> None:
     reports = ScanReports(tmp_path / "scans")
     (directory,) = reports.settings().values()
     numbers = {"filesConsidered": 10, "filesKept": 2, "bytesConsidered": 100, "bytesKept": 20}
-    write(Path(directory), outcome="PRUNED", listing="BY_SERVICE", pruningMicros=5, **numbers)
-    write(Path(directory), outcome="DISABLED", listing="BY_HUDI", pruningMicros=None, **numbers)
+    write(
+        Path(directory),
+        outcome="PRUNED",
+        listing="BY_SERVICE",
+        state="001",
+        pruningMicros=5,
+        **numbers,
+    )
+    write(
+        Path(directory),
+        outcome="DISABLED",
+        listing="BY_HUDI",
+        state=None,
+        pruningMicros=None,
+        **numbers,
+    )
 
     listings = ("BY_HUDI", "BY_SERVICE")
-    assert reports.take() == ScanTotals(2, ("DISABLED", "PRUNED"), listings, 20, 4, 200, 40, 5)
-    assert reports.take() == ScanTotals(0, (), (), 0, 0, 0, 0, 0)
+    assert reports.take() == ScanTotals(
+        2, ("DISABLED", "PRUNED"), listings, ("001",), 20, 4, 200, 40, 5
+    )
+    assert reports.take() == ScanTotals(0, (), (), (), 0, 0, 0, 0, 0)

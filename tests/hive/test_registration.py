@@ -70,9 +70,13 @@ def test_columns_at_the_end_are_added():
     ids=["dropped", "in the middle", "retyped", "commented"],
 )
 def test_other_changes_recreate_the_table_and_keep_its_settings(columns):
-    todo = statements(replace(TARGET, columns=columns), EXISTING_TABLE)
+    consumed = {"hoodie.trips.consume.mode": "INCREMENTAL", "hoodie.other": "x"}
+    existing = replace(EXISTING_TABLE, properties={**EXISTING_TABLE.properties, **consumed})
+    todo = statements(replace(TARGET, columns=columns), existing)
     assert first_words(todo) == ["DROP TABLE", "CREATE EXTERNAL"]
-    assert todo[1].endswith("TBLPROPERTIES ('hudi.view'='read_optimized')")
+    assert todo[1].endswith(
+        "TBLPROPERTIES ('hudi.view'='read_optimized', 'hoodie.trips.consume.mode'='INCREMENTAL')"
+    )
 
 
 def test_declarations_made_in_hive_are_kept():

@@ -26,7 +26,8 @@ AUTHORISED: Mapping[str, str] = {
     ".SessionStateUserAuthenticator",
     "hive.users.in.admin.role": "chief",
     # The settings that sessions may change under this authorisation; docs/hive.md names it.
-    "hive.security.authorization.sqlstd.confwhitelist.append": r"hudi\.pruning\..*|hudi\.view",
+    "hive.security.authorization.sqlstd.confwhitelist.append": r"hudi\.pruning\..*|hudi\.view"
+    r"|hudi\.as\.of|hudi\.timeline\.zone|hoodie\..*\.consume\..*",
 }
 OWNER, READER, STRANGER = "owner", "reader", "stranger"
 READ = "SELECT txn_id, amount FROM lake.guarded WHERE region = 'us'"

@@ -28,7 +28,9 @@ final class AdministratorSettings {
           PruningSettings.LISTING,
           PruningSettings.TIMEOUT_MS,
           PruningSettings.LOG_LEVEL,
-          PruningSettings.VIEW);
+          PruningSettings.VIEW,
+          PruningSettings.AS_OF,
+          PruningSettings.TIMELINE_ZONE);
 
   private static final String EVERYTHING = "*";
 

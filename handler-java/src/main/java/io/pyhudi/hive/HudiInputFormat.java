@@ -1,5 +1,6 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.predicate.ScanTime;
 import io.pyhudi.hive.read.SliceReaders;
 import io.pyhudi.hive.scan.HudiSplit;
 import io.pyhudi.hive.scan.Splits;
@@ -44,7 +45,8 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
     PruningSettings settings = settings(job);
     List<InputSplit> splits = new ArrayList<>();
     for (Map.Entry<Path, List<Path>> table : tables(job).entrySet()) {
-      TableScan scan = TableScan.plan(job, table.getKey(), table.getValue(), settings);
+      String asOf = ScanTime.of(job, table.getValue());
+      TableScan scan = TableScan.plan(job, table.getKey(), table.getValue(), settings.asOf(asOf));
       splits.addAll(Splits.of(scan, job, numSplits));
     }
     return splits.toArray(new InputSplit[0]);

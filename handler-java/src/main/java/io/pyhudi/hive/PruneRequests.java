@@ -14,7 +14,7 @@ public final class PruneRequests {
   private PruneRequests() {}
 
   /**
-   * Builds a request for the files of a table as of now.
+   * Builds a request for the files of a table in the state that is read.
    *
    * @param id identifies the request in the logs of both sides
    * @param filter the nodes of the filter, the root last
@@ -29,6 +29,7 @@ public final class PruneRequests {
             filter,
             settings.view());
     request.setNewestInstant(table.newestInstant());
+    request.setAsOfInstant(table.asOf());
     return request;
   }
 

@@ -1,5 +1,7 @@
 package io.pyhudi.hive;
 
+import static org.apache.hadoop.hive.metastore.api.hive_metastoreConstants.META_TABLE_NAME;
+
 import io.pyhudi.hive.client.Credentials;
 import io.pyhudi.hive.client.ServiceAddress;
 import io.pyhudi.hive.protocol.TableView;
@@ -35,6 +37,8 @@ public final class PruningSettings {
   public static final String TLS_PASSWORD_FILE = "hudi.pruning.tls.password.file";
   public static final String TOKEN_FILE = "hudi.pruning.token.file";
   public static final String VIEW = "hudi.view";
+  public static final String AS_OF = "hudi.as.of";
+  public static final String TIMELINE_ZONE = "hudi.timeline.zone";
 
   private static final Map<String, String> DEFAULTS;
 
@@ -54,6 +58,8 @@ public final class PruningSettings {
     defaults.put(TLS_PASSWORD_FILE, "");
     defaults.put(TOKEN_FILE, "");
     defaults.put(VIEW, "snapshot");
+    defaults.put(AS_OF, "");
+    defaults.put(TIMELINE_ZONE, "");
     DEFAULTS = Collections.unmodifiableMap(defaults);
   }
 
@@ -65,9 +71,11 @@ public final class PruningSettings {
   }
 
   private final Map<String, String> values;
+  private final ConsumeSettings consume;
 
-  private PruningSettings(Map<String, String> values) {
+  private PruningSettings(Map<String, String> values, ConsumeSettings consume) {
     this.values = values;
+    this.consume = consume;
   }
 
   /**
@@ -81,7 +89,9 @@ public final class PruningSettings {
 
   static PruningSettings ofTable(Properties table, AdministratorSettings administrator) {
     return read(
-        key -> administrator.tablesMaySet(key) ? table.getProperty(key) : null, administrator);
+        key -> administrator.tablesMaySet(key) ? table.getProperty(key) : null,
+        consume(table.getProperty(META_TABLE_NAME), table::getProperty),
+        administrator);
   }
 
   /** Returns the settings of a scan, from the job into which Hive copied the table's properties. */
@@ -90,11 +100,24 @@ public final class PruningSettings {
   }
 
   static PruningSettings ofJob(Configuration job, AdministratorSettings administrator) {
-    return read(key -> administrator.jobsMaySet(key) ? job.get(key) : null, administrator);
+    return read(
+        key -> administrator.jobsMaySet(key) ? job.get(key) : null,
+        consume(job.get(META_TABLE_NAME), job::get),
+        administrator);
+  }
+
+  private static ConsumeSettings consume(String table, UnaryOperator<String> properties) {
+    SessionState session = SessionState.get();
+    return ConsumeSettings.of(
+        table,
+        key -> {
+          String value = session == null ? null : session.getConf().get(key);
+          return value == null ? properties.apply(key) : value;
+        });
   }
 
   private static PruningSettings read(
-      UnaryOperator<String> source, AdministratorSettings administrator) {
+      UnaryOperator<String> source, ConsumeSettings consume, AdministratorSettings administrator) {
     SessionState session = SessionState.get();
     Map<String, String> values = new LinkedHashMap<>();
     for (Map.Entry<String, String> entry : DEFAULTS.entrySet()) {
@@ -111,14 +134,27 @@ public final class PruningSettings {
       }
       values.put(key, value == null ? entry.getValue() : value.trim());
     }
-    return new PruningSettings(values);
+    return new PruningSettings(values, consume);
   }
 
   /** Returns the same settings for base files only. */
   PruningSettings readOptimized() {
+    return with(VIEW, "read_optimized", consume);
+  }
+
+  /**
+   * Returns the same settings for a state of the table that the query itself names.
+   *
+   * @param asOf as in {@link #asOf()}; empty: these settings
+   */
+  public PruningSettings asOf(String asOf) {
+    return asOf.isEmpty() ? this : with(AS_OF, asOf, ConsumeSettings.none());
+  }
+
+  private PruningSettings with(String key, String value, ConsumeSettings read) {
     Map<String, String> copy = new LinkedHashMap<>(values);
-    copy.put(VIEW, "read_optimized");
-    return new PruningSettings(copy);
+    copy.put(key, value);
+    return new PruningSettings(copy, read);
   }
 
   /** Returns every setting with its value, for a job's properties. */
@@ -195,6 +231,32 @@ public final class PruningSettings {
     return "read_optimized".equalsIgnoreCase(values.get(VIEW))
         ? TableView.READ_OPTIMIZED
         : TableView.SNAPSHOT;
+  }
+
+  /**
+   * Returns the state of the table that is read: an instant of its timeline, or a time. Empty for
+   * the newest.
+   */
+  public String asOf() {
+    return values.get(AS_OF);
+  }
+
+  /** Returns which commits are read, if not all. */
+  public ConsumeSettings consume() {
+    return consume;
+  }
+
+  /** Returns a text that differs for settings that ask for different rows. */
+  public String stateKey() {
+    return asOf() + consume + view();
+  }
+
+  /**
+   * Returns the time zone of the clock that the table's instants show, if the table itself does not
+   * name it; empty for that of this JVM.
+   */
+  public String timelineZone() {
+    return values.get(TIMELINE_ZONE);
   }
 
   private long number(String key) {

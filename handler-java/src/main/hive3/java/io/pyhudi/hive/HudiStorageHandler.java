@@ -6,6 +6,7 @@ import org.apache.hadoop.hive.common.StatsSetupConst;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
 import org.apache.hadoop.hive.ql.metadata.HiveException;
 import org.apache.hadoop.hive.ql.metadata.InputEstimator;
+import org.apache.hadoop.hive.ql.metadata.Table;
 import org.apache.hadoop.mapred.JobConf;
 
 /**
@@ -26,8 +27,10 @@ public final class HudiStorageHandler extends ReadingStorageHandler implements I
   @Override
   public Estimation estimate(JobConf job, TableScanOperator scan, long remaining)
       throws HiveException {
-    Path location = scan.getConf().getTableMetadata().getPath();
-    String bytes = TableSize.statistics(job, location).get(StatsSetupConst.TOTAL_SIZE);
+    Table table = scan.getConf().getTableMetadata();
+    Path location = table.getPath();
+    PruningSettings settings = PruningSettings.ofTable(table.getMetadata());
+    String bytes = TableSize.statistics(job, location, settings).get(StatsSetupConst.TOTAL_SIZE);
     if (bytes == null) {
       throw new HiveException(location + ": the Hudi table cannot be listed");
     }

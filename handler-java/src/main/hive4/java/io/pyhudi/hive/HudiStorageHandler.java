@@ -4,7 +4,9 @@ import io.pyhudi.hive.planning.ColumnStatistics;
 import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.DynamicPruning;
 import io.pyhudi.hive.scan.ExplainedScan;
+import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.TableSize;
+import io.pyhudi.hive.version.AsOfClause;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.ArrayList;
@@ -87,6 +89,12 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     return Collections.emptyList();
   }
 
+  /** Allows {@code FOR SYSTEM_TIME AS OF} and {@code FOR SYSTEM_VERSION AS OF}. */
+  @Override
+  public boolean isTimeTravelAllowed() {
+    return true;
+  }
+
   @Override
   public boolean canProvideBasicStatistics() {
     return true;
@@ -94,11 +102,13 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
 
   @Override
   public Map<String, String> getBasicStatistics(Partish partish) {
-    TableRows counted = promised == null ? rows(partish.getTable()) : promised;
+    Table table = partish.getTable();
+    HudiTable.requireState(getConf(), table.getPath(), settings(table));
+    TableRows counted = promised == null ? rows(table) : promised;
     promised = null;
     Map<String, String> statistics = counted.size();
     if (statistics == null) {
-      statistics = new HashMap<>(TableSize.statistics(getConf(), partish.getPath()));
+      statistics = new HashMap<>(TableSize.statistics(getConf(), table.getPath(), settings(table)));
     }
     if (counted.isKnown()) {
       statistics.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
@@ -175,8 +185,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     return TableRows.of(getConf(), table.getPath(), settings(table));
   }
 
-  private static PruningSettings settings(Table table) {
-    return PruningSettings.ofTable(table.getMetadata());
+  private PruningSettings settings(Table table) {
+    return PruningSettings.ofTable(table.getMetadata()).asOf(AsOfClause.of(table, getConf()));
   }
 
   /**

@@ -81,13 +81,13 @@ final class TableMetadataCache<T> {
     }
   }
 
-  /** Returns the value for the table as of now. Never fails. */
+  /** Returns the value for the table in the state that the settings ask for. Never fails. */
   T of(Configuration conf, Path basePath, PruningSettings settings) {
     if (!settings.enabled()) {
       return unknown;
     }
     try {
-      return of(HudiTable.ofQuery(conf, basePath), settings);
+      return of(HudiTable.ofQuery(conf, basePath, settings), settings);
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: no metadata for the planner", basePath, e);
       return unknown;
@@ -96,10 +96,12 @@ final class TableMetadataCache<T> {
 
   /** Returns the value for the table. Never fails. */
   T of(HudiTable table, PruningSettings settings) {
+    if (table.changes() != null) {
+      return unknown;
+    }
     try {
       List<Object> key =
-          Arrays.asList(
-              table.basePath(), table.completedInstants(), settings.view(), settings.addresses());
+          Arrays.asList(table.basePath(), table.stateKey(), settings.view(), settings.addresses());
       synchronized (entries) {
         CachedValue<T> found = entries.get(key);
         if (found != null && !found.isExpired()) {

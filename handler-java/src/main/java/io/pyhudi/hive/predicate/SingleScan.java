@@ -1,6 +1,6 @@
 package io.pyhudi.hive.predicate;
 
-import java.util.Collections;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -22,15 +22,22 @@ public final class SingleScan {
    * are several aliases.
    */
   public static TableScanOperator of(JobConf job, List<Path> locations) {
+    List<Operator<? extends OperatorDesc>> scans = all(job, locations);
+    return scans.size() == 1 && isScan(scans.get(0)) ? (TableScanOperator) scans.get(0) : null;
+  }
+
+  /** Returns the first operator of each alias that reads the locations; none without a plan. */
+  static List<Operator<? extends OperatorDesc>> all(JobConf job, List<Path> locations) {
     MapWork work = Utilities.getPlanPath(job) == null ? null : Utilities.getMapWork(job);
-    Set<String> aliases = work == null ? Collections.emptySet() : aliasesOf(work, locations);
-    if (aliases.size() != 1) {
-      return null;
+    List<Operator<? extends OperatorDesc>> scans = new ArrayList<>();
+    if (work != null) {
+      aliasesOf(work, locations).forEach(alias -> scans.add(work.getAliasToWork().get(alias)));
     }
-    Operator<? extends OperatorDesc> scan = work.getAliasToWork().get(aliases.iterator().next());
-    return scan instanceof TableScanOperator && scan.getConf() != null
-        ? (TableScanOperator) scan
-        : null;
+    return scans;
+  }
+
+  static boolean isScan(Operator<? extends OperatorDesc> operator) {
+    return operator instanceof TableScanOperator && operator.getConf() != null;
   }
 
   private static Set<String> aliasesOf(MapWork work, List<Path> locations) {

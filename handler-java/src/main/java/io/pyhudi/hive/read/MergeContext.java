@@ -3,6 +3,7 @@ package io.pyhudi.hive.read;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.IndexedRecord;
@@ -11,6 +12,7 @@ import org.apache.hudi.avro.HoodieAvroReaderContext;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.schema.HoodieSchema;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.common.table.log.InstantRange;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.common.util.ParquetUtils;
 import org.apache.hudi.common.util.collection.ClosableIterator;
@@ -28,15 +30,30 @@ final class MergeContext extends HoodieAvroReaderContext {
   private HoodieStorage storage;
 
   /**
+   * @param commits whose rows are read; empty for all
    * @param conf the configuration by which the base file is opened
    */
-  MergeContext(HoodieTableMetaClient metaClient, TypedProperties properties, Configuration conf) {
+  MergeContext(
+      HoodieTableMetaClient metaClient,
+      Set<String> commits,
+      TypedProperties properties,
+      Configuration conf) {
     super(
         HadoopFSUtils.getStorageConf(conf),
         metaClient.getTableConfig(),
-        Option.empty(),
+        range(commits),
         Option.empty(),
         properties);
+  }
+
+  private static Option<InstantRange> range(Set<String> commits) {
+    return commits.isEmpty()
+        ? Option.empty()
+        : Option.of(
+            InstantRange.builder()
+                .rangeType(InstantRange.RangeType.EXACT_MATCH)
+                .explicitInstants(commits)
+                .build());
   }
 
   @Override

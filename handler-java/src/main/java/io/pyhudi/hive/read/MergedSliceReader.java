@@ -27,7 +27,7 @@ final class MergedSliceReader extends RowReader {
 
   MergedSliceReader(MergedSlice slice, JobConf job, Projection projection) throws IOException {
     super(projection.columns());
-    TableAtInstant table = TableAtInstant.of(job, slice.basePath(), slice.instant());
+    TableAtInstant table = TableAtInstant.of(job, slice.basePath(), slice.stateKey());
     List<Schema.Field> fields = new ArrayList<>();
     for (int column : projection.projected()) {
       Schema.Field field = WritableConverters.field(table.schema(), projection.name(column));
@@ -72,7 +72,7 @@ final class MergedSliceReader extends RowReader {
     TypedProperties properties = new TypedProperties();
     properties.putAll(metaClient.getTableConfig().getProps());
     return FileGroupReading.of(slice.slice())
-        .with("ReaderContext", new MergeContext(metaClient, properties, conf))
+        .with("ReaderContext", new MergeContext(metaClient, slice.commits(), properties, conf))
         .with("HoodieTableMetaClient", metaClient)
         .with("LatestCommitTime", slice.instant())
         .with("DataSchema", HoodieSchema.fromAvroSchema(table.schema()))

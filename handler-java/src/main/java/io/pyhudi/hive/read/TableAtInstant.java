@@ -42,9 +42,12 @@ final class TableAtInstant {
             : Option.empty();
   }
 
-  static TableAtInstant of(Configuration conf, Path basePath, String instant) throws IOException {
+  /**
+   * @param stateKey of the state that the query reads
+   */
+  static TableAtInstant of(Configuration conf, Path basePath, String stateKey) throws IOException {
     String user = UserGroupInformation.getCurrentUser().getUserName();
-    List<String> key = Arrays.asList(user, basePath.toString(), instant);
+    List<String> key = Arrays.asList(user, basePath.toString(), stateKey);
     synchronized (RECENT) {
       TableAtInstant table = RECENT.get(key);
       if (table == null) {

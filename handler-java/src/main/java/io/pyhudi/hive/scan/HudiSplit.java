@@ -5,6 +5,7 @@ import io.pyhudi.hive.table.Slice;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.FileSplit;
@@ -49,9 +50,14 @@ public final class HudiSplit extends FileSplit {
     return split;
   }
 
-  /** A slice that is merged as a whole. */
-  public static HudiSplit merged(Path basePath, Slice slice, String instant) {
-    MergedSlice merged = MergedSlice.of(basePath, slice.fileSlice(), instant);
+  /**
+   * A slice that is merged as a whole.
+   *
+   * @param instant the newest instant that the query reads
+   * @param stateKey of the state of the table
+   */
+  public static HudiSplit merged(Path basePath, Slice slice, String instant, String stateKey) {
+    MergedSlice merged = MergedSlice.of(basePath, slice.fileSlice(), instant, stateKey);
     return new HudiSplit(merged.anyFile(), 0, Math.max(1, slice.bytes()), new String[0], merged);
   }
 
@@ -98,6 +104,12 @@ public final class HudiSplit extends FileSplit {
    */
   public MergedSlice mergedSlice() {
     return merged;
+  }
+
+  /** Reads only the rows of the slice that these commits wrote. */
+  HudiSplit ofCommits(Set<String> requestedTimes) {
+    merged.ofCommits(requestedTimes);
+    return this;
   }
 
   /** Marks the slice as one plain Parquet file, which Hive's Parquet reader may read. */

@@ -4,7 +4,10 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
 import org.apache.hudi.common.model.FileSlice;
@@ -18,20 +21,23 @@ import org.apache.hudi.storage.StoragePathInfo;
 public final class MergedSlice {
   private final String basePath;
   private final String instant;
+  private final String stateKey;
   private final FileSlice slice;
+  private Set<String> commits = Collections.emptySet();
 
-  private MergedSlice(String basePath, String instant, FileSlice slice) {
+  private MergedSlice(String basePath, String instant, String stateKey, FileSlice slice) {
     this.basePath = basePath;
     this.instant = instant;
+    this.stateKey = stateKey;
     this.slice = slice;
   }
 
-  static MergedSlice of(Path basePath, FileSlice slice, String instant) {
+  static MergedSlice of(Path basePath, FileSlice slice, String instant, String stateKey) {
     if (slice.hasBootstrapBase()) {
       throw new UnsupportedOperationException(
           basePath + ": files of a bootstrapped table cannot be read; rewrite them by clustering");
     }
-    return new MergedSlice(basePath.toString(), instant, slice);
+    return new MergedSlice(basePath.toString(), instant, stateKey, slice);
   }
 
   public Path basePath() {
@@ -41,6 +47,22 @@ public final class MergedSlice {
   /** Returns the newest instant that the query reads. */
   public String instant() {
     return instant;
+  }
+
+  /** Returns a key of the state of the table that the query reads. */
+  public String stateKey() {
+    return stateKey;
+  }
+
+  /** Reads only the rows that these commits wrote; all rows if there are none. */
+  MergedSlice ofCommits(Set<String> requestedTimes) {
+    this.commits = requestedTimes;
+    return this;
+  }
+
+  /** Returns the commits whose rows are read; empty for all. */
+  public Set<String> commits() {
+    return commits;
   }
 
   public FileSlice slice() {
@@ -58,6 +80,7 @@ public final class MergedSlice {
   void write(DataOutput out) throws IOException {
     Text.writeString(out, basePath);
     Text.writeString(out, instant);
+    Text.writeString(out, stateKey);
     Text.writeString(out, slice.getPartitionPath());
     Text.writeString(out, slice.getBaseInstantTime());
     Text.writeString(out, slice.getFileId());
@@ -72,6 +95,10 @@ public final class MergedSlice {
     for (HoodieLogFile log : logs) {
       writeFile(out, log.getPath(), log.getFileSize());
     }
+    out.writeInt(commits.size());
+    for (String commit : commits) {
+      Text.writeString(out, commit);
+    }
   }
 
   private static void writeFile(DataOutput out, StoragePath path, long size) throws IOException {
@@ -82,6 +109,7 @@ public final class MergedSlice {
   static MergedSlice read(DataInput in) throws IOException {
     String basePath = Text.readString(in);
     String instant = Text.readString(in);
+    String stateKey = Text.readString(in);
     FileSlice slice = new FileSlice(Text.readString(in), Text.readString(in), Text.readString(in));
     if (in.readBoolean()) {
       slice.setBaseFile(new HoodieBaseFile(readFile(in)));
@@ -89,7 +117,11 @@ public final class MergedSlice {
     for (int logs = in.readInt(); logs > 0; logs--) {
       slice.addLogFile(new HoodieLogFile(readFile(in)));
     }
-    return new MergedSlice(basePath, instant, slice);
+    Set<String> commits = new HashSet<>();
+    for (int left = in.readInt(); left > 0; left--) {
+      commits.add(Text.readString(in));
+    }
+    return new MergedSlice(basePath, instant, stateKey, slice).ofCommits(commits);
   }
 
   private static StoragePathInfo readFile(DataInput in) throws IOException {

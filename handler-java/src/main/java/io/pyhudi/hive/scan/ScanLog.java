@@ -51,6 +51,7 @@ final class ScanLog {
     fields.put("table", name);
     fields.put("basePath", table.basePath().toString());
     fields.put("instant", table.newestInstant());
+    fields.put("state", table.stateText());
     fields.put("view", settings.view().name());
     fields.put("outcome", verdict.outcome().name());
     fields.putAll(report.parts());

@@ -63,6 +63,7 @@ final class ScanPruner {
           Arrays.asList(
               queryId(job),
               table.basePath(),
+              table.stateKey(),
               job.get(TableScanDesc.FILTER_EXPR_CONF_STR),
               settings.asMap());
       return RECENT.get(key, () -> request(table, locations, filter));

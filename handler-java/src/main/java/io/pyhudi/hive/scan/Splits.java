@@ -5,9 +5,11 @@ import io.pyhudi.hive.table.Slice;
 import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.avro.Schema;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -41,14 +43,19 @@ public final class Splits {
       splits.add(HudiSplit.extremes(table.basePath(), scan.extremes()));
     }
     boolean isEmpty = scan.slices().isEmpty();
-    boolean throughHudi = !isEmpty && table.hasSchemaHistory();
+    boolean isOfChanges = table.changes() != null;
+    boolean throughHudi = isOfChanges || (!isEmpty && table.hasSchemaHistory());
+    Set<String> commits = isOfChanges ? table.changes().instants() : Collections.emptySet();
     boolean whole = !isEmpty && !isForHive(table);
+    String newest = table.newestInstant();
+    String state = table.stateKey();
     for (Slice slice : scan.slices()) {
       boolean isPlain = slice.isPlainParquet() && !throughHudi;
       if (isPlain && !whole) {
         plain.add(status(slice.fileSlice().getBaseFile().get()));
       } else {
-        HudiSplit split = HudiSplit.merged(table.basePath(), slice, table.newestInstant());
+        HudiSplit split =
+            HudiSplit.merged(table.basePath(), slice, newest, state).ofCommits(commits);
         splits.add(isPlain ? split.asPlainFile() : split);
       }
     }

@@ -4,6 +4,7 @@ import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.KeptSlices;
 import io.pyhudi.hive.protocol.PruneCounts;
+import io.pyhudi.hive.table.Changes;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.ServiceListing;
 import io.pyhudi.hive.table.Slice;
@@ -49,7 +50,7 @@ public final class TableScan {
   public static TableScan plan(
       JobConf job, Path basePath, List<Path> locations, PruningSettings settings)
       throws IOException {
-    HudiTable table = HudiTable.ofQuery(job, basePath);
+    HudiTable table = HudiTable.ofQuery(job, basePath, settings);
     ScanVerdict verdict = new ScanPruner(job, settings).prune(table, locations);
     TableScan scan = prune(table, locations, verdict, settings);
     String name = job.get(hive_metastoreConstants.META_TABLE_NAME);
@@ -60,10 +61,15 @@ public final class TableScan {
   /** Describes the result of {@link #plan} for the whole table. It logs and counts nothing. */
   public static String preview(JobConf job, Path basePath, PruningSettings settings)
       throws IOException {
-    HudiTable table = HudiTable.ofQuery(job, basePath);
+    HudiTable table = HudiTable.ofQuery(job, basePath, settings);
     List<Path> everything = Collections.singletonList(basePath);
     ScanVerdict verdict = new ScanPruner(job, settings).prune(table, everything);
     String found = prune(table, everything, verdict, settings).report.text();
+    if (table.changes() != null) {
+      found += ", " + table.stateText();
+    } else if (table.asOf() != null) {
+      found += ", as of " + table.asOf();
+    }
     return verdict.message() == null ? found : found + "; " + verdict.message();
   }
 
@@ -73,6 +79,9 @@ public final class TableScan {
     ExtremeRows extremes = verdict.extremes();
     if (extremes != null) {
       return new TableScan(table, Collections.emptyList(), prunedReport(verdict), true, extremes);
+    }
+    if (table.changes() != null) {
+      return ofChanges(table, locations, verdict, settings);
     }
     boolean wholeTable = table.isScannedWhole(locations);
     KeptSlices kept = wholeTable && verdict.counts() != null ? verdict.kept() : null;
@@ -94,6 +103,25 @@ public final class TableScan {
     }
     Listing listing = kept == null ? Listing.BY_HUDI : Listing.BY_HUDI_INSTEAD;
     return new TableScan(table, tally.kept, tally.report(verdict, listing), wholeTable, null);
+  }
+
+  private static TableScan ofChanges(
+      HudiTable table, List<Path> locations, ScanVerdict verdict, PruningSettings settings)
+      throws IOException {
+    Tally tally = new Tally();
+    Changes changes = table.changes();
+    boolean wholeTable = table.isScannedWhole(locations);
+    try (TableListing listing = table.list(locations)) {
+      Map<String, List<Slice>> changed = changes.slices(settings.view());
+      if (!wholeTable) {
+        changed.keySet().retainAll(listing.partitions());
+      }
+      ChangedFiles proved = new ChangedFiles(table, listing, verdict, settings.view());
+      changed.forEach((partition, slices) -> tally.add(slices, proved.keep(partition, slices)));
+      changes.require(table, tally.kept, listing.files(changed.keySet()));
+    }
+    return new TableScan(
+        table, tally.kept, tally.report(verdict, Listing.BY_HUDI), wholeTable, null);
   }
 
   /** Reports a scan whose files the service listed. */

@@ -1,5 +1,6 @@
 package io.pyhudi.hive.table;
 
+import io.pyhudi.hive.PruningSettings;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.Collection;
@@ -18,11 +19,14 @@ import org.apache.hudi.common.table.HoodieTableConfig;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.TableSchemaResolver;
 import org.apache.hudi.common.table.timeline.HoodieInstant;
+import org.apache.hudi.common.table.timeline.HoodieTimeline;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.apache.hudi.storage.StoragePath;
 
-/** A Hudi table at the newest instant that was completed when it was opened. */
+/**
+ * A Hudi table at the newest instant that was completed when it was opened, or in an earlier state.
+ */
 public final class HudiTable {
   private static final String PROPERTIES = ".hoodie/hoodie.properties";
 
@@ -31,13 +35,18 @@ public final class HudiTable {
 
   private final HoodieTableMetaClient metaClient;
   private final Path basePath;
+  private final String asOf;
+  private final Changes changes;
+  private final Map<String, HudiTable> states = new ConcurrentHashMap<>();
   private final Map<Boolean, Schema> schemas = new ConcurrentHashMap<>();
   private final SharedListing listed = new SharedListing();
   private volatile Boolean schemaHistory;
 
-  private HudiTable(HoodieTableMetaClient metaClient, Path basePath) {
+  private HudiTable(HoodieTableMetaClient metaClient, Path basePath, String asOf, Changes changes) {
     this.metaClient = metaClient;
     this.basePath = basePath;
+    this.asOf = asOf;
+    this.changes = changes;
   }
 
   /**
@@ -48,6 +57,58 @@ public final class HudiTable {
     return QueryTables.of(conf, basePath);
   }
 
+  /**
+   * Returns the table in the state that the settings ask for, opened as by {@link
+   * #ofQuery(Configuration, Path)}.
+   *
+   * @throws StateException if the table has no such state any more, or never had
+   */
+  public static HudiTable ofQuery(Configuration conf, Path basePath, PruningSettings settings) {
+    HudiTable newest = ofQuery(conf, basePath);
+    if (!asksForState(settings)) {
+      return newest;
+    }
+    QueryInstant times = new QueryInstant(newest, settings.timelineZone(), HiveZone.of(conf));
+    if (settings.consume().isIncremental()) {
+      if (!settings.asOf().isEmpty()) {
+        throw new StateException(
+            basePath, "cannot be read as of an instant and incrementally in one query", null);
+      }
+      return newest.states.computeIfAbsent(
+          settings.consume().toString(),
+          key -> newest.withChanges(Changes.of(newest, settings.consume(), times)));
+    }
+    return newest.states.computeIfAbsent(times.of(settings.asOf()), newest::stateAsOf);
+  }
+
+  private static boolean asksForState(PruningSettings settings) {
+    return !settings.asOf().isEmpty() || settings.consume().isIncremental();
+  }
+
+  private HudiTable withChanges(Changes read) {
+    String last = read.lastInstant();
+    return new HudiTable(
+        metaClient, basePath, last == null || last.equals(newestInstant()) ? null : last, read);
+  }
+
+  /**
+   * Checks that a table has the state that the settings ask for; without a request if they ask for
+   * the newest.
+   *
+   * @throws StateException if it does not
+   */
+  public static void requireState(Configuration conf, Path basePath, PruningSettings settings) {
+    if (asksForState(settings)) {
+      ofQuery(conf, basePath, settings);
+    }
+  }
+
+  private HudiTable stateAsOf(String instant) {
+    HudiTable state = new HudiTable(metaClient, basePath, instant, null);
+    PastState.check(state);
+    return state;
+  }
+
   /** Opens the table at a base path. */
   static HudiTable open(Configuration conf, Path basePath) {
     HoodieTableMetaClient metaClient =
@@ -56,7 +117,7 @@ public final class HudiTable {
             .setBasePath(basePath.toString())
             .setLoadActiveTimelineOnLoad(true)
             .build();
-    return new HudiTable(metaClient, basePath);
+    return new HudiTable(metaClient, basePath, null, null);
   }
 
   /** Returns whether a directory is a table's base path. */
@@ -97,22 +158,43 @@ public final class HudiTable {
     return locations.equals(Collections.singletonList(basePath()));
   }
 
-  /**
-   * Returns the requested time of the newest completed instant, or null for a table without
-   * commits.
-   */
-  public String newestInstant() {
-    Option<HoodieInstant> newest =
-        metaClient.getCommitsAndCompactionTimeline().filterCompletedInstants().lastInstant();
-    return newest.isPresent() ? newest.get().requestedTime() : null;
+  /** Returns the changes that are read, instead of the whole state; null if the state is read. */
+  public Changes changes() {
+    return changes;
+  }
+
+  /** Describes what is read, for users: an instant or a range; null for the newest state. */
+  public String stateText() {
+    return changes == null ? asOf : changes.text();
+  }
+
+  /** Returns the instant as of which the table is read; null for the newest state. */
+  public String asOf() {
+    return asOf;
   }
 
   /**
-   * Returns a key of the set of completed instants. The newest instant alone is not one: it may
-   * have started before another instant completed.
+   * Returns the requested time of the newest completed instant of this state, or null for a table
+   * without commits.
    */
-  public String completedInstants() {
-    return metaClient.getCommitsAndCompactionTimeline().filterCompletedInstants().getTimelineHash();
+  public String newestInstant() {
+    HoodieTimeline completed = completedTimeline();
+    Option<HoodieInstant> newest =
+        (asOf == null ? completed : completed.findInstantsBeforeOrEquals(asOf)).lastInstant();
+    return newest.isPresent() ? newest.get().requestedTime() : null;
+  }
+
+  HoodieTimeline completedTimeline() {
+    return metaClient.getCommitsAndCompactionTimeline().filterCompletedInstants();
+  }
+
+  /**
+   * Returns a key of this state: of the set of completed instants, and of the instant as of which
+   * it is read. The newest instant alone is not one: it may have started before another instant
+   * completed.
+   */
+  public String stateKey() {
+    return completedTimeline().getTimelineHash() + "@" + stateText();
   }
 
   /** Returns the digest of the active timeline by which the pruning service knows its state. */
@@ -194,6 +276,6 @@ public final class HudiTable {
     properties.setProperty(HoodieMetadataConfig.ENABLE.key(), Boolean.toString(fromMetadataTable));
     List<StoragePath> paths =
         locations.stream().map(HadoopFSUtils::convertToStoragePath).collect(Collectors.toList());
-    return new FileListing(metaClient, paths, properties);
+    return new FileListing(metaClient, paths, properties, Option.ofNullable(asOf));
   }
 }

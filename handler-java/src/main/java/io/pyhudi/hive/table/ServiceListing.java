@@ -39,11 +39,13 @@ public final class ServiceListing {
    * Returns whether a list of the service can stand for Hudi's: it has neither the base files of
    * bootstrapped tables nor, where directories are listed, the blocks of the files. In tables of
    * version 6 Hudi assigns log files to slices by the modification times of the timeline's files,
-   * which the timeline's digest does not cover.
+   * which the timeline's digest does not cover. Hudi lists earlier states itself, as only it knows
+   * how it would.
    */
   public static boolean isPossible(HudiTable table) {
     HoodieTableConfig config = table.metaClient().getTableConfig();
-    return table.hasMetadataTable()
+    return table.stateText() == null
+        && table.hasMetadataTable()
         && config.getTableVersion().greaterThanOrEquals(HoodieTableVersion.EIGHT)
         && !config.getBootstrapBasePath().isPresent();
   }

@@ -66,6 +66,13 @@ public final class Slice {
     return tokens;
   }
 
+  /** Returns the names of its files. */
+  List<String> fileNames() {
+    List<String> names = baseTokens(slice);
+    slice.getLogFiles().forEach(log -> names.add(log.getFileName()));
+    return names;
+  }
+
   public long bytes() {
     return bytes;
   }

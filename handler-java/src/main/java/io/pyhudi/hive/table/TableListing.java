@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.hadoop.fs.Path;
 import org.apache.hudi.BaseHoodieTableFileIndex.PartitionPath;
@@ -81,6 +82,22 @@ public final class TableListing implements AutoCloseable {
       load(paths).forEach((path, found) -> slices.put(path.getPath(), toSlices(found, view)));
     }
     return slices;
+  }
+
+  /** Returns the names of all files in some partitions, old versions included. */
+  public Set<String> files(Collection<String> partitions) throws IOException {
+    try {
+      return index().files(partitions);
+    } catch (Exception e) {
+      LOG.warn("{}: its metadata table cannot be listed", table.basePath(), e);
+    }
+    try (FileListing directories = table.index(locations, false)) {
+      return directories.files(partitions);
+    } catch (IOException | RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IOException(e);
+    }
   }
 
   private Map<PartitionPath, List<FileSlice>> load(List<PartitionPath> paths) {

@@ -1,5 +1,6 @@
 package io.pyhudi.hive.table;
 
+import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.protocol.TableView;
 import java.io.IOException;
 import java.util.Collection;
@@ -34,12 +35,12 @@ public final class TableSize {
         }
       };
 
-  private final String instant;
+  private final String state;
   private final long files;
   private final long bytes;
 
-  private TableSize(String instant, long files, long bytes) {
-    this.instant = instant;
+  private TableSize(String state, long files, long bytes) {
+    this.state = state;
     this.files = files;
     this.bytes = bytes;
   }
@@ -56,11 +57,16 @@ public final class TableSize {
    * Returns the table's size as Hive's basic statistics: numFiles and totalSize. The table is
    * listed once for each instant. The result is empty if the table cannot be read; Hive then makes
    * its own estimate.
+   *
+   * @throws StateException if the table does not have the state that the settings ask for
    */
-  public static Map<String, String> statistics(Configuration conf, Path basePath) {
+  public static Map<String, String> statistics(
+      Configuration conf, Path basePath, PruningSettings settings) {
     try {
-      TableSize size = of(HudiTable.ofQuery(conf, basePath));
+      TableSize size = of(HudiTable.ofQuery(conf, basePath, settings));
       return statistics(size.files, size.bytes);
+    } catch (StateException e) {
+      throw e;
     } catch (IOException | RuntimeException e) {
       LOG.warn("{}: the table's size is not known", basePath, e);
       return Collections.emptyMap();
@@ -68,27 +74,29 @@ public final class TableSize {
   }
 
   private static TableSize of(HudiTable table) throws IOException {
-    String instant = table.newestInstant();
+    String state = table.stateKey();
     synchronized (KNOWN) {
       TableSize known = KNOWN.get(table.basePath());
-      if (known != null && instant != null && instant.equals(known.instant)) {
+      if (known != null && known.state.equals(state)) {
         return known;
       }
     }
-    TableSize listed = list(table, instant);
+    TableSize listed = list(table, state);
     synchronized (KNOWN) {
       KNOWN.put(table.basePath(), listed);
     }
     return listed;
   }
 
-  private static TableSize list(HudiTable table, String instant) throws IOException {
+  private static TableSize list(HudiTable table, String state) throws IOException {
     long files = 0;
     long bytes = 0;
     List<Path> everything = Collections.singletonList(table.basePath());
     try (TableListing listing = table.list(everything)) {
       Collection<List<Slice>> partitions =
-          listing.slices(listing.partitions(), TableView.SNAPSHOT).values();
+          table.changes() == null
+              ? listing.slices(listing.partitions(), TableView.SNAPSHOT).values()
+              : table.changes().slices(TableView.SNAPSHOT).values();
       for (List<Slice> slices : partitions) {
         for (Slice slice : slices) {
           files += slice.tokens().size();
@@ -96,6 +104,6 @@ public final class TableSize {
         }
       }
     }
-    return new TableSize(instant, files, bytes);
+    return new TableSize(state, files, bytes);
   }
 }

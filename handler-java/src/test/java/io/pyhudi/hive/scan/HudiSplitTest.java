@@ -60,7 +60,8 @@ class HudiSplitTest {
     slice.setBaseFile(new HoodieBaseFile(info("file:/table/é=1/aaaa-0_0-1-1_001.parquet", 100)));
     slice.addLogFile(new HoodieLogFile(info("file:/table/é=1/.aaaa-0_002.log.1_0-2-2", 7)));
     slice.addLogFile(new HoodieLogFile(info("file:/table/é=1/.aaaa-0_003.log.1_0-3-3", 8)));
-    MergedSlice merged = copy(HudiSplit.merged(TABLE, Slice.snapshot(slice), "003")).mergedSlice();
+    MergedSlice merged =
+        copy(HudiSplit.merged(TABLE, Slice.snapshot(slice), "003", "state")).mergedSlice();
     assertEquals(TABLE, merged.basePath());
     assertEquals("003", merged.instant());
     assertEquals("é=1", merged.slice().getPartitionPath());
@@ -74,7 +75,7 @@ class HudiSplitTest {
   void sliceOfLogFilesAloneIsSerialized() throws Exception {
     FileSlice slice = new FileSlice("", "001", "aaaa-0");
     slice.addLogFile(new HoodieLogFile(info("file:/table/.aaaa-0_001.log.1_0-2-2", 7)));
-    HudiSplit copy = copy(HudiSplit.merged(TABLE, Slice.snapshot(slice), "001"));
+    HudiSplit copy = copy(HudiSplit.merged(TABLE, Slice.snapshot(slice), "001", "state"));
     assertEquals(new Path(TABLE, ".aaaa-0_001.log.1_0-2-2"), copy.getPath());
     assertEquals(false, copy.mergedSlice().slice().getBaseFile().isPresent());
   }
@@ -83,7 +84,7 @@ class HudiSplitTest {
   void aPlainFileMayBeTakenAsSuchOrAsASlice() throws Exception {
     FileSlice slice = new FileSlice("", "001", "aaaa-0");
     slice.setBaseFile(new HoodieBaseFile(info("file:/table/aaaa-0_0-1-1_001.parquet", 100)));
-    HudiSplit split = HudiSplit.merged(TABLE, Slice.snapshot(slice), "001");
+    HudiSplit split = HudiSplit.merged(TABLE, Slice.snapshot(slice), "001", "state");
     assertFalse(copy(split).isPlainFile());
     HudiSplit copy = copy(split.asPlainFile());
     assertTrue(copy.isPlainFile());

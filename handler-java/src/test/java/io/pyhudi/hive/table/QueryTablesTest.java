@@ -70,10 +70,10 @@ class QueryTablesTest {
   @Test
   void aQueryKeepsItsInstantWhenHudiLoadsTheTimelineAgain() throws Exception {
     HudiTable before = HudiTable.ofQuery(query(TestTables.newQuery()), table);
-    String instants = before.completedInstants();
+    String instants = before.stateKey();
     TestTables.commit(table, "20260101000000000");
     before.metaClient().reloadActiveTimeline();
-    assertEquals(instants, before.completedInstants());
+    assertEquals(instants, before.stateKey());
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.pyhudi.hive.scan;
 
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.version.AsOfClause;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -33,7 +34,8 @@ public final class ExplainedScan {
         String filter = SerializationUtilities.serializeExpression(scan.getFilterExpr());
         job.set(TableScanDesc.FILTER_EXPR_CONF_STR, filter);
       }
-      PruningSettings settings = PruningSettings.ofTable(table.getMetadata());
+      PruningSettings settings =
+          PruningSettings.ofTable(table.getMetadata()).asOf(AsOfClause.of(scan, conf));
       more.put(PROPERTY, TableScan.preview(job, new Path(table.getSd().getLocation()), settings));
     } catch (Exception | LinkageError e) {
       LOG.warn("EXPLAIN cannot tell what would be pruned", e);
