@@ -22,7 +22,7 @@ from bench import (
     virtual_keys,
     wide,
 )
-from bench.reporting import document, results
+from bench.reporting import charts, document, results
 from bench.reporting.measuring import Benchmark, Measurement, registered
 from devtools.process import ServerError
 from devtools.runtime import RuntimeMissingError
@@ -68,6 +68,7 @@ def main(names: Sequence[str]) -> int:
             continue
         kept = results.updated(results.load(), {benchmark.name: fresh})
         results.save(kept)
+        charts.write(kept)
         document.FILE.write_text(document.written(document.FILE.read_text(), kept))
         measured.extend(fresh)
     console.print(results.table(measured))

@@ -5,6 +5,7 @@ Documents link to each other as files of the repository, so that the links also 
 
 import posixpath
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -24,45 +25,60 @@ _DOCUMENTS = {
 _PAGES = {**_DOCUMENTS, _IDL: "protocol.md", "README.md": "index.md"}
 _SOURCES = {page: source for source, page in _DOCUMENTS.items()}
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
-#: Modules that programs import; all others may change at any time.
-_MODULES = (
-    "pyhudi_expr.api.functions",
-    "pyhudi_expr.api.table",
-    "pyhudi_expr.api.scan",
-    "pyhudi_expr.api.plan",
-    "pyhudi_expr.api.explanation",
-    "pyhudi_expr.prune",
-    "pyhudi_expr.reading.scan",
-    "pyhudi_expr.table.storage.process_options",
-    "pyhudi_expr.frontend.sql.parser",
-    "pyhudi_expr.frontend.arrow.filter_lists",
-    "pyhudi_expr.frontend.arrow.substrait",
-    "pyhudi_expr.frontend.spark.catalyst",
-    "pyhudi_expr.frontend.trino.tuple_domain",
-    "pyhudi_expr.frontend.trino.row_expression",
-    "pyhudi_expr.frontend.json.decoder",
-    "pyhudi_expr.frontend.json.encoder",
-    "pyhudi_expr.expr.nodes",
-    "pyhudi_expr.backend.sql",
-    "pyhudi_expr.backend.arrow",
-    "pyhudi_expr.backend.index_filter",
-    "pyhudi_expr.index.explanation",
-    "pyhudi_expr.layout.analysis",
-    "pyhudi_expr.layout.row_order",
-    "pyhudi_expr.layout.curves",
-    "pyhudi_expr.layout.selection",
-    "pyhudi_expr.service.client",
-    "pyhudi_expr.spark.indexes",
-    "pyhudi_expr.indexing.writer_options",
-    "pyhudi_expr.spark.query.dataframes",
-    "pyhudi_expr.spark.query.predicates",
-    "pyhudi_expr.spark.clustering.layout_frames",
-    "pyhudi_expr.spark.clustering.clustering",
-    "pyhudi_expr.spark.virtual_keys.writing",
-    "pyhudi_expr.keys.generators",
-    "pyhudi_expr.table.hudi_table",
-    "pyhudi_expr.table.errors",
-)
+_PICTURE = re.compile(r"(!\[[^\]]*\]\()docs/")
+#: Modules that programs import, by page; all others may change at any time.
+_REFERENCE = {
+    "reference/api.md": (
+        "The Python API",
+        ("api.functions", "api.table", "api.scan", "api.plan", "api.explanation"),
+    ),
+    "reference/tables.md": (
+        "Tables and pruning",
+        (
+            "prune",
+            "index.explanation",
+            "reading.scan",
+            "table.hudi_table",
+            "table.storage.process_options",
+            "table.errors",
+        ),
+    ),
+    "reference/predicates.md": (
+        "Predicates",
+        (
+            "frontend.sql.parser",
+            "frontend.arrow.filter_lists",
+            "frontend.arrow.substrait",
+            "frontend.spark.catalyst",
+            "frontend.trino.tuple_domain",
+            "frontend.trino.row_expression",
+            "frontend.json.decoder",
+            "frontend.json.encoder",
+            "expr.nodes",
+            "backend.sql",
+            "backend.arrow",
+            "backend.index_filter",
+        ),
+    ),
+    "reference/layouts.md": (
+        "Layouts",
+        ("layout.analysis", "layout.row_order", "layout.curves", "layout.selection"),
+    ),
+    "reference/spark.md": (
+        "PySpark",
+        (
+            "spark.indexes",
+            "indexing.writer_options",
+            "spark.query.dataframes",
+            "spark.query.predicates",
+            "spark.clustering.layout_frames",
+            "spark.clustering.clustering",
+            "spark.virtual_keys.writing",
+            "keys.generators",
+        ),
+    ),
+    "reference/service.md": ("The service's client", ("service.client",)),
+}
 #: Modules whose docstrings describe the bytes of a table.
 _FORMATS = {
     "The table": (
@@ -97,7 +113,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for source, page in _DOCUMENTS.items():
         _add(files, config, page, (_ROOT / source).read_text())
     _add(files, config, "protocol.md", _protocol())
-    _add(files, config, "reference.md", _reference())
+    for page, (title, modules) in _REFERENCE.items():
+        _add(files, config, page, _reference(title, modules))
     _add(files, config, "formats.md", _formats())
     _add(files, config, "commands.md", _commands(cli, click.Context(cli, info_name="pyhudi")))
     return files
@@ -120,7 +137,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
             return text
         return f"[{text}]({known}{'#' + anchor if anchor else ''})"
 
-    return _LINK.sub(led, markdown)
+    return _LINK.sub(led, _PICTURE.sub(r"\1", markdown))
 
 
 def _add(files: Files, config: MkDocsConfig, page: str, content: str) -> None:
@@ -155,5 +172,5 @@ def _formats() -> str:
     return "\n".join(parts)
 
 
-def _reference() -> str:
-    return "# Python\n\n" + "\n".join(f"::: {module}\n" for module in _MODULES)
+def _reference(title: str, modules: Sequence[str]) -> str:
+    return f"# {title}\n\n" + "\n".join(f"::: pyhudi_expr.{module}\n" for module in modules)

@@ -1,9 +1,10 @@
-"""Write the figures of `results.json` into `docs/benchmarks.md`."""
+"""Write the figures of `results.json` into `docs/benchmarks.md`: charts, and tables behind them."""
 
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
+from bench.reporting import charts
 from bench.reporting.results import Entry
 
 FILE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
@@ -24,12 +25,17 @@ def written(document: str, kept: Sequence[Entry]) -> str:
 
 
 def figures(kept: Sequence[Entry]) -> str:
-    """Return a table for each benchmark, under its command."""
+    """Return a chapter for each benchmark: its chart, if there is one, and its table."""
+    drawn = {chart.benchmark: chart for chart in charts.drawable(kept)}
     parts = []
     for command, group in groupby(kept, key=lambda entry: str(entry["command"])):
-        entries = list(group)
-        table = _across if command.partition("BENCH=")[2] in _COMPARING else _down
-        parts.append(f"\n`{command}`\n\n{table(entries)}")
+        entries, name = list(group), command.partition("BENCH=")[2]
+        table = (_across if name in _COMPARING else _down)(entries)
+        parts.append(f"\n## `{command}`\n")
+        if name in drawn:
+            parts.append(f"![{drawn[name].title}](pictures/{drawn[name].file.name})\n")
+        parts.append(f'<details markdown="1">\n<summary>The figures</summary>\n\n{table}\n')
+        parts.append("</details>")
     return "\n".join(parts)
 
 

@@ -25,8 +25,8 @@ DOCUMENTS = sorted(
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _SHELL = ("", "bash", "sh", "shell")
-#: Blocks that are not run: output of programs, and diagrams.
-SHOWN = ("text", "mermaid")
+#: Blocks that are not run: output of programs.
+SHOWN = ("text",)
 
 
 class Runner(Enum):

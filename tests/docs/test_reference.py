@@ -15,9 +15,10 @@ _SITE = ROOT / "devtools" / "docs_site.py"
 def modules() -> set[str]:
     """The modules of the reference; mkdocs, which the file imports, is not needed."""
     for node in ast.parse(_SITE.read_text()).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_MODULES":
-            return set(ast.literal_eval(node.value))
-    raise LookupError("_MODULES")
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_REFERENCE":
+            pages = ast.literal_eval(node.value).values()
+            return {f"pyhudi_expr.{module}" for _, names in pages for module in names}
+    raise LookupError("_REFERENCE")
 
 
 def imported() -> Iterator[tuple[str, str]]:
