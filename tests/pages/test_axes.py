@@ -171,8 +171,8 @@ def test_every_type_has_an_axis(kind, values):
     if domain.is_ordinal:
         known = Ranges(column, np.array([values[0], values[0]]), np.array([values[1], MAX_ORDINAL]))
     else:
-        ends = ([values[0], values[0]], [values[1], None])
-        known = Ranges(column, *(pa.array(each, domain.arrow_type) for each in ends))
+        bounds = ([values[0], values[0]], [values[1], None])
+        known = Ranges(column, *(pa.array(each, domain.arrow_type) for each in bounds))
     found = axis(known, *values)
     for ends in found.spans(known):
         assert ((ends >= 0) & (ends <= 1)).all()
