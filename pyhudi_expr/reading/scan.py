@@ -22,6 +22,7 @@ from pyhudi_expr.frontend.arrow.expression_check import columns_read, validation
 from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
@@ -170,8 +171,8 @@ def scan(
             A `pruner` has its own.
 
     Raises:
-        HudiError: The table cannot be read, a column does not exist, or the filter cannot be
-            applied to rows.
+        HudiError: The table cannot be read, a column does not exist (UnknownColumn), the table had
+            no commit yet (BeforeFirstCommit), or the filter cannot be applied to rows.
         PredicateSyntaxError: The SQL text is not a condition.
         FilterError: The filter list is malformed.
         SubstraitError: The expression is malformed.
@@ -179,8 +180,10 @@ def scan(
     opened = HudiTable.open(table, storage_options)
     check_supported(opened)
     as_of = query_instant(as_of)
+    if as_of is not None:
+        opened.check_as_of(as_of)
     schema = opened.schema(as_of)
-    predicate, rows = _parsed(filter, schema, dialect, zone)
+    predicate, rows = _parsed(filter, schema, dialect, zone, table)
     request = PruneRequest(predicate, view, zone, as_of, reader=PartitionReader.ENGINE)
     result = (pruner or Pruner(storage_options=storage_options)).prune(table, request)
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
@@ -198,7 +201,7 @@ def scan(
 
 
 def _parsed(
-    filter: Filter | None, schema: pa.Schema, dialect: SqlDialect, zone: str | None
+    filter: Filter | None, schema: pa.Schema, dialect: SqlDialect, zone: str | None, table: str
 ) -> tuple[HudiExpression, pc.Expression | None]:
     """Return the predicate for files, and the filter for rows."""
     if filter is None:
@@ -213,6 +216,7 @@ def _parsed(
         predicate = parse_filters(filter)
     else:
         predicate = filter  # type: ignore[assignment]
+    check_columns(predicate, schema, table)
     return predicate, row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))
 
 
