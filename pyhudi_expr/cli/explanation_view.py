@@ -10,8 +10,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.sizes import size_text
 from pyhudi_expr.index.explanation import Explanation
 from pyhudi_expr.table.hudi_names import RECORD_KEY
 

@@ -7,9 +7,9 @@ from dataclasses import asdict
 import click
 from rich.table import Table
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.sizes import size_text
 from pyhudi_expr.index.catalog.index_sizes import IndexSizes, PartitionSize
 from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, no_such_index
 from pyhudi_expr.table.errors import HudiError

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_report import index_reports
-from pyhudi_expr.cli.sizes import size_text
 from pyhudi_expr.index.expected_reads import expect_opening
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.table.errors import HudiError

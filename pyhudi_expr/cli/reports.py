@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from pyhudi_expr.cli.sizes import share_text
+from pyhudi_expr.api.sizes import share_text
 from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.index.explanation import Explanation
 from pyhudi_expr.prune import PruneResult

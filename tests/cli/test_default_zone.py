@@ -1,4 +1,4 @@
-"""The commands understand times in the same zone as the Python API, unless they are told another."""
+"""The commands understand times in the same zone as the Python API, by default."""
 
 from __future__ import annotations
 

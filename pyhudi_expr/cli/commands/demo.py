@@ -12,6 +12,7 @@ import click
 from rich.table import Table
 
 from pyhudi_expr.api.defaults import DEFAULT_ZONE
+from pyhudi_expr.api.sizes import share_text, size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
@@ -20,7 +21,6 @@ from pyhudi_expr.cli.html_page import write_page
 from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import DIALECT, VIEW, ZONE, checked_snapshot, reader_of
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.sizes import share_text, size_text
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.pages.explanation import explain_page

@@ -10,12 +10,12 @@ from typing import Any
 import click
 from rich.table import Table
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.sizes import size_text
 from pyhudi_expr.cli.spark_session import key_values, spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index

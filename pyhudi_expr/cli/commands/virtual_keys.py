@@ -7,11 +7,11 @@ from dataclasses import asdict
 
 import click
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.sizes import size_text
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.indexing import virtual_key_settings
