@@ -126,8 +126,8 @@ class _Translation:
                     condition = pc.coalesce(self.predicate(when), pc.scalar(False))
                     shown = pc.if_else(condition, self._term(then), shown)
                 return shown
-        what = f"{term.name}()" if isinstance(term, e.Call) else "CAST"
-        raise InexpressibleInArrowError(f"{what} follows an engine's rules, not pyarrow's")
+        name = f"{term.name}()" if isinstance(term, e.Call) else f"{term!s:.200}"
+        raise InexpressibleInArrowError(f"{name} follows the rules of an engine")
 
 
 def _joined(

@@ -26,6 +26,7 @@ from pyhudi_expr.frontend.arrow.expression_check import (
 from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
@@ -204,14 +205,17 @@ def scan(
             A `pruner` has its own.
 
     Raises:
-        HudiError: The table cannot be read, a column does not exist, or the filter cannot be
-            applied to rows.
+        HudiError: The table cannot be read, a column does not exist (UnknownColumn), the table had
+            no commit yet (BeforeFirstCommit), or the filter cannot be applied to rows.
         PredicateSyntaxError: The SQL text is not a condition.
         FilterError: The filter list is malformed.
         SubstraitError: The expression is malformed.
     """
     pruner = pruner or Pruner(storage_options=storage_options)
-    snapshot = pruner.snapshot(table, PruneRequest(ALWAYS, view, as_of=as_of))
+    request = PruneRequest(ALWAYS, view, as_of=as_of)
+    snapshot = pruner.snapshot(table, request)
+    if request.as_of is not None:
+        snapshot.table.check_as_of(request.as_of)
     return scan_snapshot(
         pruner,
         snapshot,
@@ -239,6 +243,7 @@ def scan_snapshot(
     table, schema = snapshot.table, snapshot.schema
     check_supported(table)
     predicate = parse_filter(filter, schema, dialect)
+    check_columns(predicate, schema, table.base_path)
     rows = _for_rows(filter, predicate, schema, zone)
     request = PruneRequest(predicate, snapshot.listing.view, zone, reader=PartitionReader.ENGINE)
     result = pruner.prune_snapshot(snapshot, request)
