@@ -52,6 +52,25 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def exposure(settings: ServiceSettings) -> dict[str, object]:
+    """Return what is open to whom, for the log and for people: a few words for each part."""
+    return {
+        "address": f"{settings.host}:{settings.port}",
+        "reachable_from": "this machine" if is_loopback(settings.host) else "the network",
+        "tls": _tls_in_words(settings),
+        "token": "required" if settings.token_file else "none",
+        "roots": list(settings.table_roots) or "all tables",
+        "metrics": settings.metrics_address or "off",
+        "console": settings.console_address or "off",
+    }
+
+
+def _tls_in_words(settings: ServiceSettings) -> str:
+    if not settings.tls_certificate:
+        return "off"
+    return "on, callers show a certificate" if settings.tls_client_ca else "on"
+
+
 def _check_host(settings: ServiceSettings) -> None:
     if not (is_loopback(settings.host) or settings.tls_client_ca or settings.token_file):
         raise SettingsError(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
-from thrift.Thrift import TException
+from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TFramedTransport, TTransportException
 
@@ -26,6 +26,10 @@ from pyhudi_expr.table.listing import TableView
 
 _MAX_ANSWER_BYTES = 64 << 20
 _PAUSE_SECONDS = 0.05
+_CLOSED = (
+    "closed the connection before it answered. Its log says why; perhaps it needs TLS or a"
+    " certificate of the caller"
+)
 
 # The caller handles a refused connection; by itself Thrift also prints it.
 logging.getLogger("thrift").addHandler(logging.NullHandler())
@@ -34,8 +38,9 @@ logging.getLogger("thrift").addHandler(logging.NullHandler())
 class PruningClient:
     """One connection, for one thread at a time; connects at the first call.
 
-    Calls raise `thrift.Thrift.TException` or OSError if the service does not answer in time. The
-    connection is then closed, and the next call opens another one.
+    Calls raise `thrift.Thrift.TException` or OSError if the service does not answer in time, or
+    refuses the caller (its message then says why). The connection is then closed, and the next call
+    opens another one.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class PruningClient:
             tls: How to connect to a service with TLS.
             token: The service's token.
         """
+        self._address = f"{host}:{port}"
         socket = _TlsSocket(host, port, tls) if tls else TSocket(host, port)
         self._preface = TOKEN_PREFACE + token.encode() if token else None
         socket.setTimeout(timeout * 1000)
@@ -126,16 +132,34 @@ class PruningClient:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[None]:
-        if not self._transport.isOpen():
+        is_new = not self._transport.isOpen()
+        if is_new:
             self._transport.open()
-            if self._preface is not None:
+        try:
+            if is_new and self._preface is not None:
                 self._transport.write(self._preface)
                 self._transport.flush()
-        try:
             yield
+        except TApplicationException as error:
+            self._transport.close()
+            raise TApplicationException(error.type, f"{self._address}: {error.message}") from error
+        except (TTransportException, OSError, EOFError) as error:
+            self._transport.close()
+            if is_new and _is_closed_by_service(error):
+                raise TTransportException(
+                    TTransportException.END_OF_FILE, f"{self._address} {_CLOSED}: {error}"
+                ) from error
+            raise
         except BaseException:
             self._transport.close()
             raise
+
+
+def _is_closed_by_service(error: Exception) -> bool:
+    """Return whether the service closed the connection, and not the time was up."""
+    if isinstance(error, TTransportException):
+        return bool(error.type == TTransportException.END_OF_FILE)
+    return isinstance(error, ConnectionError | EOFError | ssl.SSLError)
 
 
 class _TlsSocket(TSocket):  # type: ignore[misc]
@@ -154,4 +178,5 @@ class _TlsSocket(TSocket):  # type: ignore[misc]
             self.handle = self._context.wrap_socket(self.handle, server_hostname=self.host)
         except OSError as error:
             self.close()
-            raise TTransportException(TTransportException.NOT_OPEN, str(error)) from error
+            message = f"no TLS connection to {self.host}:{self.port}: {error}"
+            raise TTransportException(TTransportException.NOT_OPEN, message) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+from thrift.Thrift import TApplicationException, TMessageType
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.protocol import PruningService
@@ -41,5 +42,19 @@ def process_frame(
         processor.process(protocol, TBinaryProtocolAccelerated(target))
     except Exception as error:  # the handler's own do not get here
         raise GarbageError(f"{type(error).__name__}: {error}"[:200]) from error
+    reply: bytes = target.getvalue()
+    return reply
+
+
+def refusal(reason: str) -> bytes:
+    """Return a reply to whatever a caller asks, without its size: its call fails with the reason.
+
+    Clients read an exception before they compare the reply with their call.
+    """
+    target = TMemoryBuffer()
+    protocol = TBinaryProtocolAccelerated(target)
+    protocol.writeMessageBegin("refused", TMessageType.EXCEPTION, 0)
+    TApplicationException(TApplicationException.UNSUPPORTED_CLIENT_TYPE, reason).write(protocol)
+    protocol.writeMessageEnd()
     reply: bytes = target.getvalue()
     return reply

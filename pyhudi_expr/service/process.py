@@ -6,17 +6,19 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import structlog
 
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.service import logs
+from pyhudi_expr.service.access import exposure
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.probes import Probes
 from pyhudi_expr.service.server import PruningServer
-from pyhudi_expr.service.settings import NEED_RESTART, ServiceSettings
+from pyhudi_expr.service.settings import NEED_RESTART, ServiceSettings, unknown_variables
 
 _log: Any = structlog.get_logger()
 
@@ -27,6 +29,9 @@ def serve(settings: ServiceSettings, read_again: Callable[[], ServiceSettings]) 
     Raises SettingsError and AddressError.
     """
     logs.configure(settings.log_format, settings.log_level)
+    _log.info("starting", version=version("pyhudi-expr"), **exposure(settings))
+    for name in unknown_variables():
+        _log.warning("no setting has this name", variable=name)
     asyncio.run(_Service(settings, read_again).run())
 
 

@@ -18,12 +18,20 @@ import structlog
 
 from pyhudi_expr.protocol import PruningService
 from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
-from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, process_frame
+from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, process_frame, refusal
 from pyhudi_expr.service.handler import RefusingHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 _ABANDON_SECONDS = 1.0
+#: Time that a refused caller has to read why.
+_REFUSAL_SECONDS = 1.0
+_DISCARDED_BYTES = 1 << 16
+_TLS_HANDSHAKE = b"\x16\x03"
+_NO_TOKEN = "the service needs a token, and the caller shows none: give it that of token_file"
+_WRONG_TOKEN = (
+    "the caller's token is not this service's: compare it with the file of the service's token_file"
+)
 
 _log: Any = structlog.get_logger()
 
@@ -33,7 +41,11 @@ class AddressError(OSError):
 
 
 class _RefusedError(Exception):
-    """The caller has not shown the token."""
+    """The caller has not shown the token; the message is for the caller, too."""
+
+
+class _SizeError(GarbageError):
+    """The frame is larger than allowed, or empty."""
 
 
 class PruningServer:
@@ -149,6 +161,7 @@ class PruningServer:
             await self._served(reader, writer, task)
         except _RefusedError as error:
             self._refuse("token", peer, str(error))
+            await self._explain(reader, writer, str(error))
         except GarbageError as error:
             self._refuse("garbage", peer, str(error))
         except (TimeoutError, asyncio.TimeoutError):
@@ -164,6 +177,21 @@ class PruningServer:
         self._metrics.refused(reason)
         _log.warning("connection closed", peer=peer, reason=why)
 
+    async def _explain(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reason: str
+    ) -> None:
+        """Tell the caller why it is refused.
+
+        What it has sent is read and forgotten: closed with unread bytes, a connection is reset, and
+        the caller may lose the reason.
+        """
+        reply = refusal(reason)
+        with contextlib.suppress(OSError, asyncio.TimeoutError):
+            writer.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
+            if writer.can_write_eof():
+                writer.write_eof()
+            await asyncio.wait_for(_until_closed(reader), _REFUSAL_SECONDS)
+
     async def _served(
         self,
         reader: asyncio.StreamReader,
@@ -173,16 +201,22 @@ class PruningServer:
         trusted = not self._access.needs_token
         while not self._stopping.is_set():
             most = self._settings.max_frame_bytes if trusted else MAX_PREFACE_BYTES
-            frame = await self._received(reader, writer, task, most)
+            try:
+                frame = await self._received(reader, writer, task, most)
+            except _SizeError:
+                if trusted:
+                    raise
+                # A request is larger than a token.
+                raise _RefusedError(_NO_TOKEN) from None
             if frame is None:
                 return
             if frame.startswith(TOKEN_PREFACE):
                 if not self._access.accepts(frame):
-                    raise _RefusedError("the caller's token is not this service's")
+                    raise _RefusedError(_WRONG_TOKEN)
                 trusted = True
                 continue
             if not trusted:
-                raise _RefusedError("the caller shows no token")
+                raise _RefusedError(_NO_TOKEN)
             reply = await self._answered(frame)
             writer.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
             if writer.transport.get_write_buffer_size():
@@ -207,7 +241,9 @@ class PruningServer:
             self._idle.discard(task)
         size = int.from_bytes(header, "big")
         if not 0 < size <= most:
-            raise GarbageError(f"a frame of {size} bytes; between 1 and {most} are allowed")
+            if header.startswith(_TLS_HANDSHAKE):
+                raise GarbageError("the caller speaks TLS, and this service has no tls_certificate")
+            raise _SizeError(f"a frame of {size} bytes; between 1 and {most} are allowed")
         with _closing_late(writer, self._settings.transfer_seconds):
             return await reader.readexactly(size)
 
@@ -258,6 +294,11 @@ class PruningServer:
             await asyncio.wait_for(writer.wait_closed(), self._settings.transfer_seconds)
         except (OSError, asyncio.TimeoutError, asyncio.CancelledError):
             writer.transport.abort()
+
+
+async def _until_closed(reader: asyncio.StreamReader) -> None:
+    while await reader.read(_DISCARDED_BYTES):
+        pass
 
 
 @contextlib.contextmanager

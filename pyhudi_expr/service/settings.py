@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -21,6 +24,13 @@ from pyhudi_expr.table.storage import option_texts
 class SettingsError(ValueError):
     """A setting is unknown or out of range, or the file cannot be read; the message says which."""
 
+
+_PREFIX = "PYHUDI_"
+#: Variables of other commands.
+_OF_OTHERS = ("PYHUDI_HS2",)
+#: How alike a name and a setting's are if the one is the other, mistyped (`difflib`).
+_ALIKE = 0.75
+_NO_SETTING = "no setting has this name"
 
 #: Settings that a running service cannot change.
 NEED_RESTART = (
@@ -53,7 +63,7 @@ def _option_texts(options: object) -> object:
 class ServiceSettings(BaseSettings):
     """The settings; docs/settings.md has the same table."""
 
-    model_config = SettingsConfigDict(env_prefix="PYHUDI_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="forbid", frozen=True)
 
     host: str = Field(
         "127.0.0.1",
@@ -186,9 +196,12 @@ class ServiceSettings(BaseSettings):
 def load(file: Path | None = None, **overrides: object) -> ServiceSettings:
     """Load the settings; `overrides` that are None are left to the environment and the file.
 
-    Raises SettingsError.
+    Raises SettingsError; also for a variable `PYHUDI_...` that is a setting's name, mistyped.
     """
     given = {name: value for name, value in overrides.items() if value is not None}
+    mistyped = "; ".join(_mistyped_variables())
+    if mistyped:
+        raise SettingsError(mistyped)
     if file is not None and not file.is_file():
         raise SettingsError(f"the settings file {file} does not exist")
     bound = type(
@@ -199,10 +212,67 @@ def load(file: Path | None = None, **overrides: object) -> ServiceSettings:
     try:
         settings: ServiceSettings = bound(**given)
     except ValidationError as error:
-        problems = (
-            f"{'.'.join(map(str, one['loc']))}: {one['msg'].lower()}" for one in error.errors()
-        )
-        raise SettingsError("; ".join(problems)) from None
+        raise SettingsError("; ".join(map(_problem, error.errors()))) from None
     except ValueError as error:
         raise SettingsError(f"{file or 'the environment'}: {error}") from None
     return settings
+
+
+def unknown_variables() -> list[str]:
+    """Return the variables `PYHUDI_...` that are neither settings nor another command's."""
+    return [
+        variable
+        for variable, name in _variables().items()
+        if name not in _names() and not variable.upper().startswith(_OF_OTHERS)
+    ]
+
+
+def origins(file: Path | None, overrides: Iterable[str]) -> Mapping[str, str]:
+    """Return where the settings that do not have their default come from.
+
+    Args:
+        file: The TOML file, or None.
+        overrides: The names that the command line sets.
+
+    Returns:
+        The file, the variable or "command line", by the setting's name.
+    """
+    in_file = TomlConfigSettingsSource(ServiceSettings, file)() if file else {}
+    return {
+        **dict.fromkeys(in_file, str(file)),
+        **{name: variable for variable, name in _variables().items() if name in _names()},
+        **dict.fromkeys(overrides, "command line"),
+    }
+
+
+def _names() -> Iterable[str]:
+    return ServiceSettings.model_fields
+
+
+def _variables() -> Mapping[str, str]:
+    """Return the variables `PYHUDI_...`, each with the setting's name that it has."""
+    return {
+        variable: variable[len(_PREFIX) :].lower()
+        for variable in sorted(os.environ)
+        if variable.upper().startswith(_PREFIX)
+    }
+
+
+def _nearest(name: str) -> str | None:
+    return next(iter(difflib.get_close_matches(name.lower(), _names(), 1, _ALIKE)), None)
+
+
+def _mistyped_variables() -> Iterator[str]:
+    names = _variables()
+    for variable in unknown_variables():
+        nearest = _nearest(names[variable])
+        if nearest is not None:
+            yield f"{variable}: {_NO_SETTING}; did you mean {_PREFIX}{nearest.upper()}?"
+
+
+def _problem(error: ErrorDetails) -> str:
+    name = ".".join(map(str, error["loc"]))
+    if error["type"] != "extra_forbidden":
+        return f"{name}: {error['msg'].lower()}"
+    nearest = _nearest(name)
+    return f"{name}: {_NO_SETTING}" + (f"; did you mean {nearest}?" if nearest else "")

@@ -5,6 +5,7 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 
@@ -52,6 +53,13 @@ class RunningServer:
     def connect(self) -> socket.socket:
         """A raw connection."""
         return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+
+    def wait_for_connections(self, number: int) -> None:
+        """Wait until so many connections are open."""
+        end = time.monotonic() + PATIENCE
+        while self.server.open_connections != number:
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
     def _run(self) -> None:
         async def run() -> None:

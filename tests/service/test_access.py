@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from pathlib import Path
 
 import pytest
-from thrift.Thrift import TException
+from thrift.Thrift import TApplicationException, TException
+from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.client import PruningClient
@@ -86,18 +88,56 @@ def test_only_clients_with_the_token_are_answered(token: Path) -> None:
             assert client.info()
             assert client.info()
         for wrong in (None, "", valid_token[:-1], valid_token + "r", valid_token.upper()):
-            with PruningClient(port=server.port, token=wrong) as client, pytest.raises(REFUSED):
-                client.info()
+            expected = "the caller's token is not" if wrong else "the caller shows none"
+            with PruningClient(port=server.port, token=wrong) as client:
+                for _ in range(2):
+                    with pytest.raises(TApplicationException) as refused:
+                        client.info()
+                    assert f"127.0.0.1:{server.port}: " in str(refused.value)
+                    assert expected in str(refused.value)
+                    assert valid_token[:-1] not in str(refused.value)
         with PruningClient(port=server.port, token=valid_token) as client:
             assert client.info()
 
 
-def test_without_the_token_no_more_than_a_token_is_read(token: Path) -> None:
+def test_without_the_token_only_the_reason_is_answered(token: Path) -> None:
+    large = b"\x00\x10\x00\x00"
     with running_server(GatedHandler(), token_file=str(token)) as server:
-        for sent in (b"\x00\x10\x00\x00", frame(b"\x80\x01" * 50), frame(TOKEN_PREFACE)):
+        for sent in (large, frame(b"\x80\x01" * 50), frame(TOKEN_PREFACE), large + b"x" * 9999):
             with server.connect() as caller:
                 caller.sendall(sent)
+                size = int.from_bytes(caller.recv(4), "big")
+                assert b"token" in caller.recv(size, socket.MSG_WAITALL)
                 assert closed_by_peer(caller)
+
+
+def test_a_refused_caller_that_stays_is_disconnected(token: Path) -> None:
+    with (
+        running_server(GatedHandler(), token_file=str(token)) as server,
+        server.connect() as caller,
+    ):
+        caller.sendall(frame(TOKEN_PREFACE))
+        server.wait_for_connections(0)
+
+
+def test_a_client_says_what_is_wrong_with_tls(secrets: Path) -> None:
+    with running_server(GatedHandler(), **service_tls(secrets)) as server:
+        for context, expected in (
+            (None, "closed the connection before it answered"),
+            (tls(secrets, certificate=None), "certificate"),
+            (ssl.create_default_context(), "CERTIFICATE_VERIFY_FAILED"),
+        ):
+            with PruningClient("localhost", server.port, tls=context) as client:
+                with pytest.raises(TTransportException) as refused:
+                    client.info()
+                assert f"localhost:{server.port}" in str(refused.value)
+                assert expected in str(refused.value)
+    with (
+        running_server(GatedHandler()) as server,
+        PruningClient("localhost", server.port, tls=tls(secrets)) as client,
+        pytest.raises(TTransportException, match=f"no TLS connection to localhost:{server.port}"),
+    ):
+        client.info()
 
 
 def test_an_unrequired_token_is_ignored() -> None:

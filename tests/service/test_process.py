@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from queue import Queue
 
@@ -116,6 +117,21 @@ def test_health_and_readiness(service: Process) -> None:
     assert service.page("/ready") == (200, "ready\n")
     assert service.page("/secret")[0] == 404
     assert service.page("/../etc/passwd")[0] == 404
+
+
+def test_the_first_line_of_the_log_says_what_is_open_to_whom(service: Process) -> None:
+    first = json.loads(service.text.splitlines()[0])
+    assert first["event"] == "starting"
+    assert first["version"] == version("pyhudi-expr")
+    shown = {name: first[name] for name in ("address", "tls", "token", "roots", "console")}
+    assert shown == {
+        "address": "127.0.0.1:0",
+        "tls": "off",
+        "token": "none",
+        "roots": "all tables",
+        "console": "off",
+    }
+    assert first["metrics"] == f"127.0.0.1:{service.pages}"
 
 
 def test_every_answer_is_counted(

@@ -253,7 +253,7 @@ def test_a_signal_ends_the_process_gracefully(golden, number, tmp_path):
     settings.write_text('port = 0\nlog_format = "json"\n')
     command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(settings)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        listening = process.stderr.readline()
+        _starting, listening = process.stderr.readline(), process.stderr.readline()
         port = int(listening.split('"port": ')[1].split(",")[0])
         with PruningClient(port=port, timeout=PATIENCE) as client:
             table = str(golden["cow_v9_txns_simple_meta"])

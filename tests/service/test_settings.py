@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.service.settings import ServiceSettings, SettingsError, load
+from pyhudi_expr.service.settings import (
+    ServiceSettings,
+    SettingsError,
+    load,
+    origins,
+    unknown_variables,
+)
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -43,7 +49,8 @@ def test_lists_in_the_environment_are_json(monkeypatch):
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        ("prot = 1", "prot"),
+        ("prot = 1", "prot: no setting has this name; did you mean port"),
+        ("colour = 1", "colour: no setting has this name$"),
         ("port = 70000", "port"),
         ('workers = "many"', "workers"),
         ("port = ", "service.toml"),
@@ -54,6 +61,41 @@ def test_invalid_settings_are_named(tmp_path: Path, content, named):
     path.write_text(content)
     with pytest.raises(SettingsError, match=named):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("PYHUDI_TABLE_ROOT", "PYHUDI_TABLE_ROOTS"),
+        ("PYHUDI_TLS_CLIENTS_CA", "PYHUDI_TLS_CLIENT_CA"),
+        ("PYHUDI_TOKENFILE", "PYHUDI_TOKEN_FILE"),
+        ("pyhudi_hosts", "PYHUDI_HOST"),
+    ],
+)
+def test_a_mistyped_variable_stops_the_start(variable, meant, monkeypatch):
+    monkeypatch.setenv(variable, "x")
+    with pytest.raises(SettingsError, match=f"{variable}: .*; did you mean {meant}\\?"):
+        load()
+
+
+def test_variables_of_others_are_left_alone(monkeypatch):
+    monkeypatch.setenv("PYHUDI_HS2_TIMEOUT", "5")
+    for name in ("PYHUDI_SERVICE_HOST", "PYHUDI_COLOUR"):
+        monkeypatch.setenv(name, "x")
+    assert load().host == "127.0.0.1"
+    assert {"PYHUDI_SERVICE_HOST", "PYHUDI_COLOUR"} <= set(unknown_variables())
+    assert "PYHUDI_HS2_TIMEOUT" not in unknown_variables()
+
+
+def test_the_origin_of_each_setting_is_known(file, monkeypatch):
+    monkeypatch.setenv("PYHUDI_WORKERS", "3")
+    known = origins(file, ["host"])
+    assert known == {
+        "host": "command line",
+        "workers": "PYHUDI_WORKERS",
+        "port": str(file),
+        "table_roots": str(file),
+    }
 
 
 def test_a_file_that_does_not_exist_is_an_error(tmp_path: Path):

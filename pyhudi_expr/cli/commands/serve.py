@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pyhudi_expr.table.optional_dependencies import require_extra
     short_help="Run the pruning service.",
     epilog=examples(
         ("pyhudi serve", "on 127.0.0.1:9099"),
+        ("pyhudi serve --config service.toml --check", "what it would do, and who may call it"),
         ("PYHUDI_CONSOLE_ADDRESS=127.0.0.1:9100 pyhudi serve --root /warehouse", "with a console"),
     ),
 )
@@ -25,6 +27,7 @@ from pyhudi_expr.table.optional_dependencies import require_extra
 @click.option("--root", "roots", multiple=True, help="Read only tables below here; repeatable.")
 @click.option("--log-format", type=click.Choice(["auto", "console", "json"]))
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]))
+@click.option("--check", is_flag=True, help="Show the settings and who has access; do not serve.")
 def serve(
     config: Path | None,
     host: str | None,
@@ -33,23 +36,43 @@ def serve(
     roots: tuple[str, ...],
     log_format: str | None,
     log_level: str | None,
+    check: bool,
 ) -> None:
     """Run the pruning service until SIGTERM or Ctrl-C.
 
     Options override environment variables (PYHUDI_...), which override the file. SIGHUP reloads the
-    settings.
+    settings. A setting that is invalid, or the name of none, stops the start; --check says so too.
     """
     with require_extra("service"):
         from pyhudi_expr.service.process import serve as serve_until_stopped
         from pyhudi_expr.service.settings import load
-    read = partial(
-        load,
-        config,
-        host=host,
-        port=port,
-        footers=footers,
-        table_roots=roots or None,
-        log_format=log_format,
-        log_level=log_level,
-    )
-    serve_until_stopped(read(), read)
+    options = {
+        "host": host,
+        "port": port,
+        "footers": footers,
+        "table_roots": roots or None,
+        "log_format": log_format,
+        "log_level": log_level,
+    }
+    read = partial(load, config, **options)
+    if check:
+        _show(config, options)
+    else:
+        serve_until_stopped(read(), read)
+
+
+def _show(config: Path | None, options: Mapping[str, object]) -> None:
+    from pyhudi_expr.service.check import check
+    from pyhudi_expr.service.settings import load, origins
+
+    given = [name for name, value in options.items() if value is not None]
+    report = check(load(config, **options), origins(config, given))
+    width = max(len(name) for name, _, _ in report.settings)
+    click.echo("Settings")
+    for name, value, origin in report.settings:
+        click.echo(f"  {name:{width}}  {value or '(none)'}" + (f"  [{origin}]" if origin else ""))
+    click.echo("\nAccess")
+    for part, words in report.access.items():
+        click.echo(f"  {part:{width}}  {words}")
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}", err=True)

@@ -13,7 +13,7 @@ public enum Outcome {
   NOT_EXPRESSIBLE,
   /** The service evaluated the filter and proved nothing. */
   NOTHING_PROVED,
-  /** No service could be reached. */
+  /** No service could be reached, or it refuses this caller. */
   UNREACHABLE,
   TIMED_OUT,
   /** The response does not match the request: invalid data, another table or another query. */

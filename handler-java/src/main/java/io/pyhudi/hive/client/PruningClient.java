@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.apache.thrift.TApplicationException;
 import org.apache.thrift.TException;
 import org.apache.thrift.transport.TTransportException;
 
@@ -203,6 +204,23 @@ public final class PruningClient {
   private static PruningException explain(ServiceAddress address, Throwable cause) {
     if (isTimeout(cause)) {
       return new PruningException(Outcome.TIMED_OUT, address + " did not answer in time", cause);
+    }
+    if (cause instanceof TApplicationException
+        && ((TApplicationException) cause).getType()
+            == TApplicationException.UNSUPPORTED_CLIENT_TYPE) {
+      return new PruningException(
+          Outcome.UNREACHABLE,
+          address + " refuses HiveServer2 (hudi.pruning.token.file): " + cause.getMessage(),
+          cause);
+    }
+    if (cause instanceof TTransportException
+        && ((TTransportException) cause).getType() == TTransportException.END_OF_FILE) {
+      return new PruningException(
+          Outcome.UNREACHABLE,
+          address
+              + " closed the connection before it answered. Its log says why; perhaps it needs TLS"
+              + " (hudi.pruning.tls.ca) or a certificate (hudi.pruning.tls.keystore)",
+          cause);
     }
     boolean unreachable =
         cause instanceof TTransportException

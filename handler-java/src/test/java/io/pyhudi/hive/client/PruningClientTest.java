@@ -10,11 +10,17 @@ import io.pyhudi.hive.protocol.PruneStatus;
 import io.pyhudi.hive.protocol.TableView;
 import io.pyhudi.hive.protocol.pruningConstants;
 import java.net.ServerSocket;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.function.UnaryOperator;
+import org.apache.thrift.TApplicationException;
+import org.apache.thrift.protocol.TBinaryProtocol;
+import org.apache.thrift.protocol.TMessage;
+import org.apache.thrift.protocol.TMessageType;
+import org.apache.thrift.transport.TMemoryBuffer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -117,6 +123,43 @@ class PruningClientTest {
     }
     try (RawService frame = RawService.writing(new byte[] {0, 0, 0, 4, 9, 9, 9, 9}, 0, 0)) {
       assertEquals(Outcome.WRONG_ANSWER, outcomeOf(frame.address()));
+    }
+  }
+
+  @Test
+  void reportsWhyAServiceRefusesItsToken() throws Exception {
+    TMemoryBuffer reply = new TMemoryBuffer(200);
+    TBinaryProtocol protocol = new TBinaryProtocol(reply);
+    protocol.writeMessageBegin(new TMessage("refused", TMessageType.EXCEPTION, 0));
+    new TApplicationException(
+            TApplicationException.UNSUPPORTED_CLIENT_TYPE, "the caller's token is another one")
+        .write(protocol);
+    protocol.writeMessageEnd();
+    byte[] frame =
+        ByteBuffer.allocate(4 + reply.length())
+            .putInt(reply.length())
+            .put(reply.getArray(), 0, reply.length())
+            .array();
+    try (RawService service = RawService.writing(frame, 0, 0)) {
+      PruningException refused =
+          assertThrows(PruningException.class, () -> request(service.address()));
+      assertEquals(Outcome.UNREACHABLE, refused.outcome());
+      assertTrue(
+          refused.getMessage().contains("token.file): the caller's token is another one"),
+          refused.getMessage());
+      try (TestService other = TestService.answering(PruningClientTest::echo)) {
+        assertEquals("q1", request(service.address(), other.address()).getRequestId());
+      }
+    }
+  }
+
+  @Test
+  void reportsAConnectionThatIsClosedWithoutAnAnswer() throws Exception {
+    try (RawService closing = RawService.writing(new byte[0], 0, 0)) {
+      PruningException closed =
+          assertThrows(PruningException.class, () -> request(closing.address()));
+      assertEquals(Outcome.UNREACHABLE, closed.outcome());
+      assertTrue(closed.getMessage().contains("hudi.pruning.tls.ca"), closed.getMessage());
     }
   }
 

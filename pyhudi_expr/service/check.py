@@ -1,0 +1,119 @@
+"""What `pyhudi serve` would do, without serving: the settings, and what is open to whom."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pyhudi_expr.service import http
+from pyhudi_expr.service.access import Access, is_loopback
+from pyhudi_expr.service.settings import ServiceSettings, SettingsError, unknown_variables
+from pyhudi_expr.service.table_roots import RootError, TableRoots
+
+_HIDDEN = "storage_options"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A service that would start.
+
+    Attributes:
+        settings: Name, value and origin of each setting. Of storage options only the names.
+        access: What is open to whom, by part.
+        warnings: What works, and is probably not meant.
+    """
+
+    settings: tuple[tuple[str, str, str], ...]
+    access: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
+    """Read what the service would read when it starts. Nothing listens.
+
+    Args:
+        settings: The settings.
+        origins: Where those come from that are not defaults, by name.
+
+    Raises:
+        SettingsError: The service would not start.
+    """
+    Access(settings)
+    for name in ("metrics_address", "console_address"):
+        if getattr(settings, name):
+            http.host_and_port(name, getattr(settings, name))
+    if settings.console_address:
+        from pyhudi_expr.service.console import Console
+        from pyhudi_expr.service.metrics import Metrics
+
+        Console(settings, Metrics())
+    try:
+        TableRoots(settings.table_roots)
+    except RootError as error:
+        raise SettingsError(f"table_roots: {error}") from None
+    rows = ((name, _value(settings, name), origins.get(name, "")) for name in _names())
+    return Report(tuple(rows), _access(settings), tuple(_warnings(settings)))
+
+
+def _access(settings: ServiceSettings) -> dict[str, str]:
+    shown = [
+        *([f"a certificate of {settings.tls_client_ca}"] if settings.tls_client_ca else []),
+        *([f"the token of {settings.token_file}"] if settings.token_file else []),
+    ]
+    callers = f"who shows {' and '.join(shown)}" if shown else "anyone"
+    tls = "by TLS" if settings.tls_certificate else "without TLS"
+    return {
+        "pruning": f"{_place(settings.host, settings.port)}: {callers}, {tls}",
+        "metrics": f"{_at('metrics_address', settings.metrics_address)}: anyone, without TLS"
+        if settings.metrics_address
+        else "off",
+        "console": f"{_at('console_address', settings.console_address)}: {callers}, {tls}"
+        if settings.console_address
+        else "off",
+        "tables": f"below {', '.join(settings.table_roots)}"
+        if settings.table_roots
+        else "all that this user may read",
+    }
+
+
+def _at(setting: str, address: str) -> str:
+    return _place(*http.host_and_port(setting, address))
+
+
+def _place(host: str, port: int) -> str:
+    return f"{host}:{port}, from {'this machine' if is_loopback(host) else 'the network'}"
+
+
+def _names() -> list[str]:
+    return list(ServiceSettings.model_fields)
+
+
+def _value(settings: ServiceSettings, name: str) -> str:
+    value = getattr(settings, name)
+    if name == _HIDDEN:
+        return ", ".join(f"{option}=..." for option in value)
+    return str(settings.snapshot_path or "") if name == "snapshot_dir" else _text(value)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _warnings(settings: ServiceSettings) -> Iterator[str]:
+    for name in unknown_variables():
+        yield f"{name}: no setting has this name; it has no effect"
+    if not is_loopback(settings.host):
+        if not settings.tls_certificate:
+            yield "tls_certificate: missing, so the token and the predicates can be read on the way"
+        if not settings.table_roots:
+            yield "table_roots: missing, so callers may ask about every table that it can read"
+    for root in settings.table_roots:
+        if root.startswith("/") and not os.access(root, os.R_OK | os.X_OK):
+            yield f"table_roots: {root} does not exist, or this user may not read it"
+    address = settings.metrics_address
+    if address and not is_loopback(http.host_and_port("metrics_address", address)[0]):
+        yield f"metrics_address: anyone on the network may read the numbers at {address}"

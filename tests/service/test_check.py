@@ -1,0 +1,106 @@
+"""`pyhudi serve --check`: the settings and where they come from, who has access, what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.cli.main import main
+from tests.service.certificates import make
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("secrets"))
+
+
+@pytest.fixture
+def checked(capsys: pytest.CaptureFixture[str]):
+    """Runs the check with options: the exit code, and both outputs with single blanks."""
+
+    def run(*options: str) -> tuple[int, str, str]:
+        code = main(["serve", "--check", *options])
+        out, err = capsys.readouterr()
+        return code, "\n".join(" ".join(line.split()) for line in out.splitlines()), err
+
+    return run
+
+
+@pytest.fixture
+def file(tmp_path: Path, secrets: Path) -> Path:
+    """The settings of a service for the network."""
+    path = tmp_path / "service.toml"
+    path.write_text(
+        f"""host = "0.0.0.0"
+tls_certificate = "{secrets}/service.crt"
+tls_key = "{secrets}/service.key"
+tls_client_ca = "{secrets}/ca.crt"
+token_file = "{secrets}/pruning-token"
+metrics_address = "127.0.0.1:9100"
+console_address = "0.0.0.0:9101"
+table_roots = ["{tmp_path}"]
+[storage_options]
+"fs.s3a.secret.key" = "S3CR3T"
+"""
+    )
+    return path
+
+
+def test_each_setting_is_shown_with_its_origin_and_secrets_are_not(checked, file, monkeypatch):
+    monkeypatch.setenv("PYHUDI_WORKERS", "5")
+    code, shown, problems = checked("--config", str(file), "--port", "7")
+    assert code == 0
+    assert not problems
+    assert "\nport 7 [command line]\n" in shown
+    assert "\nworkers 5 [PYHUDI_WORKERS]\n" in shown
+    assert f"\nhost 0.0.0.0 [{file}]\n" in shown
+    assert "\nmax_waiting 128\n" in shown
+    assert f"\nstorage_options fs.s3a.secret.key=... [{file}]\n" in shown
+    assert "S3CR3T" not in shown
+
+
+def test_what_is_open_to_whom_is_shown(checked, file, secrets, tmp_path):
+    _, shown, _ = checked("--config", str(file))
+    who = f"who shows a certificate of {secrets}/ca.crt and the token of {secrets}/pruning-token"
+    assert f"\npruning 0.0.0.0:9099, from the network: {who}, by TLS\n" in shown
+    assert f"\nconsole 0.0.0.0:9101, from the network: {who}, by TLS\n" in shown
+    assert "\nmetrics 127.0.0.1:9100, from this machine: anyone, without TLS\n" in shown
+    assert f"\ntables below {tmp_path}" in shown
+    _, shown, _ = checked()
+    assert "\npruning 127.0.0.1:9099, from this machine: anyone, without TLS\n" in shown
+    assert "\nmetrics off\nconsole off\n" in shown
+
+
+def test_what_is_probably_not_meant_is_a_warning(checked, secrets, monkeypatch):
+    monkeypatch.setenv("PYHUDI_COLOUR", "red")
+    monkeypatch.setenv("PYHUDI_TOKEN_FILE", str(secrets / "pruning-token"))
+    monkeypatch.setenv("PYHUDI_METRICS_ADDRESS", "0.0.0.0:9100")
+    code, _, problems = checked("--host", "0.0.0.0", "--root", "/no/such/directory")
+    assert code == 0
+    for named in ("PYHUDI_COLOUR", "tls_certificate", "/no/such/directory", "metrics_address"):
+        assert f"warning: {named}" in problems or f"table_roots: {named}" in problems
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--host", "0.0.0.0"], "host: 0.0.0.0 can be reached from other machines"),
+        (["--root", "warehouse"], "table_roots: 'warehouse'"),
+        (["--config", "/no/such/file"], "/no/such/file"),
+    ],
+)
+def test_what_would_stop_the_start_fails_the_check(checked, options, named):
+    code, shown, problems = checked(*options)
+    assert code == 1
+    assert not shown
+    assert problems.startswith("pyhudi: ")
+    assert named in problems
+
+
+@pytest.mark.parametrize("setting", ["metrics_address", "console_address"])
+def test_an_address_without_a_port_fails_the_check(checked, setting, monkeypatch):
+    monkeypatch.setenv(f"PYHUDI_{setting.upper()}", "localhost")
+    code, _, problems = checked()
+    assert code == 1
+    assert f"{setting}: 'localhost' is not of the form host:port" in problems
