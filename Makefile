@@ -38,10 +38,13 @@ TRUTH_ENGINES := .work/truth/trino/.ready .work/truth/presto/.ready
 S3 := .work/s3/.ready
 S3A := .work/s3a/.ready
 S3A_SPARK := .work/s3a-spark/.ready
+RELEASE := .venv/.release
+HELM ?= .work/tools/helm
+ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-s3 fuzz soundness test-browser \
-	test-containers test-truth-engines truth-engines truth-records coverage lint types format java \
+	test-containers test-kubernetes chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java \
 	java3 runtime runtime3 s3 s3a venv handler handler3 idl audit bench docs clean
 
 help: ## this list
@@ -84,6 +87,39 @@ test-browser: $(VENV) ## of `make test`, what a Chromium shows; PYHUDI_NEED_BROW
 
 test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them; PYHUDI_NEED_ENGINE=1 starts an engine
 	docker/engine.sh $(BIN)/pytest tests/containers $(PYTEST_ARGS)
+
+chart: $(VENV) $(HELM) ## check the Helm chart, and render it into docker/kubernetes; needs Go, or HELM=PROGRAM
+	$(HELM) lint --strict docker/helm
+	$(HELM) lint --strict docker/helm --values docker/helm/ci/object-store-values.yaml
+	$(HELM) template pruning docker/helm >docker/kubernetes/pruning.yaml
+	mkdir -p .work/chart
+	$(HELM) template pruning docker/helm --values docker/helm/ci/object-store-values.yaml \
+		>.work/chart/object-store.yaml
+	$(BIN)/kubernetes-validate --strict docker/kubernetes/pruning.yaml .work/chart/object-store.yaml
+
+test-kubernetes: $(HELM) ## install the chart into a real API server (built by Go, a quarter of an hour)
+	HELM=$(HELM) devtools/kubernetes/check.sh
+
+workflows: $(ACTIONLINT) ## check the hosted workflows; needs Go, or ACTIONLINT=PROGRAM
+	$(ACTIONLINT)
+
+.work/tools/helm:
+	GOBIN="$(CURDIR)/.work/tools" go install helm.sh/helm/v3/cmd/helm@v3.19.5
+
+.work/tools/actionlint:
+	GOBIN="$(CURDIR)/.work/tools" go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+changelog: $(RELEASE) ## what the fragments in devtools/changes make of the changelog
+	$(BIN)/python -m towncrier build --draft --version "$$(devtools/release/version.sh)"
+
+release-check: $(RELEASE) $(HELM) ## build all of a release, sign it, and install and try it as users do
+	rm -rf .work/release
+	export PYTHON="$(CURDIR)/$(BIN)/python" PATH="$(dir $(abspath $(HELM))):$$PATH"; \
+		devtools/release/build.sh .work/release && devtools/release/check.sh .work/release
+
+$(RELEASE): $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,release]'
+	@touch $@
 
 test-truth-engines: $(VENV) $(TRUTH_ENGINES) ## check the rules for Trino and Presto with these engines
 	PYHUDI_NEED_TRUTH_ENGINES=1 $(BIN)/pytest tests/truth/engines $(PYTEST_ARGS)
@@ -177,7 +213,7 @@ truth-engines: $(TRUTH_ENGINES) ## fetch Trino and Presto into .work/truth; `mak
 	@touch $@
 
 venv: $(VENV) ## the virtual environment with the project in it
-$(VENV): pyproject.toml hatch_build.py $(wildcard pyhudi_expr/mdt/bytes/kernel.[ch])
+$(VENV): pyproject.toml hatch_build.py handler-java/pom.xml $(wildcard pyhudi_expr/mdt/bytes/kernel.[ch])
 	@[ -n "$(PYTHON)" ] || { echo "no Python >= 3.10 with venv found; set PYTHON=..." >&2; exit 1; }
 	@echo "installing Python packages into .venv ..."
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv

@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
-# Builds the images pyhudi/{database,hive,service,spark} from what `make venv runtime handler` has
-# made: they hold the versions that the tests run with. BASE_IMAGE is an image of Debian 12 (the
-# default: debian:bookworm-slim), whose Python has to be of .venv's version, 3.11; TAG is the
-# images' tag.
+# Builds the images pyhudi/{database,hive,service,spark} from the project's wheel, what it requires, and
+# what `make runtime handler` has made. `docker/build.sh service` builds that image alone, and needs
+# the wheel only.
+#
+#   WHEEL        a wheel of pyhudi-expr, of a release for example; else one is built of this directory
+#   CONSTRAINTS  versions of the other packages, as pip takes them; else the newest that fit
+#   BASE_IMAGE   an image of Debian 12, whose Python is 3.11 (debian:bookworm-slim)
+#   TAG          the images' tag (latest)
+#   PYTHON       any Python with pip; it fetches packages, and none of its own come into the images
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,6 +15,9 @@ context=.work/images
 runtime=.work/runtime
 base=${BASE_IMAGE:-debian:bookworm-slim}
 tag=${TAG:-latest}
+python=${PYTHON:-python3}
+[ -n "${PYTHON:-}" ] || [ ! -x .venv/bin/python ] || python=.venv/bin/python
+images=${*:-database hive service spark}
 
 # build IMAGE OPTIONS...: from docker/IMAGE and what is in its context.
 build() {
@@ -27,29 +35,68 @@ copy() {
     cp -al "$@" 2>/dev/null || cp -a "$@"
 }
 
-.venv/bin/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
-    { echo "docker/build.sh: .venv has to be of Python 3.11, the base image's" >&2; exit 1; }
-rm -rf "$context"
-mkdir -p "$context"/{database,hive/conf,service,spark}
+# wants IMAGE: whether it is to be built.
+wants() {
+    [[ " $images " == *" $1 "* ]]
+}
 
-build database
+# fetch DIRECTORY EXTRAS: the wheel and all that it requires, for the images' Python.
+fetch() {
+    local directory=$1 extras=$2 platforms=() machine version
+    machine=$(uname -m)
+    for version in 17 24 26 27 28 31 34 35 36; do
+        platforms+=(--platform "manylinux_2_${version}_$machine")
+    done
+    "$python" -m pip download --quiet --disable-pip-version-check --dest "$directory" \
+        --find-links "$directory" ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} \
+        --only-binary :all: --implementation cp --python-version 3.11 \
+        --platform "linux_$machine" --platform "manylinux2014_$machine" "${platforms[@]}" \
+        "$wheel[$extras]"
+}
 
-copy "$runtime/lib" "$context/hive/lib"
-copy "$runtime/aux" "$context/hive/aux"
-cp handler-java/target/pyhudi-hive-handler.jar "$context/hive/aux"
-cp hive-conf/*.properties hive-conf/hive-site.xml "$context/hive/conf"
-.venv/bin/python -c 'import sys, zipfile; print(zipfile.ZipFile(sys.argv[1]).read("package.jdo").decode())' \
-    "$runtime"/lib/hive-exec-*.jar >"$context/hive/conf/package.jdo"
-.venv/bin/python -c 'from devtools.runtime import ADD_OPENS; print(*ADD_OPENS, sep="\n")' \
-    >"$context/hive/conf/jvm.options"
-build hive
-
-.venv/bin/python -m devtools.packages "$context/service/site" service
-.venv/bin/python -m devtools.packages "$context/spark/site" service spark
-for shared in "$context"/service/site/*; do
-    rm -rf "$context/spark/site/${shared##*/}"
+for image in $images; do
+    [ -d "docker/$image" ] && [ -e "docker/$image/Dockerfile" ] ||
+        { echo "docker/build.sh: there is no image $image" >&2; exit 2; }
 done
-build service
-copy "$runtime/aux" "$context/spark/jars"
-build spark --build-arg SERVICE_IMAGE="pyhudi/service:$tag"
+rm -rf "$context"
+mkdir -p "$context"/{database,hive/conf,service/wheels,spark/wheels}
+
+if wants database; then
+    build database
+fi
+
+if wants hive; then
+    copy "$runtime/lib" "$context/hive/lib"
+    copy "$runtime/aux" "$context/hive/aux"
+    cp handler-java/target/pyhudi-hive-handler.jar "$context/hive/aux"
+    cp hive-conf/*.properties hive-conf/hive-site.xml "$context/hive/conf"
+    "$python" -c 'import sys, zipfile; print(zipfile.ZipFile(sys.argv[1]).read("package.jdo").decode())' \
+        "$runtime"/lib/hive-exec-*.jar >"$context/hive/conf/package.jdo"
+    "$python" -c 'from devtools.runtime import ADD_OPENS; print(*ADD_OPENS, sep="\n")' \
+        >"$context/hive/conf/jvm.options"
+    build hive
+fi
+
+if wants service || wants spark; then
+    wheel=${WHEEL:-}
+    if [ -z "$wheel" ]; then
+        "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
+            --wheel-dir "$context/wheel" .
+        wheel=$(echo "$context"/wheel/*.whl)
+    fi
+fi
+
+if wants service; then
+    fetch "$context/service/wheels" service
+    build service
+fi
+
+if wants spark; then
+    # PySpark comes as sources alone.
+    "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
+        --wheel-dir "$context/spark/wheels" ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} 'pyspark>=3.5,<4'
+    fetch "$context/spark/wheels" service,spark
+    copy "$runtime/aux" "$context/spark/jars"
+    build spark --build-arg SERVICE_IMAGE="pyhudi/service:$tag"
+fi
 rm -rf "$context"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import Distribution, PackageNotFoundError
-from pathlib import Path
 
 import pytest
 
-from devtools.packages import copy, needed
+from devtools.packages import needed
 
 #: Permissive, or (MPL) binding only for changes of the package itself.
 ALLOWED = re.compile(
@@ -51,12 +50,3 @@ def test_each_extra_declares_its_packages() -> None:
 def test_missing_packages_are_named() -> None:
     with pytest.raises(PackageNotFoundError, match="no-such-package"):
         list(needed("no-such-package"))
-
-
-def test_a_source_copy_contains_no_build_of_this_environment(tmp_path: Path) -> None:
-    copy(tmp_path / "site", ("service",))
-    site = tmp_path / "site"
-    assert (site / "pyhudi_expr" / "cli" / "__main__.py").is_file()
-    assert (site / "click" / "__init__.py").is_file()
-    assert not list(site.rglob("*.pyc"))
-    assert not list(site.glob("*.pth"))
