@@ -62,7 +62,8 @@ build_java() {
 build_chart() {
     helm package docker/helm --version "$version" --app-version "$version" --destination "$target"
     helm template pruning "$target/pyhudi-pruning-$version.tgz" >"$target/pruning-$version.yaml"
-    tar -C docker/systemd -czf "$target/pyhudi-systemd-$version.tar.gz" pyhudi.service service.toml
+    tar -czf "$target/pyhudi-systemd-$version.tar.gz" \
+        -C "$PWD/docker/systemd" pyhudi.service service.toml -C "$PWD/docker" secrets.sh
 }
 
 build_sums() {

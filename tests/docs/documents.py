@@ -42,6 +42,7 @@ class Runner(Enum):
     OBJECT_STORES = "tests/table/storage/test_documents.py"
     CONTAINERS = "tests/containers/conftest.py"
     """These lines need the images and the compose file."""
+    DEPLOYMENT = "tests/deployment/test_guide.py"
 
 
 _COMMANDS = {
@@ -68,6 +69,8 @@ _PYHUDI = {
 }
 #: Its tables are in a bucket.
 _OF_OBJECT_STORES = "docs/object-stores.md"
+#: It is one sequence of steps.
+_OF_DEPLOYMENT = "docs/deployment.md"
 #: Names that a reader has defined.
 _OF_SPARK = {"spark", "frame", "changes"}
 
@@ -102,6 +105,8 @@ def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]
 
 def runner_of(piece: Piece) -> Runner:
     """Raises LookupError if no test runs it."""
+    if piece.document == _OF_DEPLOYMENT:
+        return Runner.DEPLOYMENT
     runner = _runner_anywhere(piece)
     is_remote = piece.document == _OF_OBJECT_STORES and runner is Runner.ALONE
     return Runner.OBJECT_STORES if is_remote else runner
