@@ -42,6 +42,7 @@ class Runner(Enum):
     OBJECT_STORES = "tests/table/storage/test_documents.py"
     CONTAINERS = "tests/containers/conftest.py"
     """These lines need the images and the compose file."""
+    AUTHENTICATION = "tests/hive/test_authentication.py"
     DEPLOYMENT = "tests/deployment/test_guide.py"
 
 
@@ -71,6 +72,8 @@ _PYHUDI = {
 _OF_OBJECT_STORES = "docs/object-stores.md"
 #: It is one sequence of steps.
 _OF_DEPLOYMENT = "docs/deployment.md"
+#: Its HiveServer2 asks who calls.
+_OF_AUTHENTICATION = "docs/hive-security.md"
 #: Names that a reader has defined.
 _OF_SPARK = {"spark", "frame", "changes"}
 
@@ -107,6 +110,8 @@ def runner_of(piece: Piece) -> Runner:
     """Raises LookupError if no test runs it."""
     if piece.document == _OF_DEPLOYMENT:
         return Runner.DEPLOYMENT
+    if piece.document == _OF_AUTHENTICATION:
+        return Runner.AUTHENTICATION
     runner = _runner_anywhere(piece)
     is_remote = piece.document == _OF_OBJECT_STORES and runner is Runner.ALONE
     return Runner.OBJECT_STORES if is_remote else runner
