@@ -109,11 +109,16 @@ class PruningClient:
     def wait_until_ready(self, seconds: float = 30.0) -> ServiceInfo:
         """Retry until the service answers. Raises TimeoutError if it does not."""
         end = time.monotonic() + seconds
+        reason: Exception | None = None
         while time.monotonic() < end:
-            with contextlib.suppress(TException, OSError, EOFError):
+            try:
                 return self.info()
+            except (TException, OSError, EOFError) as error:
+                reason = error
             time.sleep(_PAUSE_SECONDS)
-        raise TimeoutError(f"the pruning service does not answer within {seconds} s")
+        raise TimeoutError(
+            f"the pruning service does not answer within {seconds} s: {reason}"
+        ) from reason
 
     def close(self) -> None:
         """Close the connection, if there is one."""
