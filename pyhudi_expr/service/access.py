@@ -4,7 +4,9 @@ A caller can learn which files of a table may hold a value. So the service liste
 loopback interface only if callers have to authenticate.
 
 A token is the first frame of a connection: `TOKEN_PREFACE` and the token. It is checked before
-anything else is read, and has no answer. A service without a token ignores it.
+anything else is read. The right one has no answer; with a wrong one, or none, the caller's first
+call fails with the reason (`frames.refusal`), and the connection is closed. A service without a
+token ignores it.
 """
 
 from __future__ import annotations

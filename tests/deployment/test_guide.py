@@ -6,6 +6,7 @@ import grp
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from thrift.Thrift import TException
 
 from devtools.process import ServerProcess
 from devtools.runtime import ROOT, free_port, is_listening
+from pyhudi_expr.cli.main import main
 from tests.docs.documents import Piece, Runner, pieces
 
 DOCUMENT = (ROOT / "docs" / "deployment.md").read_text()
@@ -60,15 +62,19 @@ class Host:
     directory: Path
     port: int
 
-    def run(self, line: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(self, line: str) -> subprocess.CompletedProcess[str]:
         """Runs a line of the document."""
-        return subprocess.run(
-            ["bash", "-c", self.here(line)],
-            cwd=self.directory,
-            env={**os.environ, **variables},
-            capture_output=True,
-            text=True,
-        )
+        command = ["bash", "-c", self.here(line)]
+        return subprocess.run(command, cwd=self.directory, capture_output=True, text=True)
+
+    def check(self, **variables: str) -> int:
+        """Runs the document's check, in this process; its exit code."""
+        (step,) = steps("runuser")
+        words = shlex.split(self.here(step.text))
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            return main(words[words.index("serve") :])
 
     def here(self, line: str) -> str:
         """The line with this host's paths, name, group and port."""
@@ -144,15 +150,16 @@ def test_the_unit_and_its_settings_are_installed(host: Host) -> None:
         assert (host.directory / "etc" / named).is_file()
 
 
-def test_the_check_shows_what_the_guide_shows(host: Host) -> None:
-    (step,) = steps("runuser")
-    checked = host.run(step.text)
-    assert checked.returncode == 0, checked.stderr
+def test_the_check_shows_what_the_guide_shows(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert host.check() == 0
+    checked = capsys.readouterr().out
     (shown,) = re.findall(r"```text\n(Settings\n.*?)```", DOCUMENT, re.DOTALL)
     for line in host.here(shown).splitlines():
         if "metrics" not in line and "9099" not in line and not line.endswith("..."):
-            assert " ".join(line.split()) in " ".join(checked.stdout.split())
-    assert "metrics" in checked.stdout
+            assert " ".join(line.split()) in " ".join(checked.split())
+    assert "metrics" in checked
 
 
 def test_the_program_of_the_guide_is_answered(
@@ -203,19 +210,19 @@ def test_a_caller_without_what_it_needs_is_told_so(
         serving.call(line, changed)
 
 
-def test_a_mistyped_variable_is_reported_as_in_the_guide(host: Host) -> None:
-    (step,) = steps("runuser")
-    checked = host.run(step.text, PYHUDI_TABLE_ROOT="/warehouse")
+def test_a_mistyped_variable_is_reported_as_in_the_guide(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert host.check(PYHUDI_TABLE_ROOT="/warehouse") == 1
     (expected,) = (one for one in MESSAGES if "PYHUDI_TABLE_ROOT:" in one)
-    assert checked.returncode == 1
-    assert checked.stderr == f"pyhudi: {expected}\n"
+    assert capsys.readouterr().err == f"pyhudi: {expected}\n"
 
 
-def test_a_missing_token_is_reported_as_in_the_guide(host: Host, tmp_path: Path) -> None:
-    (step,) = steps("runuser")
-    checked = host.run(step.text, PYHUDI_TOKEN_FILE=str(tmp_path / "none"))
-    assert checked.returncode == 1
-    assert re.search(r"token_file: .* cannot be read", checked.stderr)
+def test_a_missing_token_is_reported_as_in_the_guide(
+    host: Host, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert host.check(PYHUDI_TOKEN_FILE=str(tmp_path / "none")) == 1
+    assert re.search(r"token_file: .* cannot be read", capsys.readouterr().err)
 
 
 def test_the_secret_has_the_keys_of_the_chart(host: Host) -> None:

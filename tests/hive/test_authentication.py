@@ -34,6 +34,7 @@ _SECURE_HADOOP = """
   <property><name>hadoop.security.authentication</name><value>kerberos</value></property>
   <property><name>hadoop.proxyuser.hive.hosts</name><value>*</value></property>
   <property><name>hadoop.proxyuser.hive.groups</name><value>*</value></property>
+  <property><name>yarn.resourcemanager.principal</name><value>hive/localhost@EXAMPLE.COM</value></property>
 </configuration>
 """
 _QUERY = "SELECT txn_id FROM trips WHERE region = 'us'"
@@ -47,10 +48,12 @@ class KerberosHive(HiveServer):
 
 
 class LdapHive(HiveServer):
-    """A HiveServer2 that asks a directory for its users."""
+    """A HiveServer2 that asks a directory for its users, of which alice is the only one."""
 
-    def connect(self, user: str = "alice") -> hive.Connection:
-        return hive.connect("localhost", self.port, auth="LDAP", username=user, password=_PASSWORD)
+    def connect(self, user: str = "") -> hive.Connection:
+        return hive.connect(
+            "localhost", self.port, auth="LDAP", username="alice", password=_PASSWORD
+        )
 
 
 def needs(*programs: str) -> None:
