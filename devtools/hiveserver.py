@@ -23,7 +23,6 @@ from devtools.runtime import (
     RuntimeMissingError,
     free_port,
     is_listening,
-    java,
 )
 from pyhudi_expr.hive.session import HiveSession
 
@@ -232,7 +231,7 @@ class HiveServer:
         temporary = self.run_dir / "tmp"
         temporary.mkdir(exist_ok=True)
         return [
-            str(java()),
+            str(self._line.java()),
             f"-Xmx{self._heap}",
             *COLLECTOR,
             *ADD_OPENS,
@@ -242,8 +241,8 @@ class HiveServer:
             f"-Dderby.system.home={temporary}",
             f"-Dlog4j2.configurationFile={conf / 'hive-log4j2.properties'}",
             *self._line.entry,
-            os.pathsep.join([str(conf), f"{self._line.lib}/*", *map(str, jars)]),
-            "org.apache.hive.service.server.HiveServer2",
+            os.pathsep.join(map(str, (conf, *self._line.classes, self._line.lib / "*", *jars))),
+            self._line.main,
         ]
 
 

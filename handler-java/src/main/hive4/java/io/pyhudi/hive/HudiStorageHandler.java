@@ -8,13 +8,16 @@ import io.pyhudi.hive.table.TableSize;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.common.StatsSetupConst;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.metastore.api.ColumnStatisticsObj;
+import org.apache.hadoop.hive.metastore.api.FieldSchema;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
 import org.apache.hadoop.hive.ql.ddl.table.AlterTableType;
 import org.apache.hadoop.hive.ql.metadata.Table;
@@ -34,8 +37,12 @@ import org.apache.hadoop.hive.ql.stats.Partish;
  * </pre>
  *
  * The filter of each scan is sent to the pruning service; Hive filters the rows again.
+ *
+ * <p>It is compiled with Hive 4.0. Methods that later versions added have no {@code @Override}.
  */
 public final class HudiStorageHandler extends ReadingStorageHandler {
+  /** What the last {@link #canComputeQueryUsingStats(Partish)} has promised. */
+  private TableRows promised;
 
   /**
    * Returns the URI for authorisation by location (Ranger's storage handler policies): {@code
@@ -67,6 +74,19 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     return true;
   }
 
+  /**
+   * Replaces {@link #alwaysUnpartitioned} since Hive 4.1. By {@code isPartitioned}, which returns
+   * false, Hive then takes the table for unpartitioned.
+   */
+  public boolean supportsPartitioning() {
+    return true;
+  }
+
+  @Override
+  public List<FieldSchema> getPartitionKeys(Table table) {
+    return Collections.emptyList();
+  }
+
   @Override
   public boolean canProvideBasicStatistics() {
     return true;
@@ -74,7 +94,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
 
   @Override
   public Map<String, String> getBasicStatistics(Partish partish) {
-    TableRows counted = rows(partish.getTable());
+    TableRows counted = promised == null ? rows(partish.getTable()) : promised;
+    promised = null;
     Map<String, String> statistics = counted.size();
     if (statistics == null) {
       statistics = new HashMap<>(TableSize.statistics(getConf(), partish.getPath()));
@@ -83,6 +104,11 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
       statistics.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
     }
     return statistics;
+  }
+
+  /** The statistics that ANALYZE TABLE stores since Hive 4.1. */
+  public Map<String, String> computeBasicStatistics(Partish partish) {
+    return getBasicStatistics(partish);
   }
 
   /**
@@ -111,8 +137,19 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   }
 
   /**
-   * Returns whether the number of rows may answer count(*). Hive 4 then reads it, and nothing else,
-   * from the parameters of this query's table object.
+   * Returns the statistics of some columns, since Hive 4.2.
+   *
+   * @param columns their names; null for all columns
+   */
+  public List<ColumnStatisticsObj> getColStatistics(Table table, List<String> columns) {
+    return getColStatistics(table).stream()
+        .filter(column -> columns == null || columns.contains(column.getColName()))
+        .collect(Collectors.toCollection(ArrayList::new));
+  }
+
+  /**
+   * Returns whether the number of rows may answer count(*). Hive 4.0 then reads it, and nothing
+   * else, from the parameters of this query's table object.
    */
   @Override
   public boolean canComputeQueryUsingStats(Table table) {
@@ -123,6 +160,14 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
       parameters.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
       StatsSetupConst.setBasicStatsState(parameters, StatsSetupConst.TRUE);
     }
+    return counted.isExact();
+  }
+
+  /** The same since Hive 4.1, which then reads {@link #getBasicStatistics}. */
+  public boolean canComputeQueryUsingStats(Partish partish) {
+    TableRows counted = rows(partish.getTable());
+    // Counted again, the table might have changed, and the number might be an upper bound.
+    promised = counted.isExact() ? counted : null;
     return counted.isExact();
   }
 
