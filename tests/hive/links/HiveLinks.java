@@ -19,13 +19,14 @@ import org.objectweb.asm.Opcodes;
 
 /**
  * Resolves what the storage handler's classes name of Hive, Hadoop and Parquet in other jars, as a
- * JVM does (JVM specification, 5.4.3): {@code HiveLinks HANDLER.jar JARS...}. It prints lines of two
- * fields:
+ * JVM does (JVM specification, 5.4.3): {@code HiveLinks HANDLER.jar JARS...}. It prints lines of
+ * two fields:
  *
  * <ul>
  *   <li>{@code broken}: what does not resolve, or is final or abstract and must not be;
  *   <li>{@code overrides}: a method of the handler that overrides one of Hive;
- *   <li>{@code offers}: a method of Hive that a class of the handler inherits and could override.
+ *   <li>{@code offers}: a method of Hive that a class of the handler inherits and could override;
+ *       classes that are not abstract.
  * </ul>
  */
 public final class HiveLinks {
@@ -85,8 +86,8 @@ public final class HiveLinks {
       return;
     }
     Type type = type(owner);
-    boolean isKind = tag < METHOD || type == null || type.isInterface() == (tag == INTERFACE_METHOD);
     boolean isFound = type != null && (tag == CLASS || type.find(member) != null);
+    boolean isKind = tag < METHOD || isFound && type.isInterface() == (tag == INTERFACE_METHOD);
     if (!isFound || !isKind) {
       lines.add("broken\t" + ours.name + " names " + owner + " " + member);
     }
@@ -111,7 +112,9 @@ public final class HiveLinks {
     boolean isFinal = (access & Opcodes.ACC_FINAL) != 0;
     if (ours.members.containsKey(member)) {
       lines.add((isFinal ? "broken" : "overrides") + "\t" + ours.name + " " + member);
-    } else if (!isFinal && ours.all().stream().noneMatch(type -> overrides(type, member))) {
+    } else if (!isFinal
+        && !ours.isAbstract()
+        && ours.all().stream().noneMatch(type -> overrides(type, member))) {
       lines.add("offers\t" + their.name + " " + member);
     }
     Integer found = ours.find(member);

@@ -14,7 +14,6 @@ import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.model.HoodieBaseFile;
 import org.apache.hudi.common.schema.HoodieSchema;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
-import org.apache.hudi.common.table.read.HoodieFileGroupReader;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.common.util.collection.ClosableIterator;
 import org.apache.hudi.hadoop.fs.HadoopFSUtils;
@@ -72,16 +71,15 @@ final class MergedSliceReader extends RowReader {
     HoodieTableMetaClient metaClient = table.metaClient();
     TypedProperties properties = new TypedProperties();
     properties.putAll(metaClient.getTableConfig().getProps());
-    return HoodieFileGroupReader.<IndexedRecord>newBuilder()
-        .withReaderContext(new MergeContext(metaClient, properties, conf))
-        .withHoodieTableMetaClient(metaClient)
-        .withLatestCommitTime(slice.instant())
-        .withFileSlice(slice.slice())
-        .withDataSchema(HoodieSchema.fromAvroSchema(table.schema()))
-        .withRequestedSchema(HoodieSchema.fromAvroSchema(requested))
-        .withInternalSchema(table.internalSchema())
-        .withProps(properties)
-        .build()
+    return FileGroupReading.of(slice.slice())
+        .with("ReaderContext", new MergeContext(metaClient, properties, conf))
+        .with("HoodieTableMetaClient", metaClient)
+        .with("LatestCommitTime", slice.instant())
+        .with("DataSchema", HoodieSchema.fromAvroSchema(table.schema()))
+        .with("RequestedSchema", HoodieSchema.fromAvroSchema(requested))
+        .with("InternalSchema", table.internalSchema())
+        .with("Props", properties)
+        .<IndexedRecord>build()
         .getClosableIterator();
   }
 
