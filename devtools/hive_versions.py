@@ -76,6 +76,7 @@ def _later(runtime: str, home: Path | None = None) -> HiveVersion:
         handler=HANDLER_JAR,
         holds_hudi=False,
         make=f"{runtime} runtime handler",
+        entry=("-Dpyhudi.console.level=info", "-cp"),
         main="Launcher",
         classes=(WORK / runtime / "launcher",),
         home=home,
