@@ -18,8 +18,8 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Resolves what the storage handler's classes name of Hive, Hadoop and Parquet in other jars, as a
- * JVM does (JVM specification, 5.4.3): {@code HiveLinks HANDLER.jar JARS...}. It prints lines of
+ * Resolves what the storage handler's classes name of Hive, Hadoop, Hudi and Parquet in other jars, as
+ * a JVM does (JVM specification, 5.4.3): {@code HiveLinks HANDLER.jar JARS...}. It prints lines of
  * two fields:
  *
  * <ul>
@@ -32,7 +32,8 @@ import org.objectweb.asm.Opcodes;
 public final class HiveLinks {
   private static final String OURS = "io/pyhudi/hive/";
   private static final List<String> PACKAGES =
-      Arrays.asList("org/apache/hadoop/", "org/apache/hive/", "org/apache/parquet/");
+      Arrays.asList(
+          "org/apache/hadoop/", "org/apache/hive/", "org/apache/hudi/", "org/apache/parquet/");
   private static final int CLASS = 7;
   private static final int FIELD = 9;
   private static final int METHOD = 10;

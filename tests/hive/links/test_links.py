@@ -1,4 +1,7 @@
-"""One jar of the storage handler fits Hive 4.0, 4.1 and 4.2: links and hooks, without a server."""
+"""One jar of the storage handler fits Hive 4.0, 4.1 and 4.2, and Hudi 1.2.0 and 1.2.1.
+
+Its links and hooks are resolved in their jars, without a server.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from devtools.runtime import HANDLER_JAR, HIVE_LIB, WORK, hudi_bundle, java
+from devtools.runtime import HANDLER_JAR, HIVE_LIB, HUDI_AUX, WORK, java
 
 pytestmark = pytest.mark.hive
 
@@ -34,7 +37,7 @@ def links(jars: Iterable[Path]) -> Links:
     asm = sorted((_LINKS / "asm").glob("*.jar"))
     assert asm, "run `make links`"
     command = [str(java()), "-cp", os.pathsep.join(map(str, asm)), str(_MAIN)]
-    command += map(str, (HANDLER_JAR, *jars, hudi_bundle()))
+    command += map(str, (HANDLER_JAR, *jars))
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     found: dict[str, set[str]] = {"broken": set(), "overrides": set(), "offers": set()}
@@ -44,23 +47,32 @@ def links(jars: Iterable[Path]) -> Links:
     return Links(**{kind: frozenset(texts) for kind, texts in found.items()})
 
 
-@cache
-def links_of(version: str) -> Links:
+def hive_jars(version: str) -> list[Path]:
     if version == "4.0.1":
         names = (f"hive-exec-{version}.jar", *_HADOOP_3_3)
-        return links(jar for name in names for jar in HIVE_LIB.glob(name))
-    return links([_LINKS / "hive" / f"hive-exec-{version}.jar", *(_LINKS / "hadoop").glob("*.jar")])
+        return [jar for name in names for jar in HIVE_LIB.glob(name)]
+    return [_LINKS / "hive" / f"hive-exec-{version}.jar", *(_LINKS / "hadoop").glob("*.jar")]
+
+
+@cache
+def links_of(version: str) -> Links:
+    return links([*hive_jars(version), *HUDI_AUX.glob("*.jar")])
 
 
 @pytest.mark.parametrize("version", ["4.0.1", *LATER])
-def test_every_link_to_hive_resolves(version: str) -> None:
+def test_every_link_to_hive_and_hudi_resolves(version: str) -> None:
     found = links_of(version)
     assert found.broken == frozenset()
     assert len(found.overrides) > 50
 
 
+def test_every_link_to_hudi_1_2_1_resolves() -> None:
+    hudi = [*(_LINKS / "hudi").glob("*-1.2.1.jar"), *HUDI_AUX.glob("kryo-*.jar")]
+    assert links([*hive_jars("4.0.1"), *hudi]).broken == frozenset()
+
+
 def test_missing_classes_are_found() -> None:
-    broken = links((_LINKS / "hadoop").glob("*.jar")).broken
+    broken = links([*(_LINKS / "hadoop").glob("*.jar"), *HUDI_AUX.glob("*.jar")]).broken
     ours = "io/pyhudi/hive/ReadingStorageHandler"
     assert f"{ours} extends org/apache/hadoop/hive/ql/metadata/DefaultStorageHandler" in broken
 
