@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -179,7 +180,8 @@ def gather(sources: Sequence[Source | CostedSource], question: Question) -> Ques
     """
     for source in sources:
         if isinstance(source, CostedSource):
-            source.announce(question)
+            with suppress(HudiError):  # its answer meets the error, too
+                source.announce(question)
     for source in sources:
         if not isinstance(source, CostedSource):
             question = _with_evidence_of(source, question)
