@@ -44,9 +44,10 @@ S3A := .work/s3a/.ready
 S3A_SPARK := .work/s3a-spark/.ready
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-long test-hive3 test-hive41 test-hive42 test-s3 fuzz soundness test-browser \
-	test-containers test-truth-engines truth-engines truth-records coverage lint types format java \
-	java3 runtime runtime3 runtime41 runtime42 links s3 s3a venv handler handler3 idl audit bench docs clean
+.PHONY: help demo test test-fast test-long test-hive3 test-hive41 test-hive42 test-s3 fuzz soundness \
+	test-browser test-containers test-truth-engines truth-engines truth-records coverage lint types \
+	format java java3 runtime runtime3 runtime41 runtime42 links s3 s3a venv handler handler3 idl \
+	audit bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,7 +60,7 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME_OF_$(HIVE)) ## two Hudi tables, Hi
 test: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(S3) $(S3A) $(S3A_SPARK) ## the Python tests, with Spark and Hive, but those of test-long
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long and not containers" $(PYTEST_ARGS)
 
-test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A_SPARK) ## what Hudi makes of our indexes and layouts, and other tests of minutes
+test-long: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A_SPARK) ## what Hudi makes of our indexes and layouts, and other tests of minutes
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
@@ -162,7 +163,7 @@ runtime42: $(RUNTIME42) ## the same for Hive 4.2, with JDK 21 in .work/jdk21
 	@echo "fetching the Hive $(VERSION) runtime (about 380 MB) ..."
 	rm -rf $(@D).new
 	$(MVN) -q -f $< package -Dhive.version=$(VERSION) -Druntime.dir="$(CURDIR)/$(@D).new"
-	javac -d $(@D).new/launcher -cp '.work/runtime/lib/*' hive-conf/hive4x/Launcher.java
+	javac --release 17 -d $(@D).new/launcher -cp '.work/runtime/lib/*' hive-conf/hive4x/Launcher.java
 	rm -rf $(@D)
 	mv $(@D).new $(@D)
 	@touch $@
