@@ -4,8 +4,8 @@ import org.apache.hive.service.cli.thrift.ThriftBinaryCLIService;
 import org.apache.hive.service.server.HiveServer2;
 
 /**
- * Starts the two services of HiveServer2 4.0 that answer queries, with a newer Hive behind them. Its
- * own start needs parts of the metastore that have changed.
+ * Starts the two services of HiveServer2 4.0 that answer queries, with a newer Hive behind them.
+ * Its own start needs parts of the metastore that have changed.
  */
 public final class Launcher {
   private Launcher() {}

@@ -18,9 +18,9 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Resolves what the storage handler's classes name of Hive, Hadoop, Hudi and Parquet in other jars, as
- * a JVM does (JVM specification, 5.4.3): {@code HiveLinks HANDLER.jar JARS...}. It prints lines of
- * two fields:
+ * Resolves what the storage handler's classes name of Hive, Hadoop, Hudi and Parquet in other jars,
+ * as a JVM does (JVM specification, 5.4.3): {@code HiveLinks HANDLER.jar JARS...}. It prints lines
+ * of two fields:
  *
  * <ul>
  *   <li>{@code broken}: what does not resolve, or is final or abstract and must not be;
