@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import structlog
 
 from pyhudi_expr.protocol import PruningService
-from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
-from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, process_frame
+from pyhudi_expr.service.access import Access
+from pyhudi_expr.service.connection import Answered, Connection
+from pyhudi_expr.service.frames import process_frame
 from pyhudi_expr.service.handler import RefusingHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
@@ -30,10 +31,6 @@ _log: Any = structlog.get_logger()
 
 class AddressError(OSError):
     """The address is taken, or not one of this machine."""
-
-
-class _RefusedError(Exception):
-    """The caller has not shown the token."""
 
 
 class PruningServer:
@@ -51,9 +48,9 @@ class PruningServer:
         # The answer that the service is busy must not wait for busy workers.
         self._refusals = ThreadPoolExecutor(1, thread_name_prefix="refuse")
         self._unanswered = 0
-        self._idle: set[asyncio.Task[None]] = set()
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: set[Connection] = set()
         self._stopping = asyncio.Event()
+        self._all_closed = asyncio.Event()
         self._listening = False
         self._access = Access(settings)
         self.reload(handler, settings)
@@ -95,8 +92,8 @@ class PruningServer:
         if tls is not None:
             tls.sni_callback = self._renewed
         try:
-            server = await asyncio.start_server(
-                self._accepted,
+            server = await asyncio.get_running_loop().create_server(
+                lambda: Connection(self),
                 settings.host,
                 settings.port,
                 backlog=settings.max_connections,
@@ -121,15 +118,20 @@ class PruningServer:
         _log.info("stopped")
 
     async def _drain(self) -> None:
-        for task in tuple(self._idle):
-            task.cancel()
-        if self._connections:
-            _, late = await asyncio.wait(self._connections, timeout=self._settings.stop_seconds)
-            for task in late:
+        for connection in tuple(self._connections):
+            connection.stop()
+        if not await self._closes_all(self._settings.stop_seconds):
+            for connection in tuple(self._connections):
                 _log.warning("request abandoned: the service stops")
-                task.cancel()
-            if late:
-                await asyncio.wait(late, timeout=_ABANDON_SECONDS)
+                connection.abandon()
+            await self._closes_all(_ABANDON_SECONDS)
+
+    async def _closes_all(self, seconds: float) -> bool:
+        """Return whether all connections are closed within a time."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            if self._connections:
+                await asyncio.wait_for(self._all_closed.wait(), seconds)
+        return not self._connections
 
     def _renewed(
         self, connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext
@@ -137,148 +139,73 @@ class PruningServer:
         """Use the latest certificates for new handshakes."""
         connection.context = self._access.tls or context
 
-    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        peer = "{}:{}".format(*writer.get_extra_info("peername", ("?", 0))[:2])
-        try:
-            if len(self._connections) >= self._settings.max_connections:
-                self._refuse("full", peer, "too many connections are open")
-                return
-            self._connections.add(task)
-            await self._served(reader, writer, task)
-        except _RefusedError as error:
-            self._refuse("token", peer, str(error))
-        except GarbageError as error:
-            self._refuse("garbage", peer, str(error))
-        except (TimeoutError, asyncio.TimeoutError):
-            self._refuse("slow", peer, "it was too slow")
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            writer.transport.abort()
-            _log.debug("connection closed by the caller, or as the service stops", peer=peer)
-        finally:
-            await self._closed(writer)
-            self._connections.discard(task)
+    @property
+    def settings(self) -> ServiceSettings:
+        """See `Host`."""
+        return self._settings
 
-    def _refuse(self, reason: str, peer: str, why: str) -> None:
+    @property
+    def access(self) -> Access:
+        """See `Host`."""
+        return self._access
+
+    @property
+    def is_stopping(self) -> bool:
+        """See `Host`."""
+        return self._stopping.is_set()
+
+    @property
+    def is_busy(self) -> bool:
+        """See `Host`."""
+        return self._unanswered >= self._settings.workers + self._settings.max_waiting
+
+    def opened(self, connection: Connection) -> bool:
+        """See `Host`."""
+        if len(self._connections) >= self._settings.max_connections:
+            return False
+        self._connections.add(connection)
+        return True
+
+    def closed(self, connection: Connection) -> None:
+        """See `Host`."""
+        self._connections.discard(connection)
+        if self.is_stopping and not self._connections:
+            self._all_closed.set()
+
+    def refused(self, reason: str) -> None:
+        """See `Host`."""
         self._metrics.refused(reason)
-        _log.warning("connection closed", peer=peer, reason=why)
 
-    async def _served(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        task: asyncio.Task[None],
-    ) -> None:
-        trusted = not self._access.needs_token
-        while not self._stopping.is_set():
-            most = self._settings.max_frame_bytes if trusted else MAX_PREFACE_BYTES
-            frame = await self._received(reader, writer, task, most)
-            if frame is None:
-                return
-            if frame.startswith(TOKEN_PREFACE):
-                if not self._access.accepts(frame):
-                    raise _RefusedError("the caller's token is not this service's")
-                trusted = True
-                continue
-            if not trusted:
-                raise _RefusedError("the caller shows no token")
-            reply = await self._answered(frame)
-            writer.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
-            if writer.transport.get_write_buffer_size():
-                with _closing_late(writer, self._settings.transfer_seconds):
-                    await writer.drain()
-
-    async def _received(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        task: asyncio.Task[None],
-        most: int,
-    ) -> bytes | None:
-        """Return the next frame; None if the caller is done, or idle for too long."""
-        self._idle.add(task)
-        try:
-            with _closing_late(writer, self._settings.idle_seconds):
-                header = await reader.readexactly(HEADER_BYTES)
-        except (asyncio.IncompleteReadError, asyncio.TimeoutError):
-            return None
-        finally:
-            self._idle.discard(task)
-        size = int.from_bytes(header, "big")
-        if not 0 < size <= most:
-            raise GarbageError(f"a frame of {size} bytes; between 1 and {most} are allowed")
-        with _closing_late(writer, self._settings.transfer_seconds):
-            return await reader.readexactly(size)
-
-    async def _answered(self, frame: bytes) -> bytes:
-        settings = self._settings
-        if self._unanswered >= settings.workers + settings.max_waiting:
-            return await self._not_pruned(
-                frame, "busy", "the service is busy: too many requests wait"
-            )
-        loop = asyncio.get_running_loop()
-        ended: asyncio.Future[None] = loop.create_future()
+    def submit(self, frame: bytes, answered: Answered) -> Future[bytes]:
+        """See `Host`."""
         self._unanswered += 1
-        job = self._workers.submit(process_frame, frame, self._processor, settings.max_nodes)
 
-        def tell(_: Future[bytes]) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._ended, ended)
+        def ended(job: Future[bytes]) -> None:
+            self._unanswered -= 1
+            answered(job)
 
-        job.add_done_callback(tell)
-        done, _ = await asyncio.wait({ended}, timeout=settings.request_seconds)
-        if not done:
-            # A running job cannot be stopped, and occupies its worker; a waiting one need not run.
-            job.cancel()
-            return await self._not_pruned(
-                frame, "late", f"the service needed more than {settings.request_seconds:g} s"
-            )
-        reply = job.result()
-        if len(reply) > settings.max_answer_bytes:
-            return await self._not_pruned(
-                frame, "large_answer", f"an answer of {len(reply)} bytes is not sent"
-            )
-        return reply
+        return self._run(self._workers, frame, self._processor, ended)
 
-    def _ended(self, ended: asyncio.Future[None]) -> None:
-        self._unanswered -= 1
-        ended.set_result(None)
-
-    async def _not_pruned(self, frame: bytes, reason: str, message: str) -> bytes:
+    def not_pruned(
+        self, frame: bytes, reason: str, message: str, answered: Answered
+    ) -> Future[bytes]:
+        """See `Host`."""
         processor = PruningService.Processor(RefusingHandler(reason, message, self._metrics))
-        return await asyncio.get_running_loop().run_in_executor(
-            self._refusals, process_frame, frame, processor, self._settings.max_nodes
-        )
+        return self._run(self._refusals, frame, processor, answered)
 
-    async def _closed(self, writer: asyncio.StreamWriter) -> None:
-        """Close when the caller has the whole response, or does not take it in time."""
-        writer.close()
-        try:
-            await asyncio.wait_for(writer.wait_closed(), self._settings.transfer_seconds)
-        except (OSError, asyncio.TimeoutError, asyncio.CancelledError):
-            writer.transport.abort()
+    def _run(
+        self,
+        pool: ThreadPoolExecutor,
+        frame: bytes,
+        processor: PruningService.Processor,
+        answered: Answered,
+    ) -> Future[bytes]:
+        loop = asyncio.get_running_loop()
 
+        def tell(job: Future[bytes]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(answered, job)
 
-@contextlib.contextmanager
-def _closing_late(writer: asyncio.StreamWriter, seconds: float) -> Iterator[None]:
-    """Abort the connection when the transfer in this block takes too long.
-
-    Cheaper than `asyncio.wait_for`, which makes a task each time (until Python 3.12).
-
-    Raises:
-        asyncio.TimeoutError: It took too long.
-    """
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    timer = loop.call_later(seconds, writer.transport.abort)
-    try:
-        yield
-    except (asyncio.IncompleteReadError, OSError):
-        if loop.time() < end:
-            raise
-    finally:
-        timer.cancel()
-    # Here and not above: an aborted connection ends the wait of `drain` without an error.
-    if loop.time() >= end:
-        raise asyncio.TimeoutError
+        job = pool.submit(process_frame, frame, processor, self._settings.max_nodes)
+        job.add_done_callback(tell)
+        return job

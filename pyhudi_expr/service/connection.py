@@ -1,0 +1,288 @@
+"""One caller's connection: frames come in, and each is answered before the next one is taken.
+
+Callbacks of the event loop instead of a coroutine for each connection: those take longer than the
+evaluation of most requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from enum import Enum
+from typing import Any, Protocol, cast
+
+import structlog
+
+from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
+from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError
+from pyhudi_expr.service.settings import ServiceSettings
+
+#: Bytes that are taken from a caller who does not wait for the answer.
+_AHEAD = 1 << 16
+
+_log: Any = structlog.get_logger()
+
+Answered = Callable[[Future[bytes]], None]
+"""Called in the event loop when a job is done."""
+
+
+class Host(Protocol):
+    """The server of a connection."""
+
+    @property
+    def settings(self) -> ServiceSettings:
+        """Those in force."""
+
+    @property
+    def access(self) -> Access:
+        """Who may ask."""
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no more requests are taken."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether as many requests as allowed are evaluated or waiting."""
+
+    def opened(self, connection: Connection) -> bool:
+        """Add a connection; return whether it may stay open."""
+
+    def closed(self, connection: Connection) -> None:
+        """Remove a connection."""
+
+    def refused(self, reason: str) -> None:
+        """Count a connection that is closed for one of a few reasons."""
+
+    def submit(self, frame: bytes, answered: Answered) -> Future[bytes]:
+        """Evaluate a frame; return the job, whose result is the reply."""
+
+    def not_pruned(
+        self, frame: bytes, reason: str, message: str, answered: Answered
+    ) -> Future[bytes]:
+        """Answer a frame that nothing is pruned, for one of a few reasons; return the job."""
+
+
+class _State(Enum):
+    IDLE = "no byte of the next frame has come"
+    RECEIVING = "a part of the next frame has come"
+    ANSWERING = "a request is evaluated"
+    SENDING = "the caller has not taken the whole answer"
+    CLOSING = "no more is read"
+
+
+_TAKING = (_State.IDLE, _State.RECEIVING)
+
+
+class Connection(asyncio.Protocol):
+    """A connection, from its beginning to its end. Every state has a time limit."""
+
+    _transport: asyncio.Transport
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._loop = asyncio.get_running_loop()
+        self._buffer = bytearray()
+        self._state = _State.IDLE
+        self._trusted = False
+        self._ended = False
+        self._paused = False
+        self._job: Future[bytes] | None = None
+        self._frame = b""
+        self._end = math.inf
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin, or close at once if too many connections are open."""
+        self._transport = cast(asyncio.Transport, transport)
+        # So `pause_writing` says that an answer was not sent at once, `resume_writing` that it is.
+        self._transport.set_write_buffer_limits(0)
+        self._trusted = not self._host.access.needs_token
+        if self._host.is_stopping:
+            self._close()
+        elif self._host.opened(self):
+            self._enter(_State.IDLE, self._host.settings.idle_seconds)
+        else:
+            self._refuse("full", "too many connections are open")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End. A request that waits for a worker need not be evaluated."""
+        self._state = _State.CLOSING
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._job is not None:
+            self._job.cancel()
+            self._job = None
+        self._host.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the bytes of the next frame, or keep those that come too early."""
+        self._buffer += data
+        if self._state in _TAKING:
+            self._take()
+        elif len(self._buffer) > _AHEAD:
+            self._transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        """Close, but first send the answer to a request. Returns whether the transport stays."""
+        self._ended = True
+        waits = self._state in (_State.ANSWERING, _State.SENDING)
+        return waits and self._transport.get_extra_info("sslcontext") is None
+
+    def pause_writing(self) -> None:
+        """Notice that the caller does not take the whole answer."""
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        """Notice that it has."""
+        self._paused = False
+        if self._state is _State.SENDING:
+            self._continue()
+
+    def stop(self) -> None:
+        """Close, unless a request has to be answered first."""
+        if self._state is _State.IDLE:
+            self._close()
+
+    def abandon(self) -> None:
+        """Close at once."""
+        self._transport.abort()
+
+    def _take(self) -> None:
+        """Take the next frame, if it is whole."""
+        while self._state in _TAKING and (frame := self._next_frame()) is not None:
+            self._received(frame)
+
+    def _next_frame(self) -> bytes | None:
+        buffer = self._buffer
+        size = int.from_bytes(buffer[:HEADER_BYTES], "big")
+        most = self._host.settings.max_frame_bytes if self._trusted else MAX_PREFACE_BYTES
+        if len(buffer) >= HEADER_BYTES and not 0 < size <= most:
+            self._refuse("garbage", f"a frame of {size} bytes; between 1 and {most} are allowed")
+            return None
+        if len(buffer) < HEADER_BYTES + size:
+            self._await_more()
+            return None
+        frame = bytes(memoryview(buffer)[HEADER_BYTES : HEADER_BYTES + size])
+        del buffer[: HEADER_BYTES + size]
+        return frame
+
+    def _await_more(self) -> None:
+        if self._ended:
+            self._close()
+        elif not self._buffer:
+            self._enter(_State.IDLE, self._host.settings.idle_seconds)
+        elif self._state is _State.IDLE:
+            self._enter(_State.RECEIVING, self._host.settings.transfer_seconds)
+
+    def _received(self, frame: bytes) -> None:
+        if frame.startswith(TOKEN_PREFACE):
+            self._trusted = self._host.access.accepts(frame)
+            if not self._trusted:
+                self._refuse("token", "the caller's token is not this service's")
+        elif not self._trusted:
+            self._refuse("token", "the caller shows no token")
+        else:
+            self._ask(frame)
+
+    def _ask(self, frame: bytes) -> None:
+        self._frame = frame
+        if self._host.is_busy:
+            self._do_not_prune("busy", "the service is busy: too many requests wait")
+        else:
+            self._enter(_State.ANSWERING, self._host.settings.request_seconds)
+            self._job = self._host.submit(frame, self._evaluated)
+
+    def _evaluated(self, job: Future[bytes]) -> None:
+        limit = self._host.settings.max_answer_bytes
+        if job is self._job and not job.cancelled() and not job.exception():
+            size = len(job.result())
+            if size > limit:
+                self._do_not_prune("large_answer", f"an answer of {size} bytes is not sent")
+                return
+        self._answered(job)
+
+    def _do_not_prune(self, reason: str, message: str) -> None:
+        self._enter(_State.ANSWERING, math.inf)
+        self._job = self._host.not_pruned(self._frame, reason, message, self._answered)
+
+    def _answered(self, job: Future[bytes]) -> None:
+        if job is not self._job:
+            return  # It is too late.
+        self._job = None
+        try:
+            reply = job.result()
+        except GarbageError as error:
+            self._refuse("garbage", str(error))
+        except CancelledError:
+            self.abandon()
+        else:
+            self._enter(_State.SENDING, self._host.settings.transfer_seconds)
+            self._transport.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
+            if not self._paused:
+                self._continue()
+
+    def _continue(self) -> None:
+        """Take the next frame, after an answer."""
+        if self._host.is_stopping:
+            self._close()
+            return
+        if len(self._buffer) > _AHEAD:
+            self._transport.resume_reading()
+        self._state = _State.IDLE
+        self._take()
+
+    def _refuse(self, reason: str, why: str) -> None:
+        self._host.refused(reason)
+        peer = "{}:{}".format(*self._transport.get_extra_info("peername", ("?", 0))[:2])
+        _log.warning("connection closed", peer=peer, reason=why)
+        self._close()
+
+    def _close(self) -> None:
+        """Close when the caller has the whole answer, or does not take it in time."""
+        self._enter(_State.CLOSING, self._host.settings.transfer_seconds)
+        self._transport.close()
+
+    def _enter(self, state: _State, seconds: float) -> None:
+        """Enter a state for so many seconds at most.
+
+        A timer that rings early is kept, and set again when it rings: most answers set none.
+        """
+        self._state = state
+        self._end = self._loop.time() + seconds
+        timer = self._timer
+        if timer is None or timer.when() > self._end:
+            if timer is not None:
+                timer.cancel()
+            self._set_timer()
+
+    def _set_timer(self) -> None:
+        self._timer = None
+        if self._end < math.inf:
+            self._timer = self._loop.call_at(self._end, self._rang)
+
+    def _rang(self) -> None:
+        if self._loop.time() < self._end:
+            self._set_timer()
+        else:
+            self._timer = None
+            self._expired()
+
+    def _expired(self) -> None:
+        match self._state:
+            case _State.IDLE:
+                self._close()
+            case _State.ANSWERING:
+                # A running job cannot be stopped, and occupies its worker; a waiting one need not
+                # run.
+                assert self._job is not None
+                self._job.cancel()
+                limit = self._host.settings.request_seconds
+                self._do_not_prune("late", f"the service needed more than {limit:g} s")
+            case _State.RECEIVING | _State.SENDING:
+                self._refuse("slow", "it was too slow")
+                self._transport.abort()
+            case _State.CLOSING:
+                self._transport.abort()
