@@ -174,12 +174,12 @@ class PruneResult:
     @property
     def bytes_total(self) -> int:
         """Size of all files in bytes."""
-        return int(self.listing.file_size.sum())
+        return self.listing.total_bytes
 
     @cached_property
     def bytes_kept(self) -> int:
         """Size of the files to read in bytes."""
-        return int(self.listing.file_size[self.file_keep].sum())
+        return int(self.listing.file_size[np.flatnonzero(self.file_keep)].sum())
 
     def kept_paths(self) -> list[str]:
         """Return the paths of the files to read, relative to the table's base path."""
@@ -232,6 +232,8 @@ class Pruner:
         directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
         self._cache = DiskCache(directory, limit) if directory else None
         self._snapshots: OrderedDict[_Key, TableSnapshot] = OrderedDict()
+        self._sizes: dict[TableSnapshot, int] = {}
+        self._held = 0
         self._lock = threading.Lock()
         self._opening: dict[_Key, threading.Lock] = {}
         self._checks = SharedCalls[bool]()
@@ -261,6 +263,7 @@ class Pruner:
         found = snapshot.file_evidence(
             predicate, needed, partitions, self._options.footer_wait, reading
         )
+        self._measure(snapshot)
         notes = [*snapshot.notes, *unknown_reasons(predicate), *unread, *found.notes]
         if snapshot.merging is SliceMerging.OPAQUE and snapshot.listing.file_is_log.any():
             notes.append("the table's merger is not known: slices with log files are kept")
@@ -316,7 +319,7 @@ class Pruner:
     def held(self) -> tuple[int, int]:
         """Return the number of cached snapshots, and their memory in bytes."""
         with self._lock:
-            return len(self._snapshots), sum(known.nbytes for known in self._snapshots.values())
+            return len(self._snapshots), self._held
 
     def _current(self, key: _Key) -> TableSnapshot | None:
         """Return the cached snapshot if neither the table nor its extension has changed since."""
@@ -324,7 +327,9 @@ class Pruner:
             known = self._snapshots.get(key)
         if known is None or not self._is_current(known):
             return None
-        self._keep(key, known)
+        with self._lock:
+            if key in self._snapshots:
+                self._snapshots.move_to_end(key)
         return known
 
     def _is_current(self, known: TableSnapshot) -> bool:
@@ -334,14 +339,26 @@ class Pruner:
         return known.is_current()
 
     def _keep(self, key: _Key, snapshot: TableSnapshot) -> None:
-        """Cache the snapshot, and evict the least recently used ones beyond the memory limit."""
+        """Cache the snapshot as the most recently used one."""
         with self._lock:
+            if key in self._snapshots:
+                self._forget(self._snapshots.pop(key))
             self._snapshots[key] = snapshot
-            self._snapshots.move_to_end(key)
-            held = sum(known.nbytes for known in self._snapshots.values())
-            while held > self._options.cache_bytes and len(self._snapshots) > 1:
-                _, forgotten = self._snapshots.popitem(last=False)
-                held -= forgotten.nbytes
+            self._sizes[snapshot] = 0
+        self._measure(snapshot)
+
+    def _measure(self, snapshot: TableSnapshot) -> None:
+        """Evict the least recently used snapshots beyond the memory limit; this one has grown."""
+        size = snapshot.nbytes
+        with self._lock:
+            if snapshot in self._sizes:
+                self._held += size - self._sizes[snapshot]
+                self._sizes[snapshot] = size
+            while self._held > self._options.cache_bytes and len(self._snapshots) > 1:
+                self._forget(self._snapshots.popitem(last=False)[1])
+
+    def _forget(self, snapshot: TableSnapshot) -> None:
+        self._held -= self._sizes.pop(snapshot)
 
 
 _Key = tuple[str, TableView, str | None]
@@ -363,7 +380,7 @@ def _predicate(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression
 def _dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
     """Compute `PruneResult.dropped_by`; by_values has one flag for each partition."""
     listing = found.listing
-    of_partitions = np.diff(listing.partition_file_bounds)
+    of_partitions = listing.partition_files
     left = [
         (VALUES, int(of_partitions[by_values].sum())),
         (PARTITION_STATS, int(of_partitions[found.partitions].sum())),

@@ -6,6 +6,7 @@ import importlib.metadata
 import time
 import traceback
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any
@@ -128,6 +129,7 @@ class RefusingHandler(PruningService.Iface):  # type: ignore[misc]
         raise _NotPrunedError(*self._error)
 
 
+@cache
 def version() -> str:
     """Return the package's version."""
     return importlib.metadata.version("pyhudi-expr")

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, Int64Array
 from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult, RowCount
 
 _DIGEST_BYTES = 32
 _LENGTH_BYTES = 4
 _NO_VERDICT = 0
+_WITH_TOKENS = frozenset({VerdictKind.DROP_TOKENS, VerdictKind.KEEP_TOKENS})
+_WITH_DIGEST = frozenset({VerdictKind.DROP_LISTED, VerdictKind.KEEP_TOKENS})
 
 
 def verdicts(result: PruneResult) -> list[PartitionVerdict]:
@@ -25,36 +27,35 @@ def verdicts(result: PruneResult) -> list[PartitionVerdict]:
     """
     plan = _plan(result)
     listing = result.listing
-    names = listing.partitions.to_numpy(zero_copy_only=False)
-    texts = _texts(listing.tokens.filter(pa.array(plan.sent)))
-    ends = np.cumsum(np.bincount(listing.file_partition[plan.sent], minlength=len(names)))
+    paths = listing.partition_paths
+    texts = _texts(listing.tokens.take(pa.array(plan.sent)))
+    ends = np.cumsum(np.bincount(listing.file_partition[plan.sent], minlength=len(paths))).tolist()
     answer = []
-    for index in np.flatnonzero(plan.kinds).tolist():
-        kind = int(plan.kinds[index])
-        verdict = PartitionVerdict(partitionPath=names[index], kind=kind)
-        if kind in (VerdictKind.DROP_TOKENS, VerdictKind.KEEP_TOKENS):
-            verdict.tokens = texts[int(ends[index - 1]) if index else 0 : int(ends[index])]
-        if kind in (VerdictKind.DROP_LISTED, VerdictKind.KEEP_TOKENS):
-            verdict.digest = listing.digest(index)
-        answer.append(verdict)
+    for index, kind in enumerate(plan.kinds.tolist()):
+        if kind == _NO_VERDICT:
+            continue
+        tokens = digest = None
+        if kind in _WITH_TOKENS:
+            tokens = texts[ends[index - 1] if index else 0 : ends[index]]
+        if kind in _WITH_DIGEST:
+            digest = listing.digest(index)
+        answer.append(PartitionVerdict(paths[index], kind, tokens, digest))
     return answer
 
 
 def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> PruneCounts:
     """Return the counts of considered and dropped files; `rows` are those kept, if known."""
     listing = result.listing
-    kept = result.file_keep
-    size = listing.file_size
     partitions = len(listing.partitions)
     kept_partitions = np.zeros(partitions, np.bool_)
-    kept_partitions[listing.slice_partition[result.keep]] = True
+    kept_partitions[listing.slice_partition[np.flatnonzero(result.keep)]] = True
     return PruneCounts(
-        filesConsidered=len(kept),
-        filesDropped=int(len(kept) - kept.sum()),
+        filesConsidered=result.files_total,
+        filesDropped=result.files_total - result.files_kept,
         partitionsConsidered=partitions,
-        partitionsDropped=int(partitions - kept_partitions.sum()),
-        bytesConsidered=int(size.sum()),
-        bytesDropped=int(size[~kept].sum()),
+        partitionsDropped=partitions - int(np.count_nonzero(kept_partitions)),
+        bytesConsidered=result.bytes_total,
+        bytesDropped=result.bytes_total - result.bytes_kept,
         elapsedMicros=elapsed_micros,
         filesDroppedBy=dict(result.dropped_by),
         rowsKept=rows.rows if rows else None,
@@ -68,21 +69,20 @@ class _Plan:
 
     Attributes:
         kinds: The verdict's kind for each partition, 0 for none.
-        sent: The files to name.
+        sent: The files to name, as ascending positions.
     """
 
     kinds: Int64Array
-    sent: BoolArray
+    sent: Int64Array
 
 
 def _plan(result: PruneResult) -> _Plan:
     """Compare, for each partition, the costs of naming the dropped files and the kept ones."""
     listing = result.listing
-    partition, partitions = listing.file_partition, len(listing.partitions)
-    kept = result.file_keep
-    weights = listing.token_bytes + _LENGTH_BYTES
-    all_bytes = np.bincount(partition, weights, partitions)
-    kept_bytes = np.bincount(partition[kept], weights[kept], partitions)
+    kept = np.flatnonzero(result.file_keep)
+    partition, partitions = listing.file_partition[kept], len(listing.partitions)
+    kept_bytes = np.bincount(partition, listing.token_bytes[kept] + _LENGTH_BYTES, partitions)
+    all_bytes = listing.partition_token_bytes + _LENGTH_BYTES * listing.partition_files
     dropped_bytes = all_bytes - kept_bytes
     kinds = np.select(
         [
@@ -99,10 +99,11 @@ def _plan(result: PruneResult) -> _Plan:
         ],
         VerdictKind.KEEP_TOKENS,
     )
-    by_file = kinds[partition]
-    sent = (~kept & (by_file == VerdictKind.DROP_TOKENS)) | (
-        kept & (by_file == VerdictKind.KEEP_TOKENS)
-    )
+    sent = kept[kinds[partition] == VerdictKind.KEEP_TOKENS]
+    by_dropped = kinds == VerdictKind.DROP_TOKENS
+    if by_dropped.any():
+        dropped = ~result.file_keep & np.repeat(by_dropped, listing.partition_files)
+        sent = np.sort(np.concatenate([sent, np.flatnonzero(dropped)]))
     return _Plan(kinds, sent)
 
 

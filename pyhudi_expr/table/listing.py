@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
@@ -14,7 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int32Array, Int64Array, arrow_array, from_buffer
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    Int32Array,
+    Int64Array,
+    arrow_array,
+    from_buffer,
+    string_list,
+)
 from pyhudi_expr.table.file_names import log_files
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -61,7 +68,6 @@ class FileListing:
     file_size: Int64Array
     file_is_log: BoolArray
     _digests: dict[int, bytes] = field(default_factory=dict, repr=False, compare=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Return one line, as there may be a million files."""
@@ -141,7 +147,6 @@ class FileListing:
             file_size=found.file_size[bases],
             file_is_log=found.file_is_log[bases],
             _digests={},
-            _lock=threading.Lock(),
         )
 
     def of_files(self, slices: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
@@ -179,6 +184,21 @@ class FileListing:
         return np.searchsorted(self.file_partition, edges).astype(np.int64)
 
     @cached_property
+    def partition_paths(self) -> list[str]:
+        """The partitions as texts."""
+        return string_list(self.partitions)
+
+    @cached_property
+    def partition_files(self) -> Int64Array:
+        """The number of files of each partition."""
+        return np.diff(self.partition_file_bounds)
+
+    @cached_property
+    def total_bytes(self) -> int:
+        """The size of all files in bytes."""
+        return int(self.file_size.sum())
+
+    @cached_property
     def tokens(self) -> AnyArray:
         """For each file a text that identifies its bytes: its name; for log files name@length."""
         if not self.file_is_log.any():
@@ -192,6 +212,12 @@ class FileListing:
         """The length of each file's token."""
         lengths = pc.binary_length(self.tokens).to_numpy(zero_copy_only=False)
         return np.asarray(lengths, np.int64)
+
+    @cached_property
+    def partition_token_bytes(self) -> Int64Array:
+        """The length of the tokens of each partition's files together."""
+        lengths = np.bincount(self.file_partition, self.token_bytes, len(self.partitions))
+        return lengths.astype(np.int64)
 
     def paths(self, files: npt.NDArray[np.generic]) -> list[str]:
         """Return the paths of the chosen files (positions or flags), relative to the base path."""
@@ -209,14 +235,12 @@ class FileListing:
 
     def digest(self, partition: int) -> bytes:
         """Return the SHA-256 of a partition's sorted tokens, each followed by a newline; cached."""
-        with self._lock:
-            known = self._digests.get(partition)
+        known = self._digests.get(partition)
         if known is not None:
             return known
         lines = pc.binary_join_element_wise(self.partition_tokens(partition), "", "\n")
         digest = hashlib.sha256(_content(lines)).digest()
-        with self._lock:
-            self._digests[partition] = digest
+        self._digests[partition] = digest
         return digest
 
 
