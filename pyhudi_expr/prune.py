@@ -23,7 +23,6 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
-from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.expected_reads import expect_opening
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.opening import SnapshotOptions
@@ -252,11 +251,11 @@ class Pruner:
         Raises:
             HudiError: The table does not support the request.
         """
-        bound = bind(_predicate(request, snapshot), Scope(snapshot.schema, request.zone))
+        bound = bind(_predicate(request, snapshot), snapshot.scope.in_zone(request.zone))
         reading = snapshot.reading(request.reader, bound)
         predicate = snapshot.with_key_predicates(bound, reading)
         needed = list(columns(predicate).values())
-        values = snapshot.value_evidence()
+        values = snapshot.value_evidence(needed)
         by_values = _evaluate_partitions(predicate, values, snapshot)
         aggregates, unread = _aggregate_evidence(snapshot, needed, reading)
         partitions = by_values & _evaluate_partitions(predicate, values + aggregates, snapshot)

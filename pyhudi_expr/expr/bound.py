@@ -32,6 +32,10 @@ class BoundColumn:
     domain: Domain
     char: CharType | None = None
 
+    def __hash__(self) -> int:
+        """Return the name's hash: that of a type takes longer than an evaluation."""
+        return hash(self.name)
+
 
 @dataclass(frozen=True)
 class BoundLiteral:
@@ -40,6 +44,10 @@ class BoundLiteral:
     lower: Any
     upper: Any
     domain: Domain
+
+    def __hash__(self) -> int:
+        """Return a hash of the ends alone: it is computed several times for each request."""
+        return hash((self.lower, self.upper))
 
 
 @dataclass(frozen=True)

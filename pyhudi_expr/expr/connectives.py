@@ -54,7 +54,7 @@ def _flatten(
 def _joined(
     kind: type[BoundAnd] | type[BoundOr], nodes: tuple[BoundExpression, ...], empty: Constant
 ) -> BoundExpression:
-    if not nodes:
-        return empty
+    if len(nodes) < 2:
+        return nodes[0] if nodes else empty
     distinct = tuple(dict.fromkeys(nodes))
     return distinct[0] if len(distinct) == 1 else simplify(kind(distinct))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import Enum
 from functools import singledispatch
@@ -41,6 +41,21 @@ class Scope:
 
     schema: pa.Schema
     zone: str | None = None
+    _resolved: dict[tuple[str, ...], tuple[str, pa.DataType]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def in_zone(self, zone: str | None) -> Scope:
+        """Return the scope with another zone; the two share what they have resolved."""
+        return replace(self, zone=zone)
+
+    def resolve(self, path: tuple[str, ...]) -> tuple[str, pa.DataType]:
+        """Return the name and type of a column, see `resolve`; each column is searched for once."""
+        key = tuple(step.lower() for step in path)  # so there are no more than columns
+        found = self._resolved.get(key)
+        if found is None:
+            found = self._resolved[key] = resolve(path, self.schema)
+        return found
 
 
 class UnboundError(ValueError):
@@ -101,7 +116,7 @@ def bind_term(term: Term, scope: Scope) -> BoundTerm:
 
 @bind_term.register
 def _(term: Column, scope: Scope) -> BoundTerm:
-    name, type_ = resolve(term.path, scope.schema)
+    name, type_ = scope.resolve(term.path)
     domain = domain_of(type_)
     if domain is None:
         raise UnboundError(f"column {name} of type {type_} has no order")

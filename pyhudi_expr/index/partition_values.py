@@ -9,7 +9,7 @@ does a path that readers of paths take for another value than the files hold
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -79,6 +79,10 @@ class PartitionValues:
         if column not in self._known:
             self._known[column] = self._derive(column)
         return self._known[column]
+
+    def have_any(self, columns: Iterable[BoundColumn]) -> bool:
+        """Return whether one of the columns has bounds."""
+        return any(self.bounds(column) is not None for column in columns)
 
     def _derive(self, column: BoundColumn) -> Bounds | None:
         position = self._positions.get(column.name.lower())

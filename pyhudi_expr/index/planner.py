@@ -54,10 +54,13 @@ class Answer:
     Attributes:
         evidence: The evidence.
         notes: Why it is less than it could be.
+        is_relevant: Whether it is about a column of the predicate. Other evidence excludes nothing,
+            and is listed in explanations only.
     """
 
     evidence: Evidence
     notes: tuple[str, ...] = ()
+    is_relevant: bool = True
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,10 @@ class Question:
         kept = keep_slices(self.predicate, evaluated, self.listing, self.merging)
         left = (*self.left, kept & self.slices)
         return replace(self, answers=(*self.answers, answer), left=left, _evaluated=evaluated)
+
+    def with_irrelevant_answer(self, answer: NamedEvidence) -> Question:
+        """Add evidence that excludes nothing."""
+        return replace(self, answers=(*self.answers, answer), left=(*self.left, self.slices))
 
     def with_note(self, note: str) -> Question:
         """Add a note."""
@@ -231,7 +238,13 @@ def _with_evidence_of(source: Source | CostedSource, question: Question) -> Ques
         return question
     evidence = question.reading.of_files(answer.evidence, question.listing)
     named = NamedEvidence(source.name, evidence, perf_counter() - start)
-    return replace(question, notes=(*question.notes, *answer.notes)).with_answer(named)
+    if answer.notes:
+        question = replace(question, notes=(*question.notes, *answer.notes))
+    return (
+        question.with_answer(named)
+        if answer.is_relevant
+        else question.with_irrelevant_answer(named)
+    )
 
 
 def _unreadable(source: Source | CostedSource, error: HudiError) -> str:

@@ -13,6 +13,7 @@ from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
+from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.expected_reads import expect_commits, expect_refresh
 from pyhudi_expr.index.lookups.key_predicates import without_columns
 from pyhudi_expr.index.opening import (
@@ -179,18 +180,29 @@ class TableSnapshot:
     @property
     def nbytes(self) -> int:
         """Memory of the snapshot in bytes (estimated)."""
-        listing = self.listing
-        held: list[int] = [
-            listing.file_name.nbytes,
-            listing.file_slice.nbytes,
-            listing.file_size.nbytes,
-        ]
-        held += [listing.file_is_log.nbytes, listing.slice_file_id.nbytes]
         indexes = (self.column_stats, self._optional)
-        return sum(held) + sum(index.nbytes for index in indexes if index is not None)
+        return self._listing_bytes + sum(index.nbytes for index in indexes if index is not None)
 
-    def value_evidence(self) -> list[NamedEvidence]:
-        """Return the evidence of the partitions' values, over the partitions."""
+    @cached_property
+    def _listing_bytes(self) -> int:
+        listing = self.listing
+        names: int = listing.file_name.nbytes + listing.slice_file_id.nbytes
+        return (
+            names
+            + listing.file_slice.nbytes
+            + listing.file_size.nbytes
+            + listing.file_is_log.nbytes
+        )
+
+    @cached_property
+    def scope(self) -> Scope:
+        """The columns that a predicate can name."""
+        return Scope(self.schema)
+
+    def value_evidence(self, columns: Sequence[BoundColumn]) -> list[NamedEvidence]:
+        """Return the evidence of the partitions' values about the columns, over the partitions."""
+        if not self.values.have_any(columns):
+            return []
         return [NamedEvidence(VALUES, StatisticsEvidence(self.values))]
 
     def aggregate_evidence(

@@ -28,7 +28,8 @@ class ValueSource:
     def answer(self, question: Question) -> Answer | None:
         """Return bounds of every partition column, see `Source`."""
         return Answer(
-            StatisticsEvidence(BoundsOfPartition(self.values, self.listing.file_partition))
+            StatisticsEvidence(BoundsOfPartition(self.values, self.listing.file_partition)),
+            is_relevant=self.values.have_any(question.columns),
         )
 
 

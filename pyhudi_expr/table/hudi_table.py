@@ -87,7 +87,7 @@ class HudiTable:
             storage: The table's storage during one question, see `Storage.reading_ahead`.
         """
         latest = HudiTable.at(storage or self.storage)
-        same = latest.timeline == self.timeline and latest.properties.raw == self.properties.raw
+        same = latest.timeline == self.timeline and _same(latest.properties, self.properties)
         return self if same else latest
 
     @property
@@ -254,6 +254,10 @@ class HudiTable:
             CorruptFile: The archive cannot be read.
         """
         return archived_completion_times(self.storage, self.properties)
+
+
+def _same(one: TableProperties, other: TableProperties) -> bool:
+    return one is other or one.raw == other.raw
 
 
 def _stored_files(entries: list[FileEntry]) -> StoredFiles:

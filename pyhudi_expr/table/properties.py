@@ -82,10 +82,9 @@ class TableProperties:
         else:
             raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
         try:
-            raw = load_properties(content)
+            return _parsed(content, storage.uri)
         except ValueError as error:
             raise HudiError(f"{storage.uri}: {file} cannot be read: {error}") from error
-        return TableProperties.parse(raw, storage.uri)
 
     @staticmethod
     def parse(raw: Mapping[str, str], uri: str) -> TableProperties:
@@ -150,10 +149,15 @@ class TableProperties:
         return f"{HOODIE_DIR}/{self.timeline_path}"
 
 
-@lru_cache(maxsize=64)
 def load_properties(content: bytes) -> Mapping[str, str]:
-    """Parse a properties file. Cached: warm requests read the same file again."""
+    """Parse a properties file."""
     return dict(javaproperties.loads(content))
+
+
+@lru_cache(maxsize=1024)
+def _parsed(content: bytes, uri: str) -> TableProperties:
+    """Parse a table's properties file. Cached: warm requests read the same content again."""
+    return TableProperties.parse(load_properties(content), uri)
 
 
 def _version(raw: Mapping[str, str], uri: str) -> int:

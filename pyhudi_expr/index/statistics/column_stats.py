@@ -179,7 +179,7 @@ class ColumnStats:
             self._load({column: flags for column, flags in missing.items() if column in fitting})
             requested = {c: self._columns[c] for c in columns if c in self._columns}
             checks = [check for known in requested.values() for check in known.checks]
-        unfinished = wait(checks, timeout=footer_wait).not_done
+        unfinished = wait(checks, timeout=footer_wait).not_done if checks else ()
         with self._lock:
             for known in requested.values():
                 known.checks = [check for check in known.checks if check in unfinished]
@@ -260,6 +260,8 @@ class ColumnStats:
 
     def _load(self, missing: Mapping[BoundColumn, BoolArray]) -> None:
         lacking = {column: flags for column, flags in missing.items() if flags.any()}
+        if not lacking:
+            return
         if self.entries is None:
             doubted = {c: flags[self._listing.file_partition] for c, flags in lacking.items()}
         else:

@@ -90,6 +90,8 @@ class Storage:
 
     def expect(self, expected: Expected) -> None:
         """Send the requests for what will be read; does nothing outside of `reading_ahead`."""
+        if not self.is_remote:
+            return
         self.backend.expect(
             Expected(
                 files=[self.full(path) for path in expected.files],

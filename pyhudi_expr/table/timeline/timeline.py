@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
@@ -161,7 +161,9 @@ class Timeline:
         return self.start is not None and requested < self.start
 
 
+@lru_cache(maxsize=1 << 14)
 def _parse(name: str) -> Instant | None:
+    """Parse a file's name. Cached: warm requests list the same names again."""
     match = _FILE.match(name)
     if match is None:
         return None
