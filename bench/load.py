@@ -1,31 +1,29 @@
 """The pruning service and HiveServer2 under load: answers a second, latencies, and resources held.
 
-The clients are threads of this process, on the machine of the servers. Each has its own connection
-and always one open request. ENDURANCE_SECONDS is the duration of the endurance runs: 1800 for half
-an hour.
+The clients are on the machine of the servers. Each has its own connection and always one open
+request. Those of the service are in one thread (`bench.clients.service_clients`), those of
+HiveServer2 in threads of this process. ENDURANCE_SECONDS is the duration of the endurance runs:
+1800 for half an hour.
 """
 
 import os
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
+from bench.clients.answers import Answers, processor_seconds
+from bench.clients.service_clients import ServiceTable, ask_service
 from bench.reporting.measuring import Measurement, benchmark
 from bench.tables import event_table, synthetic
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
 from devtools.runtime import WORK, java
 from devtools.service import ServiceProcess
-from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
-from pyhudi_expr.protocol.ttypes import PruneStatus
 
 _RUN_DIR = WORK / "bench" / "load"
 _CLIENTS = (1, 8, 64)
@@ -54,10 +52,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A server under load."""
+    """A server under load; `asked` lets clients ask for some seconds."""
 
     name: str
-    connected: Client
+    asked: Callable[[int, float], Answers]
     held: Callable[[], Held]
 
 
@@ -65,7 +63,7 @@ class Loaded:
 def load() -> Iterator[Measurement]:
     """The pruning service with 1, 8 and 64 clients: answers a second, p50, p99."""
     with _service() as server:
-        yield from _rates(server)
+        yield from _rates(server, {8: ">= 1000"})
 
 
 @benchmark("endurance")
@@ -79,7 +77,7 @@ def endurance() -> Iterator[Measurement]:
 def hive_load() -> Iterator[Measurement]:
     """HiveServer2 and the service with 1, 8 and 64 PyHive clients, each for 1 of 2,000 files."""
     with _hive() as server:
-        yield from _rates(server)
+        yield from _rates(server, {})
 
 
 @benchmark("hive-endurance")
@@ -91,23 +89,14 @@ def hive_endurance() -> Iterator[Measurement]:
 
 @contextmanager
 def _service() -> Iterator[Loaded]:
-    table = synthetic.ensure_written(_FILES, _PARTITIONS)
+    path = synthetic.ensure_written(_FILES, _PARTITIONS)
+    table = ServiceTable(str(path), _FILES, synthetic.ROWS_PER_FILE)
     with ServiceProcess(_RUN_DIR) as server:
 
-        @contextmanager
-        def connected() -> Iterator[Ask]:
-            with server.client(timeout=_TIMEOUT) as client:
+        def asked(clients: int, seconds: float) -> Answers:
+            return ask_service(server, table, clients, seconds)
 
-                def ask(number: int) -> None:
-                    value = number % (_FILES * synthetic.ROWS_PER_FILE)
-                    predicate = Comparison(Op.EQ, Column(("spread",)), Literal(value, pa.int64()))
-                    response = client.prune(str(table), predicate)
-                    assert response.status == PruneStatus.OK, response.message
-                    assert response.counts.filesDropped == _FILES - 1
-
-                yield ask
-
-        yield Loaded("service", connected, lambda: _held(server.pid))
+        yield Loaded("service", asked, lambda: _held(server.pid))
 
 
 @contextmanager
@@ -135,17 +124,24 @@ def _hive() -> Iterator[Loaded]:
             now = _held(server.pid)
             return Held(heap, now.files, now.threads)
 
-        yield Loaded("HiveServer2", connected, held)
+        def asked(clients: int, seconds: float) -> Answers:
+            return _ask_in_threads(connected, server.pid, clients, seconds)
+
+        yield Loaded("HiveServer2", asked, held)
 
 
-def _rates(server: Loaded) -> Iterator[Measurement]:
+def _rates(server: Loaded, bars: Mapping[int, str]) -> Iterator[Measurement]:
+    """Measure each number of clients; `bars` are those of the answers a second."""
     _in_turn(server, _WARM_UP_SECONDS, 1)
     for clients in _CLIENTS:
-        millis, elapsed = asked(server.connected, clients, _SECONDS)
+        found = server.asked(clients, _SECONDS)
         case = f"load: {server.name}, {clients} client{'s' if clients > 1 else ''}"
-        yield Measurement(f"{case}, answers a second", len(millis) / elapsed, "1/s")
-        yield Measurement(f"{case}, median", float(np.percentile(millis, 50)), "ms")
-        yield Measurement(f"{case}, 99th percentile", float(np.percentile(millis, 99)), "ms")
+        bar = bars.get(clients)
+        yield Measurement(f"{case}, answers a second", found.per_second, "1/s", bar)
+        yield Measurement(f"{case}, median", found.percentile(50), "ms")
+        yield Measurement(f"{case}, 99th percentile", found.percentile(99), "ms")
+        name = f"{case}, processor time of an answer"
+        yield Measurement(name, found.processor_millis, "ms")
 
 
 def _left_behind(server: Loaded) -> Iterator[Measurement]:
@@ -178,14 +174,12 @@ def _at_rest(server: Loaded, before: Held) -> Held:
 def _in_turn(server: Loaded, seconds: float, times: int) -> int:
     """Run each number of clients for some seconds, some times; return the number of answers."""
     return sum(
-        len(asked(server.connected, clients, seconds)[0])
-        for _ in range(times)
-        for clients in _CLIENTS
+        len(server.asked(clients, seconds).millis) for _ in range(times) for clients in _CLIENTS
     )
 
 
-def asked(connected: Client, clients: int, seconds: float) -> tuple[list[float], float]:
-    """Let clients ask for some seconds; return the milliseconds of each answer, and all seconds."""
+def _ask_in_threads(connected: Client, pid: int, clients: int, seconds: float) -> Answers:
+    """Let clients in threads ask the server with this process id for some seconds."""
     results: list[list[float]] = [[] for _ in range(clients)]
     together = threading.Barrier(clients + 1)
 
@@ -201,11 +195,12 @@ def asked(connected: Client, clients: int, seconds: float) -> tuple[list[float],
     with ThreadPoolExecutor(clients) as pool:
         running = [pool.submit(client, number) for number in range(clients)]
         together.wait(_TIMEOUT)
-        started = time.monotonic()
+        before, started = processor_seconds(pid), time.monotonic()
         for one in running:
             one.result()
         elapsed = time.monotonic() - started
-    return [one for some in results for one in some], elapsed
+    millis = [one for some in results for one in some]
+    return Answers(millis, elapsed, processor_seconds(pid) - before)
 
 
 def _held(pid: int) -> Held:

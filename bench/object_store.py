@@ -14,10 +14,7 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import numpy as np
-import pyarrow as pa
-
-from bench.load import Ask, asked
+from bench.clients.service_clients import ServiceTable, ask_service
 from bench.reporting.measuring import Measurement, benchmark, median_seconds, seconds
 from bench.tables import synthetic
 from devtools import demo_tables
@@ -29,9 +26,7 @@ from devtools.s3.hadoop import hive_server, upload
 from devtools.s3.proxy import RecordingProxy
 from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
-from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, Literal, Op
 from pyhudi_expr.hive.session import HiveSession
-from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.service.client import PruningClient
 
 _RUN_DIR = WORK / "bench" / "object-store"
@@ -106,17 +101,17 @@ def object_store() -> Iterator[Measurement]:
     """100,000 files on an S3 server that answers after 0, 30, 60 ms: cold, warm, load, and Hive."""
     with _serving() as server:
         tables = {
-            files: upload(synthetic.ensure_written(files, partitions), BUCKET)
+            files: _uploaded(files, partitions)
             for files, partitions in ((_FILES, 100), (_FEWER_FILES, 20))
         }
         for delay in _DELAYS:
             server.delay(delay)
             title = f"object-store: {_FILES:,} files, {delay} ms"
             yield from _in_service(title, server, tables, delay)
-            yield from _as_command(title, server, tables[_FILES], delay)
+            yield from _as_command(title, server, tables[_FILES].location, delay)
         server.delay(30)
-        for files, table in tables.items():
-            yield from _under_load(table, files)
+        for table in tables.values():
+            yield from _under_load(table)
         yield from _in_hive(server)
 
 
@@ -135,20 +130,20 @@ def _serving() -> Iterator[_Server]:
 
 
 def _in_service(
-    title: str, server: _Server, tables: dict[int, str], delay: int
+    title: str, server: _Server, tables: dict[int, ServiceTable], delay: int
 ) -> Iterator[Measurement]:
     """Measure first questions: to a new service, and to one that knows another table; and later."""
     first, cold = [], []
     for _ in range(_COLD_RUNS):
         with ServiceProcess(_RUN_DIR) as service:
-            first.append(_seconds_of_question(service, tables, _FILES))
+            first.append(_seconds_of_question(service, tables[_FILES]))
         with ServiceProcess(_RUN_DIR) as service:
-            _seconds_of_question(service, tables, _FEWER_FILES)
+            _seconds_of_question(service, tables[_FEWER_FILES])
             server.counted()
-            cold.append(_seconds_of_question(service, tables, _FILES))
+            cold.append(_seconds_of_question(service, tables[_FILES]))
             counted = server.counted()
     with ServiceProcess(_RUN_DIR) as service, service.client(_TIMEOUT) as client:
-        ask = partial(_ask, client, tables[_FILES], _FILES)
+        ask = partial(_ask, client, tables[_FILES])
         ask(0)
         server.counted()
         ask(1)
@@ -181,21 +176,16 @@ def _as_command(title: str, server: _Server, table: str, delay: int) -> Iterator
     yield from _counts(f"{title}, pyhudi prune", counted, "<= 5", delay)
 
 
-def _under_load(table: str, files: int) -> Iterator[Measurement]:
-    """Measure clients in threads of this process, each with a connection of its own."""
+def _under_load(table: ServiceTable) -> Iterator[Measurement]:
+    """Measure clients with a connection each."""
     with ServiceProcess(_RUN_DIR) as service:
-
-        @contextmanager
-        def connected() -> Iterator[Ask]:
-            with service.client(_TIMEOUT) as client:
-                yield partial(_ask, client, table, files)
-
-        asked(connected, _CLIENTS, _WARM_UP_SECONDS)
-        millis, elapsed = asked(connected, _CLIENTS, _SECONDS)
-    title = f"object-store: {files:,} files, 30 ms, {_CLIENTS} clients"
-    yield Measurement(f"{title}: answers a second", len(millis) / elapsed, "1/s", ">= 300")
-    yield Measurement(f"{title}: median", float(np.percentile(millis, 50)), "ms")
-    yield Measurement(f"{title}: 99th percentile", float(np.percentile(millis, 99)), "ms")
+        ask_service(service, table, _CLIENTS, _WARM_UP_SECONDS)
+        found = ask_service(service, table, _CLIENTS, _SECONDS)
+    title = f"object-store: {table.files:,} files, 30 ms, {_CLIENTS} clients"
+    yield Measurement(f"{title}: answers a second", found.per_second, "1/s", ">= 300")
+    yield Measurement(f"{title}: median", found.percentile(50), "ms")
+    yield Measurement(f"{title}: 99th percentile", found.percentile(99), "ms")
+    yield Measurement(f"{title}: processor time of an answer", found.processor_millis, "ms")
 
 
 def _in_hive(server: _Server) -> Iterator[Measurement]:
@@ -262,20 +252,16 @@ def _counts(title: str, counted: _Counted, bar: str, delay: int) -> Iterator[Mea
         yield Measurement(f"{title}: waves", counted.waves, "waves", bar)
 
 
-def _seconds_of_question(service: ServiceProcess, tables: dict[int, str], files: int) -> float:
+def _seconds_of_question(service: ServiceProcess, table: ServiceTable) -> float:
     with service.client(_TIMEOUT) as client:
-        return seconds(partial(_ask, client, tables[files], files, 0))
+        return seconds(partial(_ask, client, table, 0))
 
 
-def _ask(client: PruningClient, table: str, files: int, number: int) -> None:
+def _uploaded(files: int, partitions: int) -> ServiceTable:
+    location = upload(synthetic.ensure_written(files, partitions), BUCKET)
+    return ServiceTable(location, files, synthetic.ROWS_PER_FILE)
+
+
+def _ask(client: PruningClient, table: ServiceTable, number: int) -> None:
     """Ask for one file. Raises ValueError if the answer is not right."""
-    answer = client.prune(table, _predicate(files, number))
-    if answer.status != PruneStatus.OK or answer.counts.filesDropped != files - 1:
-        raise ValueError(f"{table}: {answer.message or answer.counts}")
-
-
-def _predicate(files: int, number: int) -> HudiExpression:
-    """Return a predicate of one row, which may be in any partition: all have bounds around it."""
-    rows = files * synthetic.ROWS_PER_FILE
-    value = rows // 4 + number * _PRIME % (rows // 2)
-    return Comparison(Op.EQ, Column(("spread",)), Literal(value, pa.int64()))
+    table.check(client.prune(table.location, table.predicate(number)))

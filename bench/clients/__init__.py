@@ -1,0 +1,1 @@
+"""Clients that load a server, and what the server spends on their answers."""
