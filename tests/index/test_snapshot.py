@@ -11,6 +11,7 @@ from bench.tables.synthetic import write_table
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.table.hudi_names import PROPERTIES_FILE
 from pyhudi_expr.table.hudi_table import HudiTable
 
 NEW_FILE = "day=2020-01-01/11111111-1111-1111-1111-111111111111-0_0-1-2_20250101000000000.parquet"
@@ -65,6 +66,27 @@ def test_a_file_missing_in_the_metadata_table_is_kept(path: Path) -> None:
     # Its partition's aggregate does not cover it, but its partition's value does.
     assert prune(path, "id = 99999").kept_paths() == [NEW_FILE]
     assert prune(path, "day = '2020-01-02' AND id = 3500").files_kept == 1
+
+
+def test_a_commit_between_two_questions_is_seen(path: Path) -> None:
+    materialise(path)
+    pruner, question = Pruner(), PruneRequest(parse_predicate("id = 3500"))
+    assert pruner.prune(str(path), question).files_total == 6
+    commit_unknown_to_the_metadata(path)
+    after = pruner.prune(str(path), question)
+    assert (after.instant, after.files_total) == ("20250101000000000", 7)
+    assert NEW_FILE in after.kept_paths()
+
+
+def test_properties_that_change_between_two_questions_are_seen(path: Path) -> None:
+    pruner, question = Pruner(), PruneRequest(parse_predicate("id = 3500"))
+    assert pruner.prune(str(path), question).files_kept == 1
+    properties = path / PROPERTIES_FILE
+    before = properties.read_text()
+    properties.write_text(before.replace("column_stats,", "").replace("partition_stats", ""))
+    assert pruner.prune(str(path), question).files_kept == 6
+    properties.write_text(before)
+    assert pruner.prune(str(path), question).files_kept == 1
 
 
 @pytest.mark.parametrize(

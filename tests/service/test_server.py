@@ -21,6 +21,7 @@ from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.prune import Pruner
+from pyhudi_expr.service.access import TOKEN_PREFACE
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.frames import GarbageError, process_frame
 from pyhudi_expr.service.handler import PruningHandler
@@ -97,12 +98,50 @@ def test_any_bytes_are_answered_or_refused(payload, like_a_call):
 
 
 def test_a_frame_may_arrive_in_pieces(server):
-    call = struct.pack("!Ii4si", 0x80010001, 4, b"info", 7) + b"\0"
     with server.connect() as caller:
-        for byte in frame(call):
+        for byte in frame(_info_call(7)):
             caller.sendall(bytes([byte]))
-        size = struct.unpack("!i", caller.recv(4, socket.MSG_WAITALL))[0]
-        assert b"info" in caller.recv(size, socket.MSG_WAITALL)
+        assert _answered_number(caller) == 7
+
+
+def test_requests_that_are_sent_at_once_are_answered_in_their_order(server):
+    with server.connect() as caller:
+        caller.sendall(b"".join(frame(_info_call(number)) for number in range(100)))
+        assert [_answered_number(caller) for _ in range(100)] == [*range(100)]
+
+
+def test_tokens_before_a_request_do_not_disturb_it(server):
+    with server.connect() as caller:
+        caller.sendall(frame(TOKEN_PREFACE) * 10_000 + frame(_info_call(7)))
+        assert _answered_number(caller) == 7
+
+
+def test_a_caller_that_sends_no_more_still_gets_its_answer():
+    handler = GatedHandler()
+    with running_server(handler) as server, server.connect() as caller:
+        caller.sendall(frame(_prune_call()))
+        caller.shutdown(socket.SHUT_WR)
+        assert handler.entered.acquire(timeout=PATIENCE)
+        handler.gate.set()
+        assert _answered_number(caller) == 0
+        assert closed_by_peer(caller)
+
+
+def test_a_waiting_request_of_a_caller_that_resets_its_connection_is_not_evaluated():
+    handler = GatedHandler()
+    with running_server(handler, workers=1) as server, ThreadPoolExecutor(1) as pool:
+        pending_answer = pool.submit(_ask, server.port)
+        assert handler.entered.acquire(timeout=PATIENCE)
+        with server.connect() as caller:
+            caller.sendall(frame(_prune_call()))
+            while server.server.unanswered < 2:
+                time.sleep(0.01)
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        while server.server.unanswered > 1:
+            time.sleep(0.01)
+        handler.gate.set()
+        assert pending_answer.result(PATIENCE).status == PruneStatus.OK
+        assert not handler.entered.acquire(blocking=False)
 
 
 def test_a_client_that_stalls_is_disconnected_and_delays_nobody(server, client):
@@ -278,3 +317,14 @@ def _prune_call() -> bytes:
     buffer = TMemoryBuffer()
     PruningService.Client(TBinaryProtocol(buffer)).send_prune(request)
     return buffer.getvalue()
+
+
+def _info_call(number: int) -> bytes:
+    return struct.pack("!Ii4si", 0x80010001, 4, b"info", number) + b"\0"
+
+
+def _answered_number(caller: socket.socket) -> int:
+    """Receive an answer; return the number of its call."""
+    size = struct.unpack("!i", caller.recv(4, socket.MSG_WAITALL))[0]
+    _, length = struct.unpack_from("!Ii", answer := caller.recv(size, socket.MSG_WAITALL))
+    return struct.unpack_from("!i", answer, 8 + length)[0]
