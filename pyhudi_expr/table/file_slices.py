@@ -95,7 +95,7 @@ def select_slices(files: StoredFiles, rules: SliceRules, view: TableView) -> Fil
     of_slice = np.concatenate([base_slice, log_slice[log_seen]])
     is_log = np.arange(len(rows)) >= len(bases_kept)
     order = np.concatenate([np.zeros(len(bases_kept), np.int64), names.log_order[log_seen]])
-    position = np.searchsorted(seen, of_slice)
+    position = _searched(seen, of_slice)
     kept = position < len(seen)
     kept[kept] = seen[position[kept]] == of_slice[kept]
     if view is TableView.READ_OPTIMIZED:
@@ -306,7 +306,9 @@ def _assemble(
     file_partition = partition_rank[group // groups.count]
     # One number that sorts slices by partition and file id; a group shows one slice at most.
     slice_order = file_partition * groups.count + group % groups.count
-    sorting = np.lexsort((files.size[rows], order, is_log, slice_order))
+    sorting = np.argsort(slice_order)
+    if _has_equal_neighbours(slice_order[sorting]):
+        sorting = np.lexsort((files.size[rows], order, is_log, slice_order))
     rows, is_log, slice_order = rows[sorting], is_log[sorting], slice_order[sorting]
     slice_key, file_partition, group = slice_key[sorting], file_partition[sorting], group[sorting]
     # Task retries can leave a base file twice; the larger one counts.
@@ -336,6 +338,18 @@ def _distinct(keys: Int64Array) -> Int64Array:
     """Return the distinct keys, sorted; numpy's `unique` hashes, which is far slower."""
     ordered = np.sort(keys)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def _searched(ordered: Int64Array, keys: Int64Array) -> Int64Array:
+    """Return `numpy.searchsorted`, which takes several times as long for keys in no order."""
+    order = np.argsort(keys)
+    position = np.empty(len(keys), np.int64)
+    position[order] = np.searchsorted(ordered, keys[order])
+    return position
+
+
+def _has_equal_neighbours(keys: Int64Array) -> bool:
+    return bool((keys[1:] == keys[:-1]).any())
 
 
 def _frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
