@@ -23,9 +23,8 @@ def test_the_dashboard_shows_exactly_the_exported_metrics(
     counts = PruneCounts(2, 1, 2, 1, 2, 1, 1)
     metrics.answered(PruneResponse(1, "", "", PruneStatus.OK, counts=counts), 0.1, "reason")
     metrics.refused("token")
-    metrics.count_result(
-        Pruner().prune(str(golden["cow_v9_txns_simple_meta"]), PruneRequest(IN_US))
-    )
+    table = str(golden["cow_v9_txns_simple_meta"])
+    metrics.count_result(table, Pruner().prune(table, PruneRequest(IN_US)))
     for gauge in ("connections", "unanswered", "cached_tables", "cached_bytes"):
         metrics.watch(f"pyhudi_{gauge}", "", lambda: 0)
     exported = {
