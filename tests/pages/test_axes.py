@@ -174,8 +174,8 @@ def test_every_type_has_an_axis(kind, values):
         bounds = ([values[0], values[0]], [values[1], None])
         known = Ranges(column, *(pa.array(each, domain.arrow_type) for each in bounds))
     found = axis(known, *values)
-    for ends in found.spans(known):
-        assert ((ends >= 0) & (ends <= 1)).all()
+    for places in found.spans(known):
+        assert ((places >= 0) & (places <= 1)).all()
     assert ticks(found)
     assert known.describe(0)
     assert found.text_at(0.5)
