@@ -9,7 +9,7 @@ every file.
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,6 +32,7 @@ from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.index.shared_calls import SharedCalls
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.snapshot_cache import SnapshotCache, SnapshotKey
 from pyhudi_expr.index.sources import VALUES
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
@@ -230,11 +231,9 @@ class Pruner:
         self._storage_options = storage_options
         directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
         self._cache = DiskCache(directory, limit) if directory else None
-        self._snapshots: OrderedDict[_Key, TableSnapshot] = OrderedDict()
-        self._sizes: dict[TableSnapshot, int] = {}
-        self._held = 0
+        self._snapshots = SnapshotCache(self._options.cache_bytes)
         self._lock = threading.Lock()
-        self._opening: dict[_Key, threading.Lock] = {}
+        self._opening: dict[SnapshotKey, threading.Lock] = {}
         self._checks = SharedCalls[bool]()
 
     def prune(self, base_path: str, request: PruneRequest) -> PruneResult:
@@ -262,7 +261,7 @@ class Pruner:
         found = snapshot.file_evidence(
             predicate, needed, partitions, self._options.footer_wait, reading
         )
-        self._measure(snapshot)
+        self._snapshots.measure(snapshot)
         notes = [*snapshot.notes, *unknown_reasons(predicate), *unread, *found.notes]
         if snapshot.merging is SliceMerging.OPAQUE and snapshot.listing.file_is_log.any():
             notes.append("the table's merger is not known: slices with log files are kept")
@@ -309,7 +308,7 @@ class Pruner:
                         expect_opening(storage)
                         table, earlier = HudiTable.at(storage), self._snapshots.get(key)
                         known = TableSnapshot.open(table, options, earlier)
-                    self._keep(key, known)
+                    self._snapshots.keep(key, known)
                 return known
             finally:
                 with self._lock:
@@ -317,18 +316,14 @@ class Pruner:
 
     def held(self) -> tuple[int, int]:
         """Return the number of cached snapshots, and their memory in bytes."""
-        with self._lock:
-            return len(self._snapshots), self._held
+        return self._snapshots.held()
 
-    def _current(self, key: _Key) -> TableSnapshot | None:
+    def _current(self, key: SnapshotKey) -> TableSnapshot | None:
         """Return the cached snapshot if neither the table nor its extension has changed since."""
-        with self._lock:
-            known = self._snapshots.get(key)
+        known = self._snapshots.get(key)
         if known is None or not self._is_current(known):
             return None
-        with self._lock:
-            if key in self._snapshots:
-                self._snapshots.move_to_end(key)
+        self._snapshots.use(key)
         return known
 
     def _is_current(self, known: TableSnapshot) -> bool:
@@ -336,31 +331,6 @@ class Pruner:
         if known.table.storage.is_remote:
             return self._checks.call(known, known.is_current)
         return known.is_current()
-
-    def _keep(self, key: _Key, snapshot: TableSnapshot) -> None:
-        """Cache the snapshot as the most recently used one."""
-        with self._lock:
-            if key in self._snapshots:
-                self._forget(self._snapshots.pop(key))
-            self._snapshots[key] = snapshot
-            self._sizes[snapshot] = 0
-        self._measure(snapshot)
-
-    def _measure(self, snapshot: TableSnapshot) -> None:
-        """Evict the least recently used snapshots beyond the memory limit; this one has grown."""
-        size = snapshot.nbytes
-        with self._lock:
-            if snapshot in self._sizes:
-                self._held += size - self._sizes[snapshot]
-                self._sizes[snapshot] = size
-            while self._held > self._options.cache_bytes and len(self._snapshots) > 1:
-                self._forget(self._snapshots.popitem(last=False)[1])
-
-    def _forget(self, snapshot: TableSnapshot) -> None:
-        self._held -= self._sizes.pop(snapshot)
-
-
-_Key = tuple[str, TableView, str | None]
 
 
 def _predicate(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pyhudi_expr.service import http
 from pyhudi_expr.service.access import Access, is_loopback
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError, unknown_variables
 from pyhudi_expr.service.table_roots import RootError, TableRoots
+from pyhudi_expr.service.web import http
 
 _HIDDEN = "storage_options"
 
@@ -45,8 +45,8 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
         if getattr(settings, name):
             http.host_and_port(name, getattr(settings, name))
     if settings.console_address:
-        from pyhudi_expr.service.console import Console
         from pyhudi_expr.service.metrics import Metrics
+        from pyhudi_expr.service.web.console import Console
 
         Console(settings, Metrics())
     try:

@@ -16,9 +16,9 @@ from pyhudi_expr.service import logs
 from pyhudi_expr.service.access import exposure
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
-from pyhudi_expr.service.probes import Probes
 from pyhudi_expr.service.server import PruningServer
 from pyhudi_expr.service.settings import NEED_RESTART, ServiceSettings, unknown_variables
+from pyhudi_expr.service.web.probes import Probes
 
 _log: Any = structlog.get_logger()
 
@@ -59,7 +59,7 @@ class _Service:
                 await pages.enter_async_context(await probes.listen(self._settings.metrics_address))
             if self._settings.console_address:
                 # Imported on use: it imports indexes and pages.
-                from pyhudi_expr.service.console import Console
+                from pyhudi_expr.service.web.console import Console
 
                 console = Console(self._settings, self._metrics)
                 await pages.enter_async_context(await console.listen())

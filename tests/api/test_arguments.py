@@ -47,7 +47,9 @@ def test_a_view_is_named_by_a_text(table: ph.Table, view: str) -> None:
     assert table.prune(view=TableView.SNAPSHOT).files_kept == 5
 
 
-@pytest.mark.parametrize("dialect", [*DIALECTS, *DIALECTS.values()], ids=str)
+@pytest.mark.parametrize(
+    "dialect", [*DIALECTS, *DIALECTS.values()], ids=lambda it: getattr(it, "name", it)
+)
 def test_a_dialect_is_named_by_a_text(table: ph.Table, dialect: Any) -> None:
     assert table.prune("region = 'us'", dialect=dialect).files_kept == 2
 

@@ -17,12 +17,12 @@ from http import HTTPStatus
 from pyhudi_expr.index.catalog.status import checked_statuses
 from pyhudi_expr.pages.console import TableState, overview_page, table_page
 from pyhudi_expr.pages.console_view import View
-from pyhudi_expr.service import http
 from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
-from pyhudi_expr.service.http import PLAIN, Request, Response
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.table_roots import RootError, TableRoots
+from pyhudi_expr.service.web import http
+from pyhudi_expr.service.web.http import PLAIN, Request, Response
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
 
-from pyhudi_expr.service import http
-from pyhudi_expr.service.http import PLAIN, Request, Response
 from pyhudi_expr.service.metrics import CONTENT_TYPE, Metrics
+from pyhudi_expr.service.web import http
+from pyhudi_expr.service.web.http import PLAIN, Request, Response
 
 
 class Probes:

@@ -1,4 +1,4 @@
-"""`python -m devtools.page_pictures`: draw the page of an explanation, for the documents.
+"""`python -m devtools.site.page_pictures`: draw the page of an explanation, for the documents.
 
 It needs Chromium (`apt-get install chromium`).
 """
@@ -20,7 +20,7 @@ from pyhudi_expr.pages.explanation import explain_page
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 
-PICTURE = Path(__file__).parents[1] / "docs" / "explain.png"
+PICTURE = Path(__file__).parents[2] / "docs" / "explain.png"
 PREDICATE = (
     "fare > 100 AND city IN ('Oslo', 'Rome', 'Zagreb') AND ts < timestamp '2024-01-08 00:00:00'"
 )

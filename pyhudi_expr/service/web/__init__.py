@@ -1,0 +1,1 @@
+"""What the service shows in a browser and to monitors: pages of the console, metrics, health."""
