@@ -18,6 +18,14 @@ class UnsupportedTable(HudiError):  # noqa: N818
     """The table is of a version or uses a feature that this library does not read."""
 
 
+class UnknownColumn(HudiError, ValueError):  # noqa: N818 - names the finding
+    """The table has no column of this name; the message has the nearest one."""
+
+
+class BeforeFirstCommit(HudiError, ValueError):  # noqa: N818
+    """The instant of a query is before the table's first commit."""
+
+
 class CorruptFile(HudiError):  # noqa: N818
     """A file's bytes violate its format."""
 
