@@ -126,7 +126,8 @@ class _Translation:
                     condition = pc.coalesce(self.predicate(when), pc.scalar(False))
                     shown = pc.if_else(condition, self._term(then), shown)
                 return shown
-        raise InexpressibleInArrowError(f"the rules of an engine: {term!s:.200}")
+        what = f"{term.name}()" if isinstance(term, e.Call) else "CAST"
+        raise InexpressibleInArrowError(f"{what} follows an engine's rules, not pyarrow's")
 
 
 def _joined(
