@@ -1,4 +1,4 @@
-"""`python -m devtools.page_pictures`: draw the page of an explanation, for the documents.
+"""`python -m bench.explain_picture`: draw the page of an explanation, for the documents.
 
 It needs Chromium (`apt-get install chromium`).
 """
