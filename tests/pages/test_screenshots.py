@@ -45,7 +45,8 @@ def test_a_page_looks_as_its_references(chromium, name, tmp_path):
                 save(picture, reference)
             save(picture, tmp_path / reference.name)
             found[reference.name] = difference(picture, reference)
-    assert {name: share for name, share in found.items() if share > TOLERANCE} == {}, tmp_path
+    changed = {name: share for name, share in found.items() if share > TOLERANCE}
+    assert not changed, f"look at the pictures in {tmp_path}, then write them (see above)"
 
 
 def test_the_tolerance_admits_other_letters_and_nothing_else(chromium, tmp_path):
