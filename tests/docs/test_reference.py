@@ -9,7 +9,7 @@ import pytest
 import pyhudi_expr
 from tests.docs.documents import ROOT, pieces, tree
 
-_SITE = ROOT / "devtools" / "site" / "hooks.py"
+_SITE = ROOT / "devtools" / "docs_site.py"
 
 
 def modules() -> set[str]:

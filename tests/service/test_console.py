@@ -20,6 +20,7 @@ from tests.service.certificates import make, service_tls, tls
 
 _TOKEN = "a token of the tests"
 _SECRET = "TXN-0042"
+_PAPER = "getComputedStyle(document.querySelector('main')).backgroundColor"
 
 
 def get_page(port, path, **headers):
@@ -171,7 +172,7 @@ def test_in_a_browser_by_keyboard_light_and_dark(console_after_requests, chromiu
         page.goto(f"http://127.0.0.1:{port}/")
         assert page.title() == "Pruning service"
         ordered_filtered_and_refreshed(page)
-        papers.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        papers.add(page.evaluate(_PAPER))
         for _ in range(40):
             page.keyboard.press("Tab")
             if page.evaluate("document.activeElement.textContent") == table:

@@ -1,4 +1,8 @@
+<<<<<<<< HEAD:devtools/site/page_pictures.py
 """`python -m devtools.site.page_pictures`: draw the page of an explanation, for the documents.
+========
+"""`python -m bench.explain_picture`: draw the page of an explanation, for the documents.
+>>>>>>>> pages:bench/explain_picture.py
 
 It needs Chromium (`apt-get install chromium`).
 """

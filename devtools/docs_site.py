@@ -15,7 +15,7 @@ from mkdocs.structure.pages import Page
 
 from pyhudi_expr.cli.main import cli
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[1]
 _IDL = "handler-java/src/main/thrift/pruning.thrift"
 _DOCUMENTS = {
     "handler-java/README.md": "handler.md",

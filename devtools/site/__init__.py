@@ -1,1 +1,0 @@
-"""The documentation's site: its generated pages and pictures."""
