@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
@@ -71,7 +72,7 @@ def in_spark(spark: SparkSession, table: HudiTable, instant: str) -> Rows | None
     """The rows that Hudi's Spark reader finds as of an instant; None if it refuses."""
     try:
         return spark_rows(spark, table, "id, v", {"as.of.instant": instant})
-    except Py4JJavaError:
+    except (Py4JJavaError, PySparkException):
         return None
 
 

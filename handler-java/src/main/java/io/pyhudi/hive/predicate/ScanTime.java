@@ -42,8 +42,7 @@ public final class ScanTime {
     if (states.size() > 1) {
       throw new IOException(
           locations.get(0)
-              + ": one MapReduce job cannot read several states of a table; SET"
-              + " hive.execution.engine=tez, or hive.auto.convert.join=true for a map join");
+              + ": one MapReduce job cannot read several states of a table; use Tez, or a map join");
     }
     return clause;
   }
