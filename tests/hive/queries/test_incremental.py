@@ -83,7 +83,7 @@ def test_rows_are_those_of_hudis_spark_reader(
     hive: Hive, spark: SparkSession, history: History
 ) -> None:
     found = []
-    for (start, end), where in zip(RANGES, cycle(WHERE), strict=False):
+    for (start, end), where in zip(RANGES[::2], cycle(WHERE), strict=False):
         settings = consume(history, start, end)
         query = f"SELECT {IN_HIVE} FROM {history.name}"
         everything = hive.query(query, pruning=False, settings=settings)
@@ -91,7 +91,7 @@ def test_rows_are_those_of_hudis_spark_reader(
         some = hive.query(f"{query} WHERE {where}", settings=settings)
         assert some.rows == changes(spark, history, start, end, where), (start, end, where)
         found.append(len(everything.rows))
-    assert len(set(found)) > len(RANGES) / 2
+    assert len(set(found)) > 3
 
 
 @pytest.mark.long
