@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:devtools/site/page_pictures.py
-"""`python -m devtools.site.page_pictures`: draw the page of an explanation, for the documents.
-========
 """`python -m bench.explain_picture`: draw the page of an explanation, for the documents.
->>>>>>>> pages:bench/explain_picture.py
 
 It needs Chromium (`apt-get install chromium`).
 """
@@ -24,7 +20,7 @@ from pyhudi_expr.pages.explanation import explain_page
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 
-PICTURE = Path(__file__).parents[2] / "docs" / "explain.png"
+PICTURE = Path(__file__).parents[1] / "docs" / "explain.png"
 PREDICATE = (
     "fare > 100 AND city IN ('Oslo', 'Rome', 'Zagreb') AND ts < timestamp '2024-01-08 00:00:00'"
 )

@@ -12,6 +12,7 @@ from devtools.ddl import create_with_handler
 from devtools.tables import TableType
 from pyhudi_expr.hive.session import QueryError
 from tests.hive.history_tables import (
+    FILES_AT_FIRST,
     FIXTURE_CASES,
     Histories,
     History,
@@ -82,7 +83,7 @@ def test_rows_are_those_of_hudis_spark_reader(
     hive: Hive, spark: SparkSession, history: History
 ) -> None:
     found = []
-    for (start, end), where in zip(RANGES, cycle(WHERE), strict=False):
+    for (start, end), where in zip(RANGES[::2], cycle(WHERE), strict=False):
         settings = consume(history, start, end)
         query = f"SELECT {IN_HIVE} FROM {history.name}"
         everything = hive.query(query, pruning=False, settings=settings)
@@ -90,7 +91,7 @@ def test_rows_are_those_of_hudis_spark_reader(
         some = hive.query(f"{query} WHERE {where}", settings=settings)
         assert some.rows == changes(spark, history, start, end, where), (start, end, where)
         found.append(len(everything.rows))
-    assert len(set(found)) > len(RANGES) / 2
+    assert len(set(found)) > 3
 
 
 @pytest.mark.long
@@ -123,18 +124,19 @@ def test_every_engine_reads_the_changes(
     assert hive.query(ends, engine, settings=read).rows == [(len(rows), least, greatest)]
 
 
-def test_files_of_other_commits_and_other_values_are_not_read(hive: Hive, history: History) -> None:
-    name = history.name
-    everything = hive.query(f"SELECT id FROM {name}").scan.files_considered
-    last = hive.query(f"SELECT id FROM {name}", settings=consume(history, "deleted", "added"))
-    assert 0 < last.scan.files_considered < everything
-    assert last.scan.states == (
-        f"changes after {history.completed['deleted']} to {history.completed['added']}, commits: 1",
-    )
-    first = consume(history, None, "inserted")
-    pruned = hive.query(f"SELECT id FROM {name} WHERE id = 20", settings=first)
-    assert (pruned.rows, pruned.scan.files_kept) == ([(20,)], 1)
-    assert pruned.scan.files_considered > 1
+def test_files_of_other_commits_are_not_read(hive: Hive, history: History) -> None:
+    query = f"SELECT id FROM {history.name}"
+    everything = hive.query(query).scan.files_considered
+    scan = hive.query(query, settings=consume(history, "deleted", "added")).scan
+    assert 0 < scan.files_considered < everything
+    start, end = history.completed["deleted"], history.completed["added"]
+    assert scan.states == (f"changes after {start} to {end}, commits: 1",)
+
+
+def test_files_are_pruned_by_their_values(hive: Hive, cow: History) -> None:
+    query = f"SELECT id FROM {cow.name} WHERE id = 20"
+    answer = hive.query_both_ways(query, settings=consume(cow, None, "inserted"))
+    assert (answer.rows, answer.files) == ([(20,)], (FILES_AT_FIRST, 1))
 
 
 def test_at_most_so_many_commits_are_read(hive: Hive, spark: SparkSession, cow: History) -> None:
@@ -160,14 +162,13 @@ def test_a_table_can_be_defined_as_the_changes_of_another(
     hive.run(create_with_handler(name, cow.table.path, properties))
     expected = changes(spark, cow, "deleted", None)
     assert hive.query(f"SELECT {IN_HIVE} FROM {name}", engine).rows == expected
-    join = f"SELECT /*+ MAPJOIN(b) */ a.id, b.v FROM {cow.name} a JOIN {name} b ON a.id = b.id"
-    hints = {"hive.ignore.mapjoin.hint": "false"}
-    rows = sorted(((row[0], row[1]) for row in expected), key=repr)
-    assert hive.query(join, engine, settings=hints).rows == rows
+    join = f"SELECT a.id, b.v FROM {cow.name} a JOIN {name} b ON a.id = b.id"
     if engine == MR:
-        shuffle = {"hive.auto.convert.join": "false"}
         with pytest.raises(QueryError, match="one MapReduce job cannot read several states"):
-            hive.query(join, MR, settings=shuffle)
+            hive.query(join, MR, settings={"hive.auto.convert.join": "false"})
+    else:
+        rows = sorted(((row[0], row[1]) for row in expected), key=repr)
+        assert hive.query(join, engine).rows == rows
 
 
 def test_explain_names_the_range(hive: Hive, cow: History) -> None:

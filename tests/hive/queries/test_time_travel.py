@@ -150,15 +150,11 @@ def changed_since(spark: SparkSession, history: History, then: str) -> Rows:
     return sorted(changed, key=repr)
 
 
-JOIN = "SELECT /*+ MAPJOIN(b) */ a.id, a.v, b.v FROM {} a JOIN {} b ON a.id = b.id WHERE a.v <> b.v"
-HINTS = {"hive.ignore.mapjoin.hint": "false"}
-"""Without a hint MapReduce joins a location with itself in one job."""
+JOIN = "SELECT a.id, a.v, b.v FROM {} a JOIN {} b ON a.id = b.id WHERE a.v <> b.v"
 SHUFFLE = {"hive.auto.convert.join": "false"}
 
 
-@pytest.mark.parametrize(
-    ("engine", "settings"), [(TEZ, {}), long(TEZ, SHUFFLE), (MR, HINTS)], ids=str
-)
+@pytest.mark.parametrize(("engine", "settings"), [(TEZ, {}), long(TEZ, SHUFFLE)], ids=str)
 def test_a_table_is_joined_with_its_own_past(
     hive: Hive, spark: SparkSession, history: History, engine: str, settings: dict[str, str]
 ) -> None:
@@ -169,7 +165,7 @@ def test_a_table_is_joined_with_its_own_past(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("engine", "settings"), [(TEZ, {}), (TEZ, SHUFFLE), (MR, HINTS)], ids=str)
+@pytest.mark.parametrize(("engine", "settings"), [(TEZ, {}), (TEZ, SHUFFLE)], ids=str)
 def test_any_two_states_are_joined(
     hive: Hive, spark: SparkSession, history: History, engine: str, settings: dict[str, str]
 ) -> None:
@@ -182,9 +178,7 @@ def test_any_two_states_are_joined(
     assert states == (history.instants["inserted"], history.instants["deleted"])
 
 
-@pytest.mark.parametrize(
-    ("engine", "settings"), [(TEZ, {}), long(TEZ, SHUFFLE), long(MR, HINTS)], ids=str
-)
+@pytest.mark.parametrize(("engine", "settings"), [(TEZ, {}), long(TEZ, SHUFFLE)], ids=str)
 def test_two_names_of_a_table_can_be_of_two_states(
     hive: Hive, spark: SparkSession, cow: History, engine: str, settings: dict[str, str]
 ) -> None:
@@ -231,7 +225,6 @@ NEVER = {
     "FOR SYSTEM_VERSION AS OF 2026": "neither an instant of its timeline",
     "FOR SYSTEM_VERSION AS OF 20269999000000": "neither an instant of its timeline",
     "FOR SYSTEM_TIME AS OF 'yesterday'": "is not a time, such as|'yesterday' could not be parsed",
-    "FOR SYSTEM_VERSION FROM 20200101000000 TO 20290101000000": "FOR SYSTEM_VERSION FROM cannot",
 }
 
 

@@ -45,8 +45,8 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
     PruningSettings settings = settings(job);
     List<InputSplit> splits = new ArrayList<>();
     for (Map.Entry<Path, List<Path>> table : tables(job).entrySet()) {
-      String asOf = ScanTime.of(job, table.getValue());
-      TableScan scan = TableScan.plan(job, table.getKey(), table.getValue(), settings.asOf(asOf));
+      PruningSettings ofScan = ScanTime.settings(job, table.getValue(), settings);
+      TableScan scan = TableScan.plan(job, table.getKey(), table.getValue(), ofScan);
       splits.addAll(Splits.of(scan, job, numSplits));
     }
     return splits.toArray(new InputSplit[0]);

@@ -151,6 +151,12 @@ public final class PruningSettings {
     return asOf.isEmpty() ? this : with(AS_OF, asOf, ConsumeSettings.none());
   }
 
+  /** Returns the same settings for the rows that other settings ask for. */
+  public PruningSettings inStateOf(PruningSettings other) {
+    return with(AS_OF, other.values.get(AS_OF), other.consume)
+        .with(TIMELINE_ZONE, other.values.get(TIMELINE_ZONE), other.consume);
+  }
+
   private PruningSettings with(String key, String value, ConsumeSettings read) {
     Map<String, String> copy = new LinkedHashMap<>(values);
     copy.put(key, value);
@@ -248,7 +254,7 @@ public final class PruningSettings {
 
   /** Returns a text that differs for settings that ask for different rows. */
   public String stateKey() {
-    return asOf() + consume + view();
+    return asOf() + consume;
   }
 
   /**

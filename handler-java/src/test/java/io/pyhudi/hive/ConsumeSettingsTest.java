@@ -43,4 +43,17 @@ class ConsumeSettingsTest {
     assertFalse(settings.asOf("20260131100000").consume().isIncremental());
     assertFalse(settings.stateKey().equals(settings.asOf("20260131100000").stateKey()));
   }
+
+  @Test
+  void aScanReadsTheStateThatItsOwnTableAsksFor() {
+    set.setProperty("name", "sales.trips");
+    set.setProperty("hudi.view", "read_optimized");
+    PruningSettings ofJob = PruningSettings.ofTable(set, AdministratorSettings.of());
+    Properties other = new Properties();
+    other.setProperty("hudi.as.of", "20260131100000");
+    PruningSettings ofTable = PruningSettings.ofTable(other, AdministratorSettings.of());
+    assertEquals("20260131100000", ofJob.inStateOf(ofTable).asOf());
+    assertEquals(ofJob.view(), ofJob.inStateOf(ofTable).view());
+    assertEquals("", ofTable.inStateOf(ofJob).asOf());
+  }
 }

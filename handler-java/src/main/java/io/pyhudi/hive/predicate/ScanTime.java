@@ -3,9 +3,9 @@ package io.pyhudi.hive.predicate;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.version.AsOfClause;
 import java.io.IOException;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
@@ -14,45 +14,47 @@ import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.mapred.JobConf;
 
-/** Finds the state of a table that the query itself names for a scan of some locations. */
+/** Finds the state of a table that a scan of some locations asks for. */
 public final class ScanTime {
   private ScanTime() {}
 
   /**
-   * Returns the state as {@code hudi.as.of} would name it; empty if the query names none.
+   * Returns the settings of a scan for the state that the query or its table asks for.
    *
-   * <p>The configuration of a MapReduce job may hold that of another scan, so the plan decides.
+   * <p>Two tables can have one location, and a MapReduce job has the properties of one of them, or
+   * what another scan has left. So the plan decides, if there is one.
    *
+   * @param settings of the job
    * @throws IOException if one job reads the locations in several states: Hive would give the rows
    *     of each split to all scans
    */
-  public static String of(JobConf job, List<Path> locations) throws IOException {
+  public static PruningSettings settings(
+      JobConf job, List<Path> locations, PruningSettings settings) throws IOException {
     List<Operator<? extends OperatorDesc>> scans = SingleScan.all(job, locations);
     if (scans.isEmpty()) {
-      return AsOfClause.of(job);
+      return settings.asOf(AsOfClause.of(job));
     }
-    Set<String> states = new HashSet<>();
-    String clause = "";
+    Map<String, PruningSettings> states = new HashMap<>();
     for (Operator<? extends OperatorDesc> scan : scans) {
-      TableScanDesc described =
-          SingleScan.isScan(scan) ? ((TableScanOperator) scan).getConf() : null;
-      clause = described == null ? "" : AsOfClause.of(described, job);
-      states.add(stateKey(described, clause));
+      PruningSettings ofScan =
+          SingleScan.isScan(scan)
+              ? settings(((TableScanOperator) scan).getConf(), job, settings)
+              : settings;
+      states.put(ofScan.stateKey(), ofScan);
     }
     if (states.size() > 1) {
       throw new IOException(
           locations.get(0)
-              + ": one MapReduce job cannot read several states of a table; SET"
-              + " hive.execution.engine=tez, or hive.auto.convert.join=true for a map join");
+              + ": one MapReduce job cannot read several states of a table; use Tez, or a map join");
     }
-    return clause;
+    return states.values().iterator().next();
   }
 
-  /** Two tables of one location can ask for two states by their properties. */
-  private static String stateKey(TableScanDesc scan, String clause) {
-    Table table = scan == null ? null : scan.getTableMetadata();
-    return table == null
-        ? clause
-        : PruningSettings.ofTable(table.getMetadata()).asOf(clause).stateKey();
+  private static PruningSettings settings(
+      TableScanDesc scan, JobConf job, PruningSettings settings) {
+    Table table = scan.getTableMetadata();
+    PruningSettings ofTable =
+        table == null ? settings : settings.inStateOf(PruningSettings.ofTable(table.getMetadata()));
+    return ofTable.asOf(AsOfClause.of(scan, job));
   }
 }
