@@ -26,4 +26,4 @@ def test_the_zone_of_a_command_is_that_of_the_api(name: str) -> None:
     ids=lambda one: one.__qualname__,
 )
 def test_the_zone_of_the_api_is_one(method: object) -> None:
-    assert inspect.signature(method).parameters["zone"].default == DEFAULT_ZONE  # type: ignore[arg-type]
+    assert inspect.signature(method).parameters["zone"].default == DEFAULT_ZONE
