@@ -163,22 +163,30 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
    */
   @Override
   public boolean canComputeQueryUsingStats(Table table) {
-    TableRows counted = rows(table);
-    Map<String, String> parameters = table.getParameters();
-    StatsSetupConst.clearColumnStatsState(parameters);
-    if (counted.isExact()) {
-      parameters.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
-      StatsSetupConst.setBasicStatsState(parameters, StatsSetupConst.TRUE);
-    }
-    return counted.isExact();
+    return answering(table) != null;
   }
 
   /** The same since Hive 4.1, which then reads {@link #getBasicStatistics}. */
   public boolean canComputeQueryUsingStats(Partish partish) {
-    TableRows counted = rows(partish.getTable());
     // Counted again, the table might have changed, and the number might be an upper bound.
-    promised = counted.isExact() ? counted : null;
-    return counted.isExact();
+    promised = answering(partish.getTable());
+    return promised != null;
+  }
+
+  /**
+   * Returns the number of rows if it is exact, else null. It is the only statistic of the table
+   * object that is left to answer queries.
+   */
+  private TableRows answering(Table table) {
+    TableRows counted = rows(table);
+    Map<String, String> parameters = table.getParameters();
+    StatsSetupConst.clearColumnStatsState(parameters);
+    if (!counted.isExact()) {
+      return null;
+    }
+    parameters.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
+    StatsSetupConst.setBasicStatsState(parameters, StatsSetupConst.TRUE);
+    return counted;
   }
 
   private TableRows rows(Table table) {
