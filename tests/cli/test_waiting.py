@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from pyhudi_expr.cli import progress
+from pyhudi_expr.api import progress_bar
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.reading.pruned_rows import PrunedRows
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -48,7 +48,7 @@ def terminal(monkeypatch):
     """A terminal as standard error; progress is shown at once."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress_bar, "_PATIENCE", 0.0)
     return Terminal()
 
 
