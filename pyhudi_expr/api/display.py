@@ -5,17 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
-_STEP = 1000
-
-
-def size_text(size: int) -> str:
-    """Format a number of bytes: `512 bytes`, `30.2 MB`, `1.3 GB`."""
-    amount, unit = float(size), 0
-    while round(amount, 1) >= _STEP and unit + 1 < len(_UNITS):
-        amount, unit = amount / _STEP, unit + 1
-    return f"{size:,} {_UNITS[0]}" if unit == 0 else f"{amount:.1f} {_UNITS[unit]}"
-
 
 def lines(title: str, facts: Iterable[tuple[str, str]]) -> str:
     """Return a title, and a line for each fact with aligned values."""

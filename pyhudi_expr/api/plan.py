@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.api.contents import files_table
-from pyhudi_expr.api.display import html, lines, size_text
+from pyhudi_expr.api.display import html, lines
 from pyhudi_expr.api.explanation import Explanation
+from pyhudi_expr.api.sizes import share_text
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneResult
 
@@ -120,5 +121,5 @@ class Plan:
     @property
     def summary(self) -> str:
         """One line: files and bytes to read, of how many."""
-        sizes = f"{size_text(self.bytes_kept)} of {size_text(self.bytes_total)}"
+        sizes = share_text(self.bytes_kept, self.bytes_total)
         return f"read {self.files_kept:,} of {self.files_total:,}, {sizes}"

@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import BoundColumn, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
-from pyhudi_expr.expr.nodes import Column, HudiExpression, walk
-from pyhudi_expr.expr.terms import UnboundError, resolve
+from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.index.opening import NO_STATISTICS
+from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.scan import parse_filter
-from pyhudi_expr.table.errors import InvalidType, PyHudiWarning, UnknownColumn
+from pyhudi_expr.table.errors import InvalidType, PyHudiWarning
 
 Predicate: TypeAlias = str | pc.Expression | Sequence[Any] | HudiExpression
 """SQL text, a pyarrow expression, a list of filters, or a tree of `pyhudi_expr.expr.nodes`."""
@@ -37,7 +37,7 @@ _SHORT.maxstring = 200
 
 
 def parsed(
-    predicate: Predicate | None, schema: pa.Schema, dialect: SqlDialect, others: Sequence[str]
+    predicate: Predicate | None, schema: pa.Schema, dialect: SqlDialect, table: str
 ) -> HudiExpression:
     """Return the tree of a predicate. What cannot be judged is Unknown in it.
 
@@ -45,7 +45,7 @@ def parsed(
         predicate: The predicate; None for all rows.
         schema: The table's schema.
         dialect: The SQL of a text.
-        others: Columns that the table has beside its schema.
+        table: The table, for messages.
 
     Raises:
         InvalidType: It is no predicate of a known kind.
@@ -54,12 +54,7 @@ def parsed(
     """
     check_kind(predicate)
     tree = parse_filter(predicate, schema, dialect)
-    for node in walk(tree):
-        if isinstance(node, Column) and node.path[0] not in others:
-            try:
-                resolve(node.path, schema)
-            except UnboundError as error:
-                raise UnknownColumn(str(error)) from None
+    check_columns(tree, schema, table)
     return tree
 
 

@@ -11,7 +11,6 @@ from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.errors import BeforeFirstCommit
 from pyhudi_expr.table.listing import TableView
 
 
@@ -53,12 +52,6 @@ def snapshot_at(pruner: Pruner, uri: str, view: TableView, as_of: str | None) ->
         HudiError: The table cannot be read.
     """
     snapshot = pruner.snapshot(uri, PruneRequest(ALWAYS, view, as_of=as_of))
-    if as_of is None or snapshot.listing.num_slices:
-        return snapshot
-    writes = snapshot.table.timeline.writes
-    if writes and as_of >= writes[0].requested:
-        return snapshot
-    first = writes[0].requested if writes else "which it does not have yet"
-    raise BeforeFirstCommit(
-        f"{uri}: the instant {as_of} is before the table's first commit, {first}"
-    )
+    if as_of is not None:
+        snapshot.table.check_as_of(as_of)
+    return snapshot

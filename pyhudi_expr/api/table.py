@@ -329,8 +329,7 @@ class Table:
         check_kind(predicate)
         sql, name = sql_dialect(dialect), zone_name(zone)
         snapshot = self._snapshot(view, as_of, name)
-        others = snapshot.table.properties.partition_fields
-        tree = parsed(predicate, snapshot.schema, sql, others)
+        tree = parsed(predicate, snapshot.schema, sql, self.uri)
         return Question(predicate, tree, snapshot, sql, name)
 
     def _snapshot(self, view: View, as_of: Instant | None, zone: str) -> TableSnapshot:

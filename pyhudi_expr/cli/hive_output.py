@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.confirmation import confirm
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.table_location import table_location
 from pyhudi_expr.hive.address import HiveAddress
@@ -63,6 +64,14 @@ def plan_registration(
         named = TableName.parse(name or hudi.properties.name, address.database)
         location = seen or hive_location(base)
         return PlannedRegistration(base, hudi, registration(hudi, named, location, properties))
+
+
+def ask_to_drop(address: HiveAddress, planned: PlannedRegistration) -> None:
+    """Ask before a table in Hive is dropped. Raises click.Abort if it shall stay."""
+    with progress_while("querying HiveServer2"):
+        todo = _would_run(address, planned.target, replacing=True)
+    if any(statement.startswith("DROP TABLE") for statement in todo):
+        confirm(f"Hive's table {planned.target.name} is dropped and created again; its data stays.")
 
 
 def register(

@@ -7,10 +7,11 @@ from dataclasses import asdict
 import click
 from rich.table import Table
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.index.catalog.index_sizes import IndexSizes, PartitionSize
-from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses
+from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, no_such_index
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -20,7 +21,7 @@ def index_reports(table: HudiTable, name: str | None = None) -> list[reports.Rep
     every = checked_statuses(table)
     found = [one for one in every if name is None or name in (one.name, *one.partitions)]
     if name is not None and not found:
-        raise HudiError(f"{table.base_path}: there is no index {name!r}")
+        raise HudiError(no_such_index(table, name))
     sizes = IndexSizes(table)
     return [_report(each, sizes.of(each)) for each in found]
 
@@ -35,17 +36,15 @@ def print_stats(base_path: str, name: str | None, as_json: bool) -> None:
     output = Table()
     for header in ("name", "kind", "state", "covers"):
         output.add_column(header, overflow="fold", no_wrap=header == "name")
-    for header in ("entries", "shards", "MB", "log files", "MB of them"):
+    for header in ("entries", "shards", "size", "log files", "size of logs"):
         output.add_column(header, justify="right")
     for each in found:
         parts = each["metadata_partitions"]
         counts = [sum(part[key] for part in parts) for key in ("entries", "shards", "log_files")]
         logs = sum(part["log_bytes"] for part in parts)
         row = (each["name"], each["kind"], each["state"], each["covers"] or "-")
-        size = f"{each['bytes'] / 1e6:.1f}"
-        output.add_row(
-            *row, f"{counts[0]:,}", str(counts[1]), size, str(counts[2]), f"{logs / 1e6:.1f}"
-        )
+        sizes = size_text(each["bytes"]), size_text(logs)
+        output.add_row(*row, f"{counts[0]:,}", str(counts[1]), sizes[0], str(counts[2]), sizes[1])
     reports.print_table(output)
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_report import index_reports
 from pyhudi_expr.index.expected_reads import expect_opening
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableProperties
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.timeline import Timeline
 
 Report = dict[str, Any]
+_SHOWN_PARTITIONS = 10
+"""At the beginning, and at the end."""
 
 
 def inspect_table(base_path: str) -> Report:
@@ -36,30 +40,56 @@ def inspect_table(base_path: str) -> Report:
 
 
 def _report(table: HudiTable, base_path: str) -> Report:
-    listing = table.listing()
+    mdt, metadata = _metadata(table)
+    if mdt is not None:
+        table = mdt.table  # opening it may have read a newer state of the table
+    listing, listed_by = _listing(table, mdt)
     return {
         "table": base_path,
         **_properties(table.properties),
         "instant": table.instant,
         "timeline": _timeline(table.timeline),
-        "files": _files(listing),
+        "files": {**_files(listing), "listed_by": listed_by},
         "partitions": _partitions(listing),
         "schema": {field.name: str(field.type) for field in table.schema()},
         "indexes": _indexes(table),
-        "metadata_table": _metadata(table),
+        "metadata_table": metadata,
     }
 
 
+def _listing(table: HudiTable, mdt: MetadataTable | None) -> tuple[FileListing, str]:
+    """Return the newest file slices, and where the files were listed."""
+    if mdt is not None and mdt.lists_files:
+        try:
+            return current_listing(table, mdt, TableView.SNAPSHOT), "metadata table"
+        except HudiError as error:
+            return table.listing(), f"storage, as the metadata table cannot: {error}"
+    return table.listing(), "storage"
+
+
 def as_text(report: Report) -> str:
-    """Return the report as lines, one for each index."""
+    """Return the report as lines, one for each index, with sizes for people."""
     indexes = {each["name"]: _index_line(each) for each in report["indexes"]}
-    return reports.as_text({**report, "indexes": indexes or None})
+    files = {name: value for name, value in report["files"].items() if name != "bytes"}
+    files["size"] = size_text(report["files"]["bytes"])
+    shown = {**report, "files": files, "partitions": _some(report["partitions"])}
+    return reports.as_text({**shown, "indexes": indexes or None})
+
+
+def _some(partitions: Mapping[str, int]) -> Mapping[str, int | str]:
+    """Return the first and the last partitions, if there are many."""
+    if len(partitions) <= 2 * _SHOWN_PARTITIONS + 1:
+        return partitions
+    every = list(partitions.items())
+    first, last = every[:_SHOWN_PARTITIONS], every[-_SHOWN_PARTITIONS:]
+    others = f"{len(every) - 2 * _SHOWN_PARTITIONS:,} others (--json has them)"
+    return {**dict(first), "...": others, **dict(last)}
 
 
 def _index_line(index: Report) -> str:
     columns = ", ".join(index["columns"])
     kind = f"{index['kind']} of {columns}" if columns else index["kind"]
-    size = f"{index['bytes'] / 1e6:.1f} MB in {index['store']}"
+    size = f"{size_text(index['bytes'])} in {index['store']}"
     covers = f"covers {index['covers']}" if index["covers"] else "covers nothing"
     return "; ".join(filter(None, (index["state"], covers, size, kind, index["note"])))
 
@@ -115,17 +145,16 @@ def _indexes(table: HudiTable) -> list[Report]:
         return []  # the metadata table's report says why
 
 
-def _metadata(table: HudiTable) -> Report | None:
-    """Return the indexes and their newest instants; None if there is no metadata table."""
+def _metadata(table: HudiTable) -> tuple[MetadataTable | None, Report | None]:
+    """Return the metadata table, its indexes and their newest instant; None if there is none."""
     try:
         mdt = MetadataTable.open(table)
     except HudiError as error:
-        return {"error": str(error)}
+        return None, {"error": str(error)}
     if mdt is None:
-        return None
-    # Opening it may have read a newer state of the table.
+        return None, None
     newest = mdt.table.instant
-    return {
+    return mdt, {
         "indexes": sorted(mdt.partitions),
         "being_built": sorted(mdt.table.properties.metadata_partitions_inflight),
         "instant": mdt.instant,

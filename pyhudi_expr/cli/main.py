@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in given:
             traceback.print_exc()
-        click.echo(f"pyhudi: {_line(error)}", err=True)
+        click.echo(f"pyhudi: {_line(error)}{_marked(error)}", err=True)
         return _FAILED
     return 0
 
@@ -114,6 +114,15 @@ def _line(error: Exception) -> str:
         extras = "cli,service,spark,hive"
         return f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[{extras}]'"
     return f"unexpected {type(error).__name__}: {text} (--debug shows where)"
+
+
+def _marked(error: Exception) -> str:
+    """Return further lines: the place of a syntax error in the predicate."""
+    from pyhudi_expr.frontend.sql.parser import PredicateSyntaxError
+
+    if not isinstance(error, PredicateSyntaxError):
+        return ""
+    return "".join(f"\n  {line}" for line in error.marked.splitlines())
 
 
 if __name__ == "__main__":

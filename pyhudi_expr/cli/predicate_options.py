@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import click
 
+from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE
 from pyhudi_expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.index.request_checks import check_columns
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.timeline.timeline import query_instant
 
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+_BARE_DATE = re.compile(r"(?<![\w.])[12]\d{3}-\d\d-\d\d(?!\w)")
 _VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
 
 DIALECT = click.option(
     "--dialect",
     type=click.Choice(list(DIALECTS)),
-    default="hive",
+    default=DEFAULT_DIALECT,
     show_default=True,
     help="The SQL that the predicate or the queries are written in.",
 )
@@ -42,10 +51,10 @@ VIEW = click.option(
 """The parameter `view`: a `TableView`."""
 
 
-def known_zone(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+def known_zone(_context: click.Context, _option: click.Parameter, name: str) -> str:
     """Check a zone option (a callback)."""
     try:
-        if name not in (None, "UTC", "Z", "GMT"):
+        if name not in ("UTC", "Z", "GMT"):
             ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         raise click.BadParameter(f"the zone {name!r} is unknown; Europe/Oslo is one") from error
@@ -54,6 +63,8 @@ def known_zone(_context: click.Context, _option: click.Parameter, name: str | No
 
 ZONE = click.option(
     "--zone",
+    default=DEFAULT_ZONE,
+    show_default=True,
     callback=known_zone,
     help="IANA zone in which the query reads instants as wall clocks.",
 )
@@ -83,3 +94,34 @@ SINCE = click.option(
     help="Only rows that were written after this instant.",
 )
 """The parameter `since`: digits, as in the timeline."""
+
+
+def _condition(context: click.Context, option: click.Parameter, text: str) -> str:
+    """Check that it is no table, and warn of dates without quotes (a callback)."""
+    if text and Path(text).is_dir():
+        raise click.UsageError(f"the table comes first, then the condition: {text} is a directory")
+    bare = _BARE_DATE.search(_QUOTED.sub("''", text))
+    if bare is not None:
+        click.echo(f"hint: {bare[0]} is a difference; a date is in quotes: '{bare[0]}'", err=True)
+    return text
+
+
+PREDICATE = click.argument("predicate", callback=_condition)
+"""The argument `predicate`."""
+
+OPTIONAL_PREDICATE = click.argument("predicate", default="true", callback=_condition)
+"""The argument `predicate`; without it all rows."""
+
+
+def checked_snapshot(pruner: Pruner, table: str, request: PruneRequest) -> TableSnapshot:
+    """Open a table for a request of a person.
+
+    Raises:
+        HudiError: The table cannot be read, has no such column (UnknownColumn), or had no commit at
+            the instant (BeforeFirstCommit).
+    """
+    if request.as_of is not None:
+        HudiTable.open(table).check_as_of(request.as_of)
+    snapshot = pruner.snapshot(table, request)
+    check_columns(request.predicate, snapshot.schema, table)
+    return snapshot

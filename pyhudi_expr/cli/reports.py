@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +11,9 @@ import numpy as np
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
+from pyhudi_expr.api.sizes import share_text
 from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.index.explanation import Explanation
 from pyhudi_expr.prune import PruneResult
@@ -44,11 +46,12 @@ def index_timings(result: PruneResult) -> str:
 
 
 def summary(result: PruneResult) -> str:
-    """Return some lines about a result: how much is kept, at which instant, and the notes."""
-    of = f"{result.files_kept} of {result.files_total} files"
-    size = f"{_megabytes(result.bytes_kept)} of {_megabytes(result.bytes_total)} MB"
+    """Return some lines about a result: how much is read, at which instant, and the notes."""
+    kept, total = result.files_kept, result.files_total
+    skipped = f" ({(total - kept) / total:.1%} skipped)" if total else ""
+    size = share_text(result.bytes_kept, result.bytes_total)
     notes = "".join(f"\nnote: {note}" for note in result.notes)
-    return f"keep {of}, {size}, at instant {result.instant}{notes}"
+    return f"reads {kept:,} of {total:,} files{skipped}, {size}, as of {result.instant}{notes}"
 
 
 def index_report(status: IndexStatus) -> Report:
@@ -56,18 +59,30 @@ def index_report(status: IndexStatus) -> Report:
     return {**asdict(status), "store": status.store.value, "state": status.state.value}
 
 
-def print_table(table: Table) -> None:
+def print_table(table: Table, instead: Callable[[], Iterable[Text]] | None = None) -> None:
     """Print a table as wide as the terminal or, to a file, as its rows need.
 
-    If the terminal is far too narrow, each row is printed as lines "heading: cell".
+    Args:
+        table: The table.
+        instead: Lines to print if the terminal is far too narrow; by default lines
+            "heading: cell" for each row.
     """
     console = Console(markup=False)  # predicates and names may have brackets
     if not console.is_terminal:
         console.width = _FILE_WIDTH
+    elif instead is not None and _is_wider(console, table):
+        console.print(*instead(), sep="\n", soft_wrap=True, highlight=False)
+        return
     elif _is_too_wide(console, table):
         console.print("\n".join(_records(table)), soft_wrap=True, highlight=False)
         return
     console.print(table)
+
+
+def _is_wider(console: Console, table: Table) -> bool:
+    """Return whether a cell would be wrapped."""
+    endless = console.options.update_width(_ENDLESS)
+    return Measurement.get(console, endless, table).maximum > console.width
 
 
 def _is_too_wide(console: Console, table: Table) -> bool:
@@ -113,10 +128,6 @@ def count_report(table: str, predicate: str, result: PruneResult) -> Report:
         "partitions_kept": len(kept_partitions),
         "notes": list(result.notes),
     }
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.1f}"
 
 
 def _lines(value: Mapping[str, Any], indent: str) -> Iterator[str]:

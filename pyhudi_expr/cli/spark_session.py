@@ -6,17 +6,22 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
 
 from pyhudi_expr.cli.progress import job_progress, progress_while
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.optional_dependencies import require_extra
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _Command = Callable[..., None]
+_OUTPUTS = (1, 2)
+"""The descriptors of standard output and standard error."""
 _ONE_BAR = {"spark.ui.showConsoleProgress": "false"}
 """Spark's own is shown where there is no terminal, too."""
 
@@ -52,10 +57,13 @@ def spark_session(
         settings: KEY=VALUE texts, which override the defaults.
         defaults: Default settings.
 
+    What the JVM says while it starts is not shown, unless it fails to.
+
     Raises:
-        HudiError: pyspark is missing.
+        HudiError: pyspark is missing, or Spark does not start.
     """
     with require_extra("spark"):
+        from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder: Any = SparkSession.builder.appName(f"pyhudi: {purpose}").config(
@@ -64,8 +72,11 @@ def spark_session(
     builder = builder.master(master or os.environ.get("MASTER") or "local[*]")
     for key, value in {**_ONE_BAR, **(defaults or {}), **key_values(settings)}.items():
         builder = builder.config(key, value)
-    with progress_while("starting Spark"), stdout_as_stderr():
-        spark: SparkSession = builder.getOrCreate()
+    try:
+        with progress_while("starting Spark", _console_of_its_own()), output_on_failure():
+            spark: SparkSession = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise HudiError(f"Spark did not start: {error}") from error
     spark.sparkContext.setLogLevel("ERROR")
     try:
         with job_progress(spark.sparkContext, purpose):
@@ -75,16 +86,33 @@ def spark_session(
 
 
 @contextmanager
-def stdout_as_stderr() -> Iterator[None]:
-    """Redirect standard output while Spark's JVM starts: a command prints its result only."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+def output_on_failure() -> Iterator[None]:
+    """Hide what this process and its children write, and show it on standard error on failure.
+
+    The JVM inherits the descriptors: it writes to a file that is gone, as long as it lives. What
+    fails in Spark's jobs is an exception in this process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    kept = [os.dup(descriptor) for descriptor in _OUTPUTS]
+    with TemporaryFile() as hidden:
+        try:
+            for descriptor in _OUTPUTS:
+                os.dup2(hidden.fileno(), descriptor)
+            yield
+        except BaseException:
+            hidden.seek(0)
+            os.write(kept[-1], hidden.read())
+            raise
+        finally:
+            for descriptor, old in zip(_OUTPUTS, kept, strict=True):
+                os.dup2(old, descriptor)
+                os.close(old)
+
+
+def _console_of_its_own() -> Console:
+    """Return a console on standard error that stays there when the descriptor is replaced."""
+    return Console(file=os.fdopen(os.dup(_OUTPUTS[-1]), "w"))
 
 
 def key_values(texts: Sequence[str]) -> dict[str, str]:

@@ -22,10 +22,12 @@ from pyhudi_expr.expr.bound import (
     BoundTerm,
 )
 from pyhudi_expr.expr.domains import Domain, Kind, exact_decimal, floats_of
-from pyhudi_expr.expr.nodes import Constant, PythonValue, Unknown
+from pyhudi_expr.expr.nodes import Constant, Op, PythonValue, Unknown
 
 _EPOCH = datetime(1970, 1, 1)
 _SHOWN_OPTIONS = 3
+_MIRRORED = {Op.LT: Op.GT, Op.LTEQ: Op.GTEQ, Op.GT: Op.LT, Op.GTEQ: Op.LTEQ}
+_INFIX = frozenset({"+", "-", "*", "/", "%", "div", "||"})
 
 
 def render(node: BoundExpression) -> str:
@@ -37,6 +39,10 @@ def render(node: BoundExpression) -> str:
             return " OR ".join(_nested(child) for child in children)
         case BoundNot(child=child):
             return f"NOT {_nested(child)}"
+        case BoundComparison(op=op, left=BoundLiteral() as left, right=right) if not isinstance(
+            right, BoundLiteral
+        ):  # binding turns `a > 1` into `1 < a`
+            return f"{render_term(right)} {_MIRRORED.get(op, op).value} {render_term(left)}"
         case BoundComparison(op=op, left=left, right=right):
             return f"{render_term(left)} {op.value} {render_term(right)}"
         case BoundIn(term=term, options=options):
@@ -47,10 +53,10 @@ def render(node: BoundExpression) -> str:
         case BoundIsNull(term=term):
             return f"{render_term(term)} IS NULL"
         case BoundStartsWith(term=term, prefix=prefix):
-            return f"{render_term(term)} LIKE {prefix.decode() + '%'!r}"
+            return f"{render_term(term)} LIKE {_quoted(prefix.decode() + '%')}"
         case BoundMatches(term=term, begin=begin, whole=whole):
             pattern = "".join(map(_shown_class, begin))
-            return f"{render_term(term)} LIKE {pattern + ('' if whole else '%')!r}"
+            return f"{render_term(term)} LIKE {_quoted(pattern + ('' if whole else '%'))}"
         case Constant(truth=truth):
             return str(truth.name)
         case Unknown(reason=reason):
@@ -65,8 +71,27 @@ def render_term(term: BoundTerm) -> str:
         case BoundLiteral(lower=lower, upper=upper, domain=domain):
             low, high = _value(lower, domain), _value(upper, domain)
             return low if low == high else f"[{low}, {high}]"
+        case BoundCall(name=name, args=(left, right)) if name in _INFIX:
+            return f"{_operand(left)} {name} {_operand(right)}"
+        case BoundCall(name="cast", args=(arg,), domain=domain):
+            return f"cast({render_term(arg)} AS {domain.kind.value})"
         case BoundCall(name=name, args=args):
             return f"{name}({', '.join(map(render_term, args))})"
+
+
+def _operand(term: BoundTerm) -> str:
+    is_compound = isinstance(term, BoundCall) and term.name in _INFIX
+    return f"({render_term(term)})" if is_compound else render_term(term)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as SQL has it, in one line."""
+    escaped = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
+    return "'" + escaped.replace("'", "''") + "'"
+
+
+def _shortened(decimal: str) -> str:
+    return decimal.rstrip("0").rstrip(".") if "." in decimal else decimal
 
 
 def _shown_class(codes: frozenset[int]) -> str:
@@ -83,13 +108,13 @@ def _value(value: PythonValue, domain: Domain) -> str:
         case Kind.FLOAT:
             return repr(float(floats_of(np.array([value]))[0]))
         case Kind.DECIMAL if domain.is_ordinal:
-            return f"{exact_decimal(value, domain.scale):f}"
+            return _shortened(f"{exact_decimal(value, domain.scale):f}")
         case Kind.DECIMAL:
-            return f"{value:f}"
+            return _shortened(f"{value:f}")
         case Kind.TEXT:
-            return repr(value.decode(errors="replace"))
+            return _quoted(value.decode(errors="replace"))
         case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
-            return _moment(value, domain)
+            return _quoted(_moment(value, domain))
         case _:
             return repr(value)
 

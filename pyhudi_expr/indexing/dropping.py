@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyhudi_expr.index.catalog.registry import Registry, Store, kind_of
-from pyhudi_expr.index.catalog.status import IndexStatus, index_status, index_statuses
+from pyhudi_expr.index.catalog.status import (
+    IndexStatus,
+    index_status,
+    index_statuses,
+    no_such_index,
+)
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.index_plan import InvalidIndex
 from pyhudi_expr.indexing.leftovers import remove_leftovers
@@ -36,7 +41,7 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
             return
         if request.if_exists:
             return
-        raise InvalidIndex(f"{table.base_path}: there is no index {request.name!r}")
+        raise InvalidIndex(no_such_index(table, request.name))
     _check_unneeded(table, status)
     if status.store is Store.EXTENSION:
         extension_drop(table, status.partitions, lock)
@@ -49,6 +54,25 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
             registry.without(status.name).write(table.storage)
 
 
+def planned_drop(request: DropIndex) -> tuple[str, ...]:
+    """Return the metadata partitions that `drop_index` would remove; none if there is no index.
+
+    Raises:
+        HudiError: `drop_index` would refuse it, or the table cannot be read.
+    """
+    table = HudiTable.open(request.table)
+    status = index_status(table, request.name)
+    if status is None:
+        left = [p for p in partitions.unlisted(table) if request.name in (p, kind_of(p)[1])]
+        if not left and not request.if_exists:
+            raise InvalidIndex(no_such_index(table, request.name))
+        return tuple(left)
+    _check_unneeded(table, status)
+    if status.store is Store.EXTENSION:
+        return tuple(sorted(_gone_from_extension(table, status.partitions)))
+    return status.partitions
+
+
 def extension_drop(table: HudiTable, partitions: Sequence[str], lock: TableLock) -> None:
     """Delete metadata partitions with their definitions and reverse mappings.
 
@@ -58,15 +82,20 @@ def extension_drop(table: HudiTable, partitions: Sequence[str], lock: TableLock)
         IndexConflict: The extension is being changed.
         HudiError: The extension cannot be changed.
     """
+    gone = sorted(_gone_from_extension(table, partitions))
+    extension.drop(table, gone, lock)
+    for partition in gone:
+        ReverseMapping(table.base_path).drop(partition)
+
+
+def _gone_from_extension(table: HudiTable, partitions: Sequence[str]) -> set[str]:
     gone = set(partitions)
     found = Extension.open(table)
     asked_for = Registry.read(table.storage).indexes.get(RECORD_INDEX)
     if asked_for is None or asked_for.store is not Store.EXTENSION:
         left = set() if found is None else found.partitions - gone
         gone |= {RECORD_INDEX} if left <= {RECORD_INDEX} else set()  # no other: a drop died
-    extension.drop(table, sorted(gone), lock)
-    for partition in sorted(gone):
-        ReverseMapping(table.base_path).drop(partition)
+    return gone
 
 
 def _check_unneeded(table: HudiTable, status: IndexStatus) -> None:

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pyhudi_expr.index.catalog.registry import Registry, Store, register
-from pyhudi_expr.index.catalog.status import IndexStatus, State, checked, index_status
+from pyhudi_expr.index.catalog.status import (
+    IndexStatus,
+    State,
+    checked,
+    index_status,
+    no_such_index,
+)
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.index_plan import IndexPlan, InvalidIndex, plan_index
 from pyhudi_expr.indexing.leftovers import remove_leftovers
@@ -106,7 +112,7 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
 def _status(table: HudiTable, name: str) -> IndexStatus:
     status = index_status(table, name)
     if status is None:
-        raise InvalidIndex(f"{table.base_path}: there is no index {name!r}")
+        raise InvalidIndex(no_such_index(table, name))
     return status
 
 

@@ -82,6 +82,19 @@ class VirtualKeySettings:
         )
 
 
+def check_rewritable(table: HudiTable) -> None:
+    """Check that files can be rewritten without stored keys.
+
+    Raises:
+        HudiError: The table's writers still store them.
+    """
+    if not is_virtual(table.properties) or table.properties.meta_fields:
+        raise HudiError(
+            f"{table.base_path}: its writers still write _hoodie_record_key; "
+            "`pyhudi virtual-keys enable` ends that"
+        )
+
+
 def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> KeyDefinition:
     """Enable virtual keys in the table's properties, under its lock; return the definition.
 

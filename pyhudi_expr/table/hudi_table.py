@@ -10,7 +10,13 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
+from pyhudi_expr.table import config_keys
+from pyhudi_expr.table.errors import (
+    BeforeFirstCommit,
+    CorruptFile,
+    HudiError,
+    UnsupportedTable,
+)
 from pyhudi_expr.table.file_slices import GroupId, SliceRules, select_slices
 from pyhudi_expr.table.hudi_names import (
     HOODIE_DIR,
@@ -108,6 +114,28 @@ class HudiTable:
         archive = f"{folder}/{self.properties.history_path}/{ARCHIVE_VERSION}"
         written = [f"{folder}/{instant.file_name}" for instant in read]
         return Expected(unchanging=[*written, *plans, archive])
+
+    def check_as_of(self, instant: str) -> None:
+        """Check that the table had a commit at an instant (yyyyMMddHHmmssSSS).
+
+        Raises:
+            BeforeFirstCommit: It had none; the message names the first one.
+            HudiError: The archived timeline cannot be read.
+        """
+        first = self.timeline.writes[0].requested if self.timeline.writes else None
+        if first is None or instant >= first or self._may_have_unread_archive():
+            return
+        first = min([first, *archived_completion_times(self.storage, self.properties)])
+        if instant < first:
+            raise BeforeFirstCommit(
+                f"{self.base_path}: the instant {instant} is before the table's first commit, "
+                f"{first}; name that one or a later one"
+            )
+
+    def _may_have_unread_archive(self) -> bool:
+        folder = self.properties.raw.get(config_keys.ARCHIVE_FOLDER, "archived")
+        archive = self.storage.list(f"{HOODIE_DIR}/{folder}")
+        return self.properties.timeline_layout == 1 and any(entry.is_file for entry in archive)
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
         """Read the metadata of a completed write."""

@@ -16,7 +16,7 @@ from rich.console import Console
 
 import pyhudi_expr as ph
 from pyhudi_expr.api import progress
-from pyhudi_expr.api.display import html, size_text
+from pyhudi_expr.api.display import html
 from pyhudi_expr.api.progress_bar import ProgressBar
 
 COW = "cow_v9_txns_simple_meta"
@@ -126,17 +126,6 @@ def test_what_needs_no_extra_works_without(golden: Mapping[str, Path]) -> None:
         f"pandas {install}reading]'",
         f"polars {install}reading]'",
     ]
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        *((0, "0 bytes"), (999, "999 bytes"), (1_000, "1.0 kB"), (30_200_000, "30.2 MB")),
-        *((999_999, "1.0 MB"), (1_300_000_000, "1.3 GB"), (10**18, "1000.0 PB")),
-    ],
-)
-def test_sizes_have_units(size: int, text: str) -> None:
-    assert size_text(size) == text
 
 
 def test_a_program_sees_no_bar(golden: Mapping[str, Path]) -> None:

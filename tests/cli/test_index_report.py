@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.mdt.store.file_group import all_cells
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.reading.scan import scan
+from pyhudi_expr.table.hudi_table import HudiTable
 from tests.cli.conftest import Run
 
 
@@ -48,7 +51,21 @@ def test_one_index_by_its_name(run: Run, table: Path) -> None:
     code, out, _ = run("index", "stats", "merchant_idx", "--table", table)
     assert code == 0
     cells = [cell.strip() for line in out.splitlines() for cell in line.split("│")]
-    assert cells[cells.index("merchant_idx") :][4:9] == ["12", "10", "0.1", "10", "0.0"]
+    assert cells[cells.index("merchant_idx") :][4:9] == ["12", "10", "0.06 MB", "10", "0.01 MB"]
     assert "merchant_idx" in out
     assert "record_index" not in out
     assert run("index", "stats", "nothing", "--table", table)[0] == 1
+
+
+@pytest.mark.parametrize("name", ["cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"])
+def test_entries_of_log_files_count(run: Run, golden: Mapping[str, Path], name: str) -> None:
+    report = json.loads(run("index", "stats", "--table", golden[name], "--json")[1])
+    metadata = MetadataTable.open(HudiTable.open(str(golden[name])))
+    assert metadata is not None
+    parts = [part for each in report["indexes"] for part in each["metadata_partitions"]]
+    in_logs = 0
+    for part in parts:
+        groups = metadata.groups(part["partition"])
+        assert part["entries"] == sum(len(group.read(all_cells)) for group in groups)
+        in_logs += part["entries"] - sum(group.base_cells for group in groups)
+    assert in_logs > 0

@@ -106,7 +106,8 @@ def test_there_is_a_bar_while_rows_are_read(to_terminal, golden, monkeypatch, te
             yield batch
 
     monkeypatch.setattr(PrunedRows, "batches", slowly)
-    assert main(["scan", str(golden["cow_v9_txns_simple_meta"])]) == 0
-    assert len(answer.getvalue().splitlines()) == 13
+    table = str(golden["cow_v9_txns_simple_meta"])
+    assert main(["scan", table, "--columns", "txn_id"]) == 0
+    assert answer.getvalue().count("TXN-") == 12
     assert "━" not in answer.getvalue()
     assert to_terminal or " of 5 files" in terminal.getvalue()

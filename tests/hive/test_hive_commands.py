@@ -15,6 +15,7 @@ from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.hive.session import ConnectionFailed, open_session
+from tests.cli.terminals import at_a_terminal
 
 pytestmark = pytest.mark.hive
 
@@ -74,6 +75,10 @@ def test_a_last_column_removed_in_hive_is_added_again(
         session.run(f"CREATE EXTERNAL TABLE behind (`a` int) LOCATION '{path}'")
     code, _, err = run("register", path, "--name", "behind")
     assert (code, "--replace" in err) == (1, True)
+    with pytest.MonkeyPatch.context() as patch:
+        screen = at_a_terminal(patch, "n\n")
+        assert run("register", path, "--name", "behind", "--replace")[0] == 130
+    assert "Hive's table `default`.`behind` is dropped and created again" in screen.getvalue()
     replaced = report(run, "register", path, "--name", "behind", "--replace")
     assert [text.split()[0] for text in replaced["statements"]] == ["DROP", "CREATE"]
     assert (path / ".hoodie" / "hoodie.properties").is_file()

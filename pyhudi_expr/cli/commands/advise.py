@@ -19,6 +19,7 @@ from pyhudi_expr.advice.query_history import (
 from pyhudi_expr.advice.ranking import Advice, RankedIndex
 from pyhudi_expr.advice.ranking import advise as advice_for
 from pyhudi_expr.advice.sql_queries import read_queries
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import DIALECT
@@ -108,8 +109,8 @@ def advise(
 def _print_advice(found: Advice) -> None:
     now, then = found.today, found.planned
     click.echo(
-        f"{found.queries} queries read {now.files:.1f} files, {now.bytes / 1e6:.1f} MB on average;"
-        f" with all of these {then.files:.1f} files, {then.bytes / 1e6:.1f} MB"
+        f"{found.queries} queries read {now.files:.1f} files, {size_text(now.bytes)} on average;"
+        f" with all of these {then.files:.1f} files, {size_text(then.bytes)}"
     )
     if found.recommendations:
         _show(found.recommendations)
@@ -125,16 +126,17 @@ def _print_advice(found: Advice) -> None:
 def _show(ranked: Sequence[RankedIndex]) -> None:
     shown = Table("index")
     for heading in (
-        *("files\nless", "MB\nless", "MB\nstored", "build,\ns"),
+        *("files\nless", "size\nless", "size\nstored", "build,\ns"),
         *("bytes\na row\nwritten", "bytes\na file\nwritten"),
     ):
         shown.add_column(heading, justify="right")
     for each in ranked:
         costs = each.costs
         index = _candidate_name(each.candidate)
-        cells = (each.files, each.bytes / 1e6, costs.storage / 1e6, costs.build_seconds)
+        sizes = size_text(each.bytes), size_text(costs.storage)
         written = f"{costs.bytes_of_row:.1f}", f"{costs.bytes_of_file:.0f}"
-        shown.add_row(index, *(f"{cell:.1f}" for cell in cells), *written)
+        build = f"{costs.build_seconds:.1f}"
+        shown.add_row(index, f"{each.files:.1f}", *sizes, build, *written)
     reports.print_table(shown)
 
 

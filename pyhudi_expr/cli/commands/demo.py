@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import mkdtemp
@@ -10,25 +11,35 @@ from time import perf_counter
 import click
 from rich.table import Table
 
+from pyhudi_expr.api.defaults import DEFAULT_ZONE
+from pyhudi_expr.api.sizes import share_text, size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.cli.demo_indexes import write_demo_indexes
+from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
+from pyhudi_expr.cli.explanation_view import print_explanation
+from pyhudi_expr.cli.html_page import write_page
 from pyhudi_expr.cli.options import AS_JSON, examples
-from pyhudi_expr.cli.predicate_options import DIALECT, VIEW, ZONE, reader_of
+from pyhudi_expr.cli.predicate_options import DIALECT, VIEW, ZONE, checked_snapshot, reader_of
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.pages.explanation import explain_page
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
-_FOOTERS = PruneOptions(footers=True, footer_wait=600.0)
+_FOOTER_WAIT_SECONDS = 600.0
 _QUERIES = (
     "id = 12345",
+    f"rider = '{ONE_RIDER}'",
     "city = 'Oslo' AND day = '2024-01-03'",
     "ts BETWEEN timestamp '2024-01-05 08:00:00' AND timestamp '2024-01-05 09:00:00'",
     "fare > 165",
     "city LIKE 'Z%' OR fare < 1",
     "fare * 2 < 10 OR hour(ts) IS NULL",
 )
+_EXPLAINED = "fare > 100 AND ts < '2024-01-05'"
+_READ, _SKIPPED = "■", "·"
 
 
 @click.command(
@@ -41,34 +52,94 @@ _QUERIES = (
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
 @AS_JSON
 def demo(directory: Path | None, as_json: bool) -> None:
-    """Write a small Hudi table and show which of its files six queries have to read.
+    """Write a small Hudi table with indexes, and show which of its files some queries read.
 
-    The table (copy on write, 80 files, 160,000 rows) stays, for the other commands. Only this
-    package is needed. The demo with Hive and Spark is `make demo` in a checkout.
+    The table (copy on write, 80 files, 160,000 rows, with column_stats and a secondary index) stays
+    for the other commands; beside it a page for the browser is written. Only this package is
+    needed. The demo with Hive and Spark is `make demo` in a checkout.
     """
     path = directory or Path(mkdtemp(prefix="pyhudi-")) / "trips"
     with progress_while("writing the table"):
         write_demo_table(path)
-    pruner = Pruner(_FOOTERS)
-    found = []
-    for text in _QUERIES:
-        request = PruneRequest(parse_predicate(text), zone="UTC")
-        result = pruner.prune(str(path), request)
-        found.append((text, result.files_kept, result.files_total, result.bytes_kept))
+        write_demo_indexes(path)
+    pruner = Pruner()
+    found = [(text, _pruned(pruner, path, text)) for text in _QUERIES]
     if as_json:
-        names = ("predicate", "files_kept", "files_total", "bytes_kept")
-        queries = [dict(zip(names, each, strict=True)) for each in found]
+        queries = [
+            {
+                "predicate": text,
+                "files_kept": result.files_kept,
+                "files_total": result.files_total,
+                "bytes_kept": result.bytes_kept,
+            }
+            for text, result in found
+        ]
         click.echo(reports.as_json({"table": str(path), "queries": queries}))
         return
-    output = _predicates_table("files", "read", "MB read")
-    for text, kept, total, size in found:
-        output.add_row(text, f"{total}", f"{kept}", f"{size / 1e6:.2f}")
+    listing = found[0][1]
+    click.echo(
+        f"A Hudi table of {listing.files_total} files, {size_text(listing.bytes_total)}, with "
+        f"column_stats and an index of riders:\n  {path}\n"
+    )
+    _print_queries(found)
+    _print_why(pruner, path)
+    page = _drawn(pruner, path)
+    _print_next(path, page)
+
+
+def _pruned(pruner: Pruner, path: Path, text: str) -> PruneResult:
+    return pruner.prune(
+        str(path.absolute()), PruneRequest(parse_predicate(text), zone=DEFAULT_ZONE)
+    )
+
+
+def _print_queries(found: Sequence[tuple[str, PruneResult]]) -> None:
+    output = _predicates_table("files read", "size read")
+    output.add_column("skipped by", overflow="fold")
+    for text, result in found:
+        size = share_text(result.bytes_kept, result.bytes_total)
+        by = ", ".join(result.dropped_by)
+        output.add_row(text, f"{result.files_kept} of {result.files_total}", size, by)
     reports.print_table(output)
-    click.echo(f"The table is in {path}. Go on with, say:")
-    for command in ("inspect", "explain", "scan"):
-        predicate = "" if command == "inspect" else ' "fare > 165"'
-        footers = " --footers" if command == "explain" else ""
-        click.echo(f"  pyhudi {command} {path}{predicate}{footers}")
+
+
+def _print_why(pruner: Pruner, path: Path) -> None:
+    click.echo(f"\nWhy:  pyhudi explain {path} {_typed(_EXPLAINED)}")
+    result = _pruned(pruner, path, _EXPLAINED)
+    click.echo(reports.summary(result))
+    print_explanation(_EXPLAINED, result.explain())
+
+
+def _drawn(pruner: Pruner, path: Path) -> Path:
+    """Draw which files a query reads: for the terminal, and as a page whose path is returned."""
+    page = path.with_name(f"{path.name}-explained.html")
+    result = _pruned(pruner, path, _EXPLAINED)
+    instants = HudiTable.open(str(path)).timeline.instants
+    write_page(page, explain_page(str(path), _EXPLAINED, result, result.explain(), instants))
+    click.echo(f"\nPicture: a row for each day, a file for each city; {_READ} is read")
+    listing = result.listing
+    for number, partition in enumerate(listing.partitions.to_pylist()):
+        marks = (
+            _READ if kept else _SKIPPED for kept in result.keep[listing.slice_partition == number]
+        )
+        click.echo(f"  {partition}  {' '.join(marks)}")
+    return page
+
+
+def _print_next(path: Path, page: Path) -> None:
+    click.echo(f"  as a page for the browser: {page}\n\nNext:")
+    for command, text, purpose in (
+        ("inspect", "", "what the table is"),
+        ("explain", _EXPLAINED, "what each part of a condition skips"),
+        ("scan", f"rider = '{ONE_RIDER}'", "the rows"),
+        ("bench", "fare > 165", "how long it takes to prune"),
+    ):
+        click.echo(f"  pyhudi {command} {path}{' ' if text else ''}{_typed(text)}  # {purpose}")
+    click.echo(f"  pyhudi index stats --table {path}  # how large the indexes are")
+
+
+def _typed(text: str) -> str:
+    return f'"{text}"' if text else ""
 
 
 @click.command(
@@ -98,7 +169,7 @@ def bench(
     footers: bool,
     dialect: str,
     view: TableView,
-    zone: str | None,
+    zone: str,
     as_json: bool,
 ) -> None:
     """Measure how long it takes to prune TABLE by each of PREDICATES, and what that saves.
@@ -106,7 +177,7 @@ def bench(
     The first request reads the table's metadata; later ones use the cache, as in a service. The
     project's own benchmarks, with Spark and Hive, are `make bench` in a checkout.
     """
-    options = PruneOptions(footers=footers, footer_wait=_FOOTERS.footer_wait)
+    options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
     reader = reader_of(dialect)
     requests = [
         (
@@ -124,12 +195,12 @@ def bench(
         )
         return
     times_of = ("first, ms", "then, ms (median)")
-    output = _predicates_table("files", "read", "MB", "MB read", *times_of)
+    output = _predicates_table("files read", "size read", *times_of)
     for one in measured:
-        sizes = (f"{one[name] / 1e6:.1f}" for name in ("bytes_total", "bytes_kept"))
         spent = (f"{one[name]:.1f}" for name in ("first_millis", "median_millis"))
-        files = (f"{one['files_total']}", f"{one['files_kept']}")
-        output.add_row(one["predicate"], *files, *sizes, *spent)
+        files = f"{one['files_kept']:,} of {one['files_total']:,}"
+        size = share_text(one["bytes_kept"], one["bytes_total"])
+        output.add_row(one["predicate"], files, size, *spent)
     reports.print_table(output)
 
 
@@ -145,6 +216,7 @@ def _predicates_table(*headings: str) -> Table:
 def _measured(
     options: PruneOptions, path: str, text: str, request: PruneRequest, times: int
 ) -> reports.Report:
+    checked_snapshot(Pruner(options), path, request)
     pruner = Pruner(options)
     spent = []
     with progress_while(f"running the query {times + 1} times"):

@@ -8,6 +8,7 @@ from functools import wraps
 
 import click
 
+from pyhudi_expr.cli.confirmation import YES, is_asked
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.table_location import complete_directories
@@ -142,6 +143,7 @@ def _host_and_port(hs2: str) -> tuple[str, int]:
 )
 @click.option("--replace", "replacing", is_flag=True, help="Drop a table of this name; data stays.")
 @click.option("--dry-run", is_flag=True, help="Print the statements and run nothing.")
+@YES
 @_with_address
 @AS_JSON
 def register(
@@ -152,6 +154,7 @@ def register(
     properties: tuple[str, ...],
     replacing: bool,
     dry_run: bool,
+    is_confirmed: bool,
     as_json: bool,
 ) -> None:
     """Register the Hudi table TABLE in Hive: create Hive's table, or update its columns.
@@ -164,6 +167,8 @@ def register(
     with require_extra("hive"):
         from pyhudi_expr.cli import hive_output
     planned = hive_output.plan_registration(address, table, name, seen, given)
+    if replacing and not dry_run and is_asked(is_confirmed):
+        hive_output.ask_to_drop(address, planned)
     hive_output.register(address, planned, replacing, dry_run, as_json)
 
 

@@ -10,13 +10,15 @@ from typing import Any
 import click
 from rich.table import Table
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import key_values, spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
-from pyhudi_expr.index.catalog.status import checked_statuses, index_status
+from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
 from pyhudi_expr.indexing import dropping, preparation
 from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
 from pyhudi_expr.indexing.index_plan import KINDS
@@ -178,11 +180,29 @@ def refresh(name: str, table: str, as_json: bool, **settings: OptionValue) -> No
 @click.argument("name")
 @_table
 @click.option("--if-exists", is_flag=True, help="Do nothing if there is no such index.")
+@DRY_RUN
+@YES
 @_writing
 @AS_JSON
-def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: OptionValue) -> None:
+def drop(
+    name: str,
+    table: str,
+    if_exists: bool,
+    dry_run: bool,
+    is_confirmed: bool,
+    as_json: bool,
+    **settings: OptionValue,
+) -> None:
     """Remove the index NAME from a table."""
     request = DropIndex(name, _located(table, settings), if_exists)
+    if dry_run or is_asked(is_confirmed):
+        with progress_while("reading the table"):
+            gone = dropping.planned_drop(request)
+        if dry_run:
+            report = reports.as_json({"would_drop": name, "metadata_partitions": gone})
+            click.echo(report if as_json else f"would drop {name}: {', '.join(gone) or 'nothing'}")
+            return
+        confirm(f"The index {name} of {request.table} is removed: {', '.join(gone) or 'nothing'}.")
     with progress_while(f"dropping {name}"):
         dropping.drop_index(request, _build_options(settings))
     if as_json:
@@ -206,7 +226,7 @@ def verify(name: str, table: str, as_json: bool, **settings: OptionValue) -> Non
         opened = HudiTable.open(path)
         status = index_status(opened, name)
     if status is None:
-        raise HudiError(f"{opened.base_path}: there is no index {name!r}")
+        raise HudiError(no_such_index(opened, name))
     with spark_session(f"checking {name}", settings["master"], settings["settings"]) as spark:
         from pyhudi_expr.spark.builds import verification
         from pyhudi_expr.spark.jobs import job_errors
@@ -276,8 +296,8 @@ def _report_built(built: BuildResult | None, as_json: bool, nothing_done: str) -
     for note in built.notes:
         click.echo(f"note: {note}")
     for partition, records in built.records.items():
-        size = built.bytes[partition] / 1e6
-        click.echo(f"{partition}: {records:,} entries, {size:.1f} MB, as of {built.instant}")
+        size = size_text(built.bytes[partition])
+        click.echo(f"{partition}: {records:,} entries, {size}, as of {built.instant}")
     if built.writer_options:
         click.echo("a writer of Hudi deletes the index unless its options are:")
         for key, value in built.writer_options.items():

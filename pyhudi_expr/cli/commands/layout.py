@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports, spark_session
+from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.html_page import AS_HTML, write_page
 from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.predicate_options import ZONE
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.layout.analysis import Analysis, Shares, analyze
 from pyhudi_expr.layout.curves import Curve
 from pyhudi_expr.layout.plots import draw
 from pyhudi_expr.layout.row_order import InvalidLayout, Layout, Mapping
-from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.layout.selection import Choice, Selection, Size, select
 from pyhudi_expr.pages.layouts import layouts_page
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -74,7 +77,7 @@ def analyze_table(
     predicates: tuple[str, ...],
     columns: str | None,
     files: int | None,
-    zone: str | None,
+    zone: str,
     every: bool,
     picture: Path | None,
     html: Path | None,
@@ -84,14 +87,16 @@ def analyze_table(
     parsed = [parse_predicate(text) for text in predicates]
     candidates = None if columns is None else _layouts_of(comma_separated(columns))
     with progress_while("evaluating layouts"):
+        opened = HudiTable.open(table_location(table))
+        for one in parsed:
+            check_columns(one, opened.schema(), opened.base_path)
         found = analyze(
             table_location(table), parsed, candidates=candidates, files=files, zone=zone
         )
     if picture is not None:
         draw(found, *_drawn(found), picture)
     if html is not None:
-        instants = HudiTable.open(table_location(table)).timeline.instants
-        write_page(html, layouts_page(found, predicates, instants))
+        write_page(html, layouts_page(found, predicates, opened.timeline.instants))
     if as_json:
         click.echo(reports.as_json(_analysis(found, predicates)))
         return
@@ -132,6 +137,8 @@ def analyze_table(
     metavar="KEY=VALUE",
     help="An option of Hudi's writer, its lock's, say; repeatable.",
 )
+@DRY_RUN
+@YES
 @spark_session.with_spark
 @AS_JSON
 def cluster_table(
@@ -145,6 +152,8 @@ def cluster_table(
     groups: tuple[str, ...],
     wait: float,
     writer: tuple[str, ...],
+    dry_run: bool,
+    is_confirmed: bool,
     master: str | None,
     settings: tuple[str, ...],
     as_json: bool,
@@ -158,22 +167,55 @@ def cluster_table(
     with progress_while(
         "reading the table"
     ):  # what is wrong with the command is reported before Spark starts
-        target.check(HudiTable.open(table_location(table)).schema())
+        opened = HudiTable.open(table_location(table))
+        target.check(opened.schema())
+    chosen = frozenset(partitions) or None, frozenset(groups) or None
+    if dry_run or is_asked(is_confirmed):
+        with progress_while("reading the table"):
+            selected = select(opened, Choice(target, *chosen, size), ())
+        if dry_run:
+            report = _planned(selected)
+            click.echo(reports.as_json(report) if as_json else f"would rewrite {_plan(selected)}")
+            return
+        confirm(f"Rewrites {_plan(selected)}.")
     with spark_session.spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 
-        chosen = frozenset(partitions) or None, frozenset(groups) or None
         done = cluster(
             spark, table_location(table), target, ClusterOptions(*chosen, size, wait, options)
         )
     click.echo(reports.as_json(asdict(done)) if as_json else _summary(done))
 
 
+def _planned(selected: Selection) -> reports.Report:
+    return {
+        "table": selected.table.base_path,
+        "layout": str(selected.choice.layout),
+        "partitions": list(selected.partitions),
+        "files_before": selected.listing.num_files,
+        "files_after": sum(selected.files) if selected.listing.num_files else 0,
+        "bytes_before": int(selected.listing.file_size.sum()),
+        "notes": list(selected.notes),
+    }
+
+
+def _plan(selected: Selection) -> str:
+    plan = _planned(selected)
+    notes = "".join(f"; {note}" for note in selected.notes)
+    if not plan["files_before"]:
+        return f"nothing of {plan['table']}{notes}"
+    return (
+        f"{plan['files_before']:,} files of {plan['table']} ({size_text(plan['bytes_before'])}, "
+        f"{len(plan['partitions'])} partitions) as {plan['files_after']:,} in the order "
+        f"{plan['layout']}{notes}"
+    )
+
+
 def _summary(done: Clustered) -> str:
     lines = [f"note: {note}" for note in done.notes]
     if done.instant is None:
         return "\n".join([*lines, "there was nothing to lay out"])
-    size = f"{done.bytes_before / 1e6:.1f} MB to {done.bytes_after / 1e6:.1f} MB"
+    size = f"{size_text(done.bytes_before)} to {size_text(done.bytes_after)}"
     files = f"{done.files_before} files to {done.files_after}"
     return "\n".join([*lines, f"laid out {files}, {size}, at {done.instant}"])
 

@@ -8,10 +8,20 @@ from pathlib import Path
 import click
 
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.explanation_view import print_details, print_explanation
 from pyhudi_expr.cli.html_page import AS_HTML, write_page
 from pyhudi_expr.cli.inspection import as_text, inspect_table
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
-from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, SINCE, VIEW, ZONE, reader_of
+from pyhudi_expr.cli.predicate_options import (
+    AS_OF,
+    DIALECT,
+    PREDICATE,
+    SINCE,
+    VIEW,
+    ZONE,
+    checked_snapshot,
+    reader_of,
+)
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
@@ -35,7 +45,7 @@ def _question(command: _Command) -> _Command:
     for option in reversed(
         (
             click.argument("table", shell_complete=complete_directories),
-            click.argument("predicate"),
+            PREDICATE,
             AS_JSON,
             DIALECT,
             VIEW,
@@ -93,10 +103,16 @@ def prune(
 )
 @_question
 @AS_HTML
+@click.option("--verbose", "-v", is_flag=True, help="Rows, times, and what each index lacks, too.")
 def explain(
-    table: str, predicate: str, as_json: bool, html: Path | None, **question: OptionValue
+    table: str,
+    predicate: str,
+    as_json: bool,
+    html: Path | None,
+    verbose: bool,
+    **question: OptionValue,
 ) -> None:
-    """Print what each part of PREDICATE excludes of TABLE, and by which index."""
+    """Print which files of TABLE each part of PREDICATE skips by itself, and by which index."""
     snapshot, result = _pruned(table, predicate, **question)
     path = table_location(table)
     explanation = result.explain(snapshot.row_counts())
@@ -110,8 +126,10 @@ def explain(
         click.echo(reports.as_json(report))
         return
     click.echo(reports.summary(result))
-    click.echo(reports.index_timings(result))
-    click.echo(explanation.text())
+    show = print_details if verbose else print_explanation
+    show(predicate, explanation)
+    if verbose:
+        click.echo(reports.index_timings(result))
 
 
 @click.command(
@@ -137,7 +155,7 @@ def _pruned(
     view: TableView,
     as_of: str | None,
     since: str | None,
-    zone: str | None,
+    zone: str,
     footers: bool,
 ) -> tuple[TableSnapshot, PruneResult]:
     parsed = parse_predicate(predicate, DIALECTS[dialect])
@@ -145,7 +163,7 @@ def _pruned(
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
     with progress_while("pruning files"):
         pruner = Pruner(options)
-        snapshot = pruner.snapshot(table_location(table), request)
+        snapshot = checked_snapshot(pruner, table_location(table), request)
         result = pruner.prune_snapshot(snapshot, request)
     if NO_STATISTICS in result.notes:
         click.echo(_HINT, err=True)

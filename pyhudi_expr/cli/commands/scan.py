@@ -1,23 +1,37 @@
-"""`pyhudi scan`: print rows of a table on the terminal, or as JSON."""
+"""`pyhudi scan`: print rows as a table on a terminal, tab separated in a pipe, or as JSON."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 
 import click
 import pyarrow as pa
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
 from pyhudi_expr.cli.options import comma_separated, examples
-from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW, known_zone
+from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, OPTIONAL_PREDICATE, VIEW, ZONE
 from pyhudi_expr.cli.progress import ProgressBar, iter_with_progress, progress_while
+from pyhudi_expr.cli.reports import print_table
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.expr.nodes import PythonValue
-from pyhudi_expr.frontend.sql.parser import DIALECTS
+from pyhudi_expr.frontend.sql.parser import DIALECTS, SqlDialect, parse_predicate
+from pyhudi_expr.index.request_checks import check_columns
+from pyhudi_expr.table.hudi_names import META_COLUMNS
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
+
+_NULL = Text("NULL", "dim")
+_QUERY = re.compile(r"\s*select\b", re.IGNORECASE)
+
+_SHOWN_ROWS = 40
+"""On a terminal, unless another limit is given."""
 
 
 @click.command(
@@ -28,59 +42,118 @@ from pyhudi_expr.table.listing import TableView
     ),
 )
 @click.argument("table", shell_complete=complete_directories)
-@click.argument("predicate", default="true")
+@OPTIONAL_PREDICATE
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each row.")
 @click.option("--columns", default="", help="Top-level columns, with commas; by default all.")
-@click.option("--limit", type=click.IntRange(min=0), help="So many rows at most.")
+@click.option("--meta", "with_meta", is_flag=True, help="Hudi's meta columns (_hoodie_...), too.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    help=f"So many rows at most; by default {_SHOWN_ROWS} on a terminal, all in a pipe.",
+)
 @DIALECT
 @VIEW
 @AS_OF
-@click.option(
-    "--zone",
-    default="UTC",
-    show_default=True,
-    callback=known_zone,
-    help="IANA zone of times in PREDICATE.",
-)
+@ZONE
 def scan(
     table: str,
     predicate: str,
     as_json: bool,
     columns: str,
+    with_meta: bool,
     limit: int | None,
     dialect: str,
     view: TableView,
     as_of: str | None,
     zone: str,
 ) -> None:
-    """Print the rows of TABLE for which PREDICATE is true, tab separated (or as JSON lines).
+    """Print the rows of TABLE for which PREDICATE is true.
 
+    They are a table on a terminal, and tab separated in a pipe or file; --json prints JSON lines.
     Log files of merge-on-read tables are merged by the package 'hudi'.
     """
+    on_terminal = sys.stdout.isatty()
+    as_table = on_terminal and not as_json
     bar = ProgressBar("reading rows")
     with progress_while("pruning files"):
         from pyhudi_expr.reading.scan import scan as scanned  # on use: the import takes time
 
+        schema = _checked_schema(table_location(table), predicate, DIALECTS[dialect], as_of)
+        own = [name for name in schema.names if with_meta or name not in META_COLUMNS]
         rows = scanned(
             table_location(table),
             predicate,
-            comma_separated(columns) or None,
+            comma_separated(columns) or own,
             as_of,
             view=view,
             dialect=DIALECTS[dialect],
             zone=zone,
-            limit=limit,
+            # One row more than is shown, to know whether there are more.
+            limit=_SHOWN_ROWS + 1 if as_table and limit is None else limit,
             progress=lambda done: bar.advance(done.slices, done.slices_total, "files"),
         )
+    if _QUERY.match(predicate):
+        click.echo("note: of the query only the WHERE is used; see --columns, --limit", err=True)
+    read = f"read {rows.result.files_kept:,} of {rows.result.files_total:,} files"
+    if as_table:
+        with bar:
+            found = rows.to_table()
+        _show(found, limit, read)
+        return
     if not as_json:
         click.echo("\t".join(rows.schema.names))
-    if sys.stdout.isatty():  # the rows themselves show progress
+    if on_terminal:  # the rows themselves show progress
         _print(iter_with_progress(rows.batches(), "reading rows"), as_json)
     else:
         with bar:
             _print(rows.batches(), as_json)
-    result = rows.result
-    click.echo(f"read {result.files_kept} of {result.files_total} files", err=True)
+    click.echo(read, err=True)
+
+
+def _checked_schema(
+    table: str, predicate: str, dialect: SqlDialect, as_of: str | None
+) -> pa.Schema:
+    """Return the table's schema at the instant, if it has the columns, and a commit. See `scan`."""
+    opened = HudiTable.open(table)
+    if as_of is not None:
+        opened.check_as_of(as_of)
+    schema = opened.schema(as_of)
+    check_columns(parse_predicate(predicate, dialect), schema, table)
+    return schema
+
+
+def _show(found: pa.Table, limit: int | None, read: str) -> None:
+    """Print a table, and below it how much it is."""
+    if limit is None and found.num_rows > _SHOWN_ROWS:
+        _print_table(found.slice(0, _SHOWN_ROWS))
+        click.echo(f"the first {_SHOWN_ROWS} rows; --limit shows more, a pipe all", err=True)
+        return
+    _print_table(found)
+    rows = "1 row" if found.num_rows == 1 else f"{found.num_rows:,} rows"
+    click.echo(f"{rows}; {read}", err=True)
+
+
+def _print_table(rows: pa.Table) -> None:
+    output = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for field in rows.schema:
+        is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        right = is_number or pa.types.is_decimal(field.type)
+        output.add_column(
+            field.name,
+            justify="right" if right else "left",
+            overflow="fold",
+            no_wrap=right or pa.types.is_temporal(field.type),
+        )
+    for row in rows.to_pylist():
+        output.add_row(*(_NULL if value is None else _shown(value) for value in row.values()))
+    print_table(output)
+
+
+def _shown(value: PythonValue) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(" ").removesuffix("+00:00")
+    text = _text(value)
+    return text if text.isprintable() else repr(text)
 
 
 def _print(batches: Iterable[pa.RecordBatch], as_json: bool) -> None:

@@ -7,7 +7,9 @@ from dataclasses import asdict
 
 import click
 
+from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
@@ -16,9 +18,10 @@ from pyhudi_expr.indexing import virtual_key_settings
 from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.keys.definition import is_virtual
-from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
+from pyhudi_expr.keys.key_storage import KeyStorage, base_files, key_storage
 from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.locks import TableLock
 
 _Command = Callable[..., None]
@@ -121,12 +124,16 @@ def report(table: str, as_json: bool) -> None:
     show_default=True,
     help="Rewrite about so many bytes of file groups with each commit.",
 )
+@DRY_RUN
+@YES
 @with_spark
 @AS_JSON
 def rewrite(
     table: str,
     partitions: tuple[str, ...],
     commit_bytes: int,
+    dry_run: bool,
+    is_confirmed: bool,
     master: str | None,
     settings: tuple[str, ...],
     as_json: bool,
@@ -136,6 +143,15 @@ def rewrite(
     It works file group by file group, committed by Hudi's clustering, and continues an earlier run.
     """
     path = table_location(table)
+    if dry_run or is_asked(is_confirmed):
+        with progress_while("reading footers"):
+            files, size = _to_rewrite(HudiTable.open(path), partitions)
+        plan = f"{files:,} files of {path} ({size_text(size)})"
+        if dry_run:
+            report = {"table": path, "files": files, "bytes": size}
+            click.echo(reports.as_json(report) if as_json else f"would rewrite {plan}")
+            return
+        confirm(f"Rewrites {plan} without stored record keys.")
     with spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.virtual_keys.rewriting import rewrite as rewritten
 
@@ -173,6 +189,17 @@ def disable(
     click.echo(reports.as_json(found) if as_json else "the keys are stored again")
 
 
+def _to_rewrite(table: HudiTable, partitions: tuple[str, ...]) -> tuple[int, int]:
+    """Return the number of files with stored keys, and their size."""
+    virtual_key_settings.check_rewritable(table)
+    files = [
+        file
+        for file in base_files(table, table.listing(TableView.READ_OPTIMIZED))
+        if file.has_keys and (not partitions or file.path.rpartition("/")[0] in partitions)
+    ]
+    return len(files), sum(file.size for file in files)
+
+
 def _storage(path: str) -> KeyStorage:
     with progress_while("reading footers"):
         return key_storage(HudiTable.open(path))
@@ -189,9 +216,9 @@ def _progress(as_json: bool) -> Callable[[int, int], None]:
 def _summary(found: KeyStorage) -> str:
     basis = "measured by stored keys" if found.is_measured else "by the size of the key's columns"
     lines = [
-        f"base files: {found.files}, {found.bytes / 1e6:.1f} MB, {found.rows:,} rows",
-        f"saved: {found.bytes_saved / 1e6:.3f} MB ({basis})",
-        f"to save: {found.bytes_to_save / 1e6:.3f} MB in {found.files_with_keys} files",
+        f"base files: {found.files:,}, {size_text(found.bytes)}, {found.rows:,} rows",
+        f"saved: {size_text(found.bytes_saved)} ({basis})",
+        f"to save: {size_text(found.bytes_to_save)} in {found.files_with_keys:,} files",
     ]
     if found.log_files:
         lines.append(f"log files: {found.log_files}, not counted; compaction takes them in")

@@ -28,7 +28,8 @@ from pyhudi_expr.frontend.common.builders import NULL, as_boolean_term, conjunct
 from pyhudi_expr.frontend.common.constants import decimal_literal, integer_literal
 from pyhudi_expr.frontend.common.functions import as_condition, is_null
 from pyhudi_expr.frontend.sql.dialects import DIALECTS, HIVE, PRESTO, SPARK, TRINO, SqlDialect
-from pyhudi_expr.frontend.sql.syntax import PredicateSyntaxError, parse
+from pyhudi_expr.frontend.sql.errors import PredicateSyntaxError
+from pyhudi_expr.frontend.sql.syntax import parse
 
 __all__ = [
     "DIALECTS",
@@ -89,7 +90,7 @@ class _UnsupportedError(ValueError):
 
 
 def parse_predicate(text: str, dialect: SqlDialect = HIVE) -> HudiExpression:
-    """Return the expression of a WHERE clause's text.
+    """Return the expression of a condition, of `WHERE ...`, or of a query's WHERE.
 
     What has no equivalent becomes `Unknown`.
 

@@ -9,7 +9,8 @@ from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token
 
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.frontend.sql.conditions import condition_tokens
+from pyhudi_expr.frontend.sql.errors import PredicateSyntaxError
 
 #: Limits of a predicate's characters, and of levels of parentheses.
 MAX_TEXT = 1 << 20
@@ -21,27 +22,30 @@ Exact = Callable[[Sequence[Token], str], list[Token]]
 _QUOTED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/""", re.DOTALL
 )
+_INSTEAD = {"&&": "; write AND", "!": "; write <> or NOT", "=>": "; write >="}
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS}
 
 
-class PredicateSyntaxError(HudiError, ValueError):
-    """The text is not a predicate; the message has its position. `line`, `column` count from 1."""
-
-    def __init__(self, problem: str, line: int, column: int) -> None:
-        super().__init__(f"line {line}, column {column}: {problem}")
-        self.line = line
-        self.column = column
-
-
 def parse(text: str, reader: type[Dialect], exact: Exact) -> exp.Expr:
-    """Return the syntax tree of one predicate. Raises PredicateSyntaxError."""
+    """Return the syntax tree of one predicate, also that of `WHERE ...` or of a query's WHERE.
+
+    Raises:
+        PredicateSyntaxError: The text is none of these, too long, or nested too deeply.
+    """
+    try:
+        return _parsed(text, reader, exact)
+    except PredicateSyntaxError as error:
+        raise error.of(text) from None
+
+
+def _parsed(text: str, reader: type[Dialect], exact: Exact) -> exp.Expr:
     if len(text) > MAX_TEXT:
         raise PredicateSyntaxError(f"the text is longer than {MAX_TEXT} characters", 1, 1)
     dialect = reader()
     try:
-        tokens = exact(dialect.tokenize(text), text)
+        tokens = condition_tokens(exact(dialect.tokenize(text), text))
         _check_nesting(tokens)
         trees = dialect.parser().parse_into(exp.Condition, tokens, text)
     except TokenError:
@@ -49,17 +53,27 @@ def parse(text: str, reader: type[Dialect], exact: Exact) -> exp.Expr:
     except ParseError as error:
         first = error.errors[0]
         # sqlglot counts to the last character of the token.
-        column = max(1, first["col"] - len(first.get("highlight") or " ") + 1)
-        missing = first["description"].startswith("Required keyword")
-        problem = "an operand is missing" if missing else first["description"]
+        found = first.get("highlight") or ""
+        column = max(1, first["col"] - len(found or " ") + 1)
+        problem = _problem(first["description"], found)
         raise PredicateSyntaxError(problem, first["line"], column) from None
     except RecursionError:
         raise _too_deep(1, 1) from None
     if len(trees) != 1 or trees[0] is None:
         found = "nothing" if not trees or trees[0] is None else "more than one"
-        raise PredicateSyntaxError(f"one predicate is expected, there is {found}", 1, 1)
+        raise PredicateSyntaxError(f"one condition is expected, there is {found}", 1, 1)
     _check_depth(trees[0])
     return trees[0]
+
+
+def _problem(description: str, found: str) -> str:
+    """Return what is wrong in a user's words, given the parser's message and the text there."""
+    if description.startswith("Required keyword"):
+        return "an operand is missing"
+    if description.startswith("Invalid expression") and found:
+        return f"{found!r} is not expected here{_INSTEAD.get(found, '')}"
+    closing = re.fullmatch(r"Expecting (\S+)", description)
+    return f"{closing[1]!r} is missing after this" if closing else description
 
 
 def _check_nesting(tokens: Iterable[Token]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.mdt.extension.changes import Extension
+from pyhudi_expr.mdt.hfile.cells import Cells
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.records.metadata_records import is_deleted
 from pyhudi_expr.mdt.store.file_group import FileGroup
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -20,7 +23,7 @@ class PartitionSize:
     Attributes:
         partition: Name of the metadata partition.
         shards: Number of its file groups.
-        entries: Number of entries in their base files; entries in log files are not counted.
+        entries: Number of keys with an entry, in base files or log files.
         base_bytes: Size of the base files.
         log_files: Number of log files.
         log_bytes: Size of the log files.
@@ -71,8 +74,22 @@ def _size(partition: str, groups: Sequence[FileGroup]) -> PartitionSize:
     return PartitionSize(
         partition=partition,
         shards=len(groups),
-        entries=sum(group.base_cells for group in groups),
+        entries=sum(map(_entries, groups)),
         base_bytes=sum(group.base.size for group in groups if group.base is not None),
         log_files=len(logs),
         log_bytes=sum(log.size for log in logs),
     )
+
+
+def _entries(group: FileGroup) -> int:
+    """Return the number of keys that have an entry: log files add and delete some."""
+    touched, merged = group.overlay(HFile.scan)
+    if not len(touched):
+        return group.base_cells
+
+    def look_up(base: HFile) -> Iterator[Cells]:
+        return iter([base.lookup(touched.to_list())])
+
+    replaced = sum(len(records.cells) for records in group.base_records(look_up))
+    added = sum(not is_deleted(payload) for payload in merged.payloads.values())
+    return group.base_cells - replaced + added

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import Enum
 
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store, kind_of
@@ -93,6 +94,18 @@ def index_status(table: HudiTable, name: str) -> IndexStatus | None:
         HudiError: The table cannot be read.
     """
     return next((s for s in index_statuses(table) if name in (s.name, *s.partitions)), None)
+
+
+def no_such_index(table: HudiTable, name: str) -> str:
+    """Return the message that there is no index of this name, with the nearest one.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
+    names = [status.name for status in index_statuses(table)]
+    near = get_close_matches(name, names, 1, 0.5)
+    hint = f"; is it {near[0]}?" if near else ""
+    return f"{table.base_path}: there is no index {name!r}{hint}"
 
 
 def checked_statuses(table: HudiTable) -> list[IndexStatus]:

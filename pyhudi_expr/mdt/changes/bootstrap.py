@@ -84,7 +84,7 @@ def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable
         config_keys.TIMELINE_LAYOUT_VERSION: str(layout),
         config_keys.TIMELINE_PATH: "timeline",
         config_keys.TIMELINE_HISTORY_PATH: "history",
-        "hoodie.archivelog.folder": "archived" if layout == 1 else "history",
+        config_keys.ARCHIVE_FOLDER: "archived" if layout == 1 else "history",
         config_keys.BASE_FILE_FORMAT: "HFILE",
         config_keys.RECORDKEY_FIELDS: "key",
         config_keys.KEY_GENERATOR_TYPE: "HOODIE_TABLE_METADATA",

@@ -19,8 +19,8 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from pyhudi_expr.indexing import virtual_key_settings
 from pyhudi_expr.indexing.writer_options import clustering_options
-from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import base_files
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import SliceFiles, slice_files
@@ -80,11 +80,7 @@ def rewrite(
         HudiError: A commit failed; earlier commits stay.
     """
     table = HudiTable.open(path)
-    if not is_virtual(table.properties) or table.properties.meta_fields:
-        raise HudiError(
-            f"{path}: its writers still write _hoodie_record_key; "
-            "`pyhudi virtual-keys enable` ends that"
-        )
+    virtual_key_settings.check_rewritable(table)
     settings = {**service_options(path), **clustering_options(table)}
     with closing(ClusteringClient(spark, path, settings)) as client:
         client.take_back(_PLAN)

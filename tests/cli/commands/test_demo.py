@@ -1,11 +1,19 @@
 """`pyhudi demo` and `pyhudi bench`: the first commands of a new user."""
 
+import io
 import json
+import shlex
+from contextlib import redirect_stdout
+from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
+from pyhudi_expr.cli.main import main
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.reading.row_filter import row_filter
 from pyhudi_expr.reading.scan import scan
 
 
@@ -20,28 +28,94 @@ def trips(home):
     return home / "trips"
 
 
-def test_the_demo_needs_nothing_and_prunes(run, tmp_path):
-    code, out, _ = run("demo", tmp_path / "t", "--json")
-    report = json.loads(out)
-    assert code == 0
-    assert report["table"] == str(tmp_path / "t")
+@pytest.fixture(scope="module")
+def report(home):
+    """What `pyhudi demo --json` prints."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        assert main(["demo", str(home / "indexed"), "--json"]) == 0
+    return json.loads(printed.getvalue())
+
+
+@pytest.fixture(scope="module")
+def indexed(report):
+    return Path(report["table"])
+
+
+def test_the_demo_needs_nothing_and_prunes(report):
     kept = {each["predicate"]: each["files_kept"] for each in report["queries"]}
     assert {each["files_total"] for each in report["queries"]} == {80}
-    assert kept["id = 12345"] == 1
+    assert kept["id = 12345"] == kept[f"rider = '{ONE_RIDER}'"] == 1
     assert kept["fare > 165"] == 10
     assert all(count <= 20 for count in kept.values())
-    code, _, err = run("demo", tmp_path / "t")
+
+
+def test_retyped_without_options_the_figures_are_the_same(run, report, indexed):
+    for each in report["queries"]:
+        again = json.loads(run("prune", indexed, each["predicate"], "--count", "--json")[1])
+        assert {name: again[name] for name in each} == each
+
+
+def test_the_demo_overwrites_nothing(run, indexed):
+    code, _, err = run("demo", indexed)
     assert code == 1
     assert "something already" in err
 
 
-def test_the_demo_suggests_commands_that_work(run, tmp_path):
+def test_the_demo_shows_an_explanation_a_picture_and_what_to_try(run, tmp_path):
+    (tmp_path / "t").mkdir()  # an empty directory will do
     _, out, _ = run("demo", tmp_path / "t")
-    lines = [line.split(maxsplit=1)[1] for line in out.splitlines() if line.startswith("  pyhudi ")]
-    assert len(lines) == 3
+    assert "1 of 80" in out
+    assert "secondary_index_riders" in out
+    explained = out.partition("Why:")[2]
+    assert "40 of 80" in explained
+    assert [line.count("■") for line in out.splitlines() if line.startswith("  day=")] == [
+        *[4] * 4,
+        *[0] * 6,
+    ]
+    page = tmp_path / "t-explained.html"
+    assert str(page) in out
+    assert "<html" in page.read_text()
+    lines = [line.partition("  # ")[0] for line in out.splitlines() if "  pyhudi " in line]
+    assert len(lines) == 6
     for line in lines:
-        words = line.replace('"fare > 165"', "fare>165").split()
-        assert run(*words)[0] == 0
+        assert run(*shlex.split(line.partition("pyhudi ")[2]))[0] == 0
+
+
+def test_the_indexes_of_the_demo_are_complete(run, indexed):
+    stats = json.loads(run("index", "stats", "--table", indexed, "--json")[1])
+    found = {each["name"]: each for each in stats["indexes"]}
+    assert found.keys() == {"column_stats", "record_index", "riders"}
+    assert {each["state"] for each in found.values()} == {"active"}
+    entries = {
+        part["partition"]: part["entries"]
+        for each in found.values()
+        for part in each["metadata_partitions"]
+    }
+    columns = 9  # six, and three of Hudi's
+    assert entries == {
+        "column_stats": 80 * columns,
+        "partition_stats": 10 * columns,
+        "record_index": 160_000,
+        "secondary_index_riders": 160_000,
+    }
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    ["id = 12345", f"rider = '{ONE_RIDER}'", "fare > 165", "city LIKE 'Z%' OR fare < 1"],
+)
+def test_no_row_is_lost_by_the_indexes_of_the_demo(run, indexed, predicate):
+    pruned = json.loads(run("prune", indexed, predicate, "--json")[1])
+    assert pruned["files_kept"] < pruned["files_total"]
+    kept = rows_of(indexed / path for path in pruned["kept"])
+    every = rows_of(indexed.glob("day=*/*.parquet"))
+    condition = row_filter(parse_predicate(predicate), every.schema, "UTC")
+    assert kept.filter(condition).num_rows == every.filter(condition).num_rows > 0
+
+
+def rows_of(files):
+    return pa.concat_tables(pq.ParquetFile(file).read() for file in files)
 
 
 @pytest.mark.parametrize("predicate", ["id = 12345", "fare > 165", "city LIKE 'Z%' OR fare < 1"])

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from pyhudi_expr.cli import inspection
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -29,11 +30,11 @@ def test_each_index_is_a_line_with_its_freshness_size_and_note(run, table):
     Registry().with_index(shops).write(HudiTable.open(str(table)).storage)
     lines = inspect_lines(run, table)
     (kept,) = [line for line in lines if line.startswith("merchant_idx: ")]
-    assert kept.startswith(f"merchant_idx: active; covers {newest}; 0.1 MB in hudi; ")
+    assert kept.startswith(f"merchant_idx: active; covers {newest}; 0.06 MB in hudi; ")
     assert kept.endswith("secondary_index of merchant_name")
     (dropped,) = [line for line in lines if line.startswith("shops: ")]
     assert dropped.startswith(
-        "shops: dropped; covers nothing; 0.0 MB in hudi; secondary_index of s; "
+        "shops: dropped; covers nothing; 0 MB in hudi; secondary_index of s; "
     )
     assert "refresh it" in dropped
     report = json.loads(run("inspect", table, "--json")[1])
@@ -65,6 +66,26 @@ def test_incomplete_instants_are_pending(run, table):
 def test_a_broken_metadata_table_is_part_of_the_report(run, table):
     (table / ".hoodie" / "metadata" / ".hoodie" / "hoodie.properties").write_text("nonsense")
     report = json.loads(run("inspect", table, "--json")[1])
+    assert report["files"]["listed_by"] == "storage"
     assert "metadata" in report["metadata_table"]["error"]
     assert report["indexes"] == []
     assert report["files"]["base_files"] == 5
+
+
+def test_files_are_counted_by_the_metadata_table(run, table):
+    """A storage with a million files need not be listed."""
+    (file,) = list(table.glob("region=eu/*.parquet"))[:1]
+    file.unlink()
+    files = json.loads(run("inspect", table, "--json")[1])["files"]
+    assert files["listed_by"] == "metadata table"
+    assert files["base_files"] == 5
+
+
+def test_many_partitions_are_shortened_for_people(run, golden):
+    path = golden["cow_v9_txns_simple_meta"]
+    report = json.loads(run("inspect", path, "--json")[1])
+    shown = inspection.as_text({**report, "partitions": {f"p={n:03d}": 1 for n in range(100)}})
+    assert "p=009: 1" in shown
+    assert "...: 80 others (--json has them)" in shown
+    assert "p=050" not in shown
+    assert "p=099: 1" in shown

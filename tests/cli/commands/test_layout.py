@@ -70,8 +70,8 @@ def test_layouts_of_chosen_columns_with_a_picture(run, table, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--predicate", "a <"), "the predicate cannot be read"),
-        (("--predicate", "nowhere = 1"), "no column that rows can be laid out by"),
+        (("--predicate", "nowhere = 1"), "there is no column nowhere"),
+        (("--predicate", "true"), "no column that rows can be laid out by"),
         (("--predicate", "a = 1", "--columns", "x"), "there is no column 'x'"),
         (("--predicate", "a = 1", "--picture", "x.png"), "a picture takes two columns"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 
 import pyarrow as pa
@@ -11,6 +12,9 @@ import pytest
 
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.reading.scan import scan
+from tests.cli.terminals import to_terminal
+
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.fixture
@@ -29,6 +33,45 @@ def test_output_lines_are_the_rows_with_their_columns(run, table):
         (key, name or "NULL") for key, name in expected
     )
     assert err == "read 2 of 5 files\n"
+
+
+def test_a_terminal_shows_a_table(run, table, monkeypatch):
+    screen = to_terminal(monkeypatch)
+    code, _, err = run("scan", table, "region = 'us'", "--columns", "txn_id,amount")
+    assert code == 0
+    heading, line, *lines = (_STYLE.sub("", one).rstrip() for one in screen.getvalue().splitlines())
+    assert heading.split() == ["txn_id", "amount"]
+    assert set(line) == {"─"}
+    assert len({len(one) for one in lines}) == 1  # numbers are aligned
+    assert err == f"{len(lines)} rows; read 2 of 5 files\n"
+
+
+def test_a_terminal_shows_the_first_rows(run, tmp_path, monkeypatch):
+    screen = to_terminal(monkeypatch)
+    write_demo_table(tmp_path / "trips")
+    _, _, err = run("scan", tmp_path / "trips")
+    assert len(screen.getvalue().splitlines()) == 2 + 40
+    assert err == "the first 40 rows; --limit shows more, a pipe all\n"
+    run("scan", tmp_path / "trips", "--limit", "50")
+    assert len(screen.getvalue().splitlines()) == 2 + 40 + 2 + 50
+
+
+def test_wide_rows_are_records_on_a_terminal(run, table, monkeypatch):
+    screen = to_terminal(monkeypatch)
+    assert run("scan", table, "--meta", "--limit", "1")[0] == 0
+    assert screen.getvalue().splitlines()[0].startswith("_hoodie_commit_time: ")
+
+
+def test_meta_columns_are_printed_only_if_asked_for(run, table):
+    def columns(*given):
+        return run("scan", table, "--limit", "0", *given)[1].strip().split("\t")
+
+    own = columns()
+    assert not any(name.startswith("_hoodie") for name in own)
+    every = columns("--meta")
+    assert [name for name in every if not name.startswith("_hoodie")] == own
+    assert len(every) == len(own) + 5
+    assert columns("--columns", "_hoodie_record_key") == ["_hoodie_record_key"]
 
 
 def test_no_more_rows_than_the_limit(run, table):
@@ -89,3 +132,9 @@ def test_scan_accepts_an_instant_and_a_zone(run, golden, tmp_path):
     _, local, _ = run("scan", path, wall, "--zone", "Europe/Oslo", "--json")
     assert [json.loads(line)["txn_id"] for line in local.splitlines()] == ["TXN-015"]
     assert run("scan", path, wall, "--json")[1] == ""
+
+
+def test_a_function_that_rows_cannot_be_filtered_by_is_named(run, table):
+    code, _, err = run("scan", table, "upper(region) = 'US'")
+    assert code == 1
+    assert "upper() follows an engine's rules, not pyarrow's" in err

@@ -60,4 +60,4 @@ def test_a_report_for_people(table: str, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["virtual-keys", "report", table]) == 0
     output = capsys.readouterr().out
     assert "base files: 3" in output
-    assert "to save: 0.000 MB in 3 files" in output
+    assert "to save: 0.01 MB in 3 files" in output

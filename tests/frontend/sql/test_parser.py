@@ -301,7 +301,7 @@ def test_like_and_not_like():
         ("a = 1 b", 1, 7),
         ("a = 'open", 1, 5),
         ("b AND\n a = `x", 2, 6),
-        ("SELECT 1", 1, 1),
+        ("SELECT 1", 1, 8),
         ("a = 1; b", 1, 1),
         ("a(", 1, 2),
     ],

@@ -1,0 +1,56 @@
+"""Check the columns that a user names. Engines check theirs; binding passes over unknown ones."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import pyarrow as pa
+
+from pyhudi_expr.arrays import AnyField
+from pyhudi_expr.expr.nodes import Column, HudiExpression, walk
+from pyhudi_expr.table.errors import UnknownColumn
+from pyhudi_expr.table.hudi_names import META_COLUMNS
+
+_CURLY_QUOTES = "‘’“”"
+_SHOWN = 12
+
+
+def check_columns(predicate: HudiExpression, schema: pa.Schema, table: str) -> None:
+    """Check that a table has all columns of a predicate, whatever their letter case.
+
+    Args:
+        predicate: The predicate, not bound yet.
+        schema: The table's schema at the instant of the query.
+        table: The table, for the message.
+
+    Raises:
+        UnknownColumn: There is no such column; the message has the nearest name.
+    """
+    for node in walk(predicate):
+        if isinstance(node, Column):
+            _check(node.path, schema, table)
+
+
+def _check(path: tuple[str, ...], schema: pa.Schema, table: str) -> None:
+    fields: list[AnyField] = list(schema)
+    for place, step in enumerate(path):
+        found = next((field for field in fields if field.name.lower() == step.lower()), None)
+        if found is None:
+            name = ".".join(path[: place + 1])
+            names = [field.name for field in fields if field.name not in META_COLUMNS]
+            raise UnknownColumn(f"{table}: there is no column {name}{_instead(step, path, names)}")
+        if not pa.types.is_struct(found.type):
+            return  # elements of lists and maps are not followed
+        fields = list(found.type)
+
+
+def _instead(step: str, path: tuple[str, ...], names: list[str]) -> str:
+    if set(step) & set(_CURLY_QUOTES):
+        return "; a text is in straight quotes: '" + step.strip(_CURLY_QUOTES) + "'"
+    by_lower = {name.lower(): name for name in names}
+    near = [by_lower[one] for one in get_close_matches(step.lower(), by_lower, 3, 0.5)]
+    if near:
+        return f"; is it {' or '.join(near)}?"
+    more = ", ..." if len(names) > _SHOWN else ""
+    text = f"; if it is a text, write '{step}'" if len(path) == 1 else ""
+    return f"; there are {', '.join(names[:_SHOWN])}{more}{text}"
