@@ -51,7 +51,8 @@ IDL := handler-java/src/main/thrift/pruning.thrift
 .PHONY: help demo test test-fast test-long test-hive3 test-hive41 test-hive42 test-s3 fuzz soundness \
 	test-browser test-containers test-kubernetes chart workflows changelog release-check \
 	test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
-	runtime3 runtime41 runtime42 links s3 s3a dynamodb venv handler handler3 idl audit bench docs clean
+	runtime3 runtime41 runtime42 links s3 s3a dynamodb venv handler handler3 idl audit bench docs \
+	docs-version clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -295,6 +296,11 @@ bench: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) ## measure everything, or BENC
 docs: $(VENV) ## the documentation's site, into .work/site; a warning fails
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs-version: $(VENV) ## add the site of this version to the branch gh-pages, as "latest" (DOCS_ARGS=--push)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	version=$$(devtools/release/version.sh); NO_MKDOCS_2_WARNING=1 \
+		$(BIN)/mike deploy --update-aliases $(DOCS_ARGS) "$${version%.*}" latest
 
 clean: ## remove what was built, downloads and tables included
 	rm -rf .work .venv handler-java/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,10 +14,11 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.pages.explanation import explain_page
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 
 PICTURE = Path(__file__).parents[1] / "docs" / "explain.png"
@@ -52,8 +53,8 @@ def draw() -> None:
 
 def _page(table: Path) -> str:
     write_demo_table(table)
-    pruner = Pruner(PruneOptions(footers=True, footer_wait=600.0))
-    result = pruner.prune(str(table), PruneRequest(parse_predicate(PREDICATE), zone="UTC"))
+    write_demo_indexes(table)
+    result = Pruner().prune(str(table), PruneRequest(parse_predicate(PREDICATE), zone="UTC"))
     instants = HudiTable.open(str(table)).timeline.instants
     return explain_page(_TABLE, PREDICATE, result, result.explain(), instants)
 
