@@ -163,7 +163,9 @@ class PruningClient:
 def _is_closed_by_service(error: Exception) -> bool:
     """Return whether the service closed the connection, and not the time was up."""
     if isinstance(error, TTransportException):
-        return bool(error.type == TTransportException.END_OF_FILE)
+        if error.type == TTransportException.END_OF_FILE:
+            return True
+        error = error.inner or error  # of Thrift's "unexpected exception"
     return isinstance(error, ConnectionError | EOFError | ssl.SSLError)
 
 
