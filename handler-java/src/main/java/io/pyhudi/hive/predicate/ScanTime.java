@@ -12,6 +12,7 @@ import org.apache.hadoop.hive.ql.exec.TableScanOperator;
 import org.apache.hadoop.hive.ql.metadata.Table;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
+import org.apache.hadoop.hive.ql.session.SessionState;
 import org.apache.hadoop.mapred.JobConf;
 
 /** Finds the state of a table that a scan of some locations asks for. */
@@ -53,8 +54,12 @@ public final class ScanTime {
   private static PruningSettings settings(
       TableScanDesc scan, JobConf job, PruningSettings settings) {
     Table table = scan.getTableMetadata();
+    // Elsewhere than in HiveServer2, as in Tez, a job has the settings of its only table, and the
+    // session is not known.
     PruningSettings ofTable =
-        table == null ? settings : settings.inStateOf(PruningSettings.ofTable(table.getMetadata()));
+        table == null || SessionState.get() == null
+            ? settings
+            : settings.inStateOf(PruningSettings.ofTable(table.getMetadata()));
     return ofTable.asOf(AsOfClause.of(scan, job));
   }
 }
