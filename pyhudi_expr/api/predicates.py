@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ _ACCEPTED = (
     "SQL text (\"fare > 100 AND city = 'Oslo'\"), a pyarrow expression "
     '(pc.field("fare") > 100), a list of filters ([("fare", ">", 100)]) or None'
 )
+_QUERY = re.compile(r"\s*select\b", re.IGNORECASE)
 _SHORT = Repr()
 _SHORT.maxstring = 200
 
@@ -90,6 +92,16 @@ def warn_if_unjudged(result: PruneResult, text: str) -> None:
         PyHudiWarning,
         stacklevel=_depth_of_caller(),
     )
+
+
+def warn_of_query(predicate: Predicate | None) -> None:
+    """Warn of a whole query: its columns, LIMIT and the like are not carried out."""
+    if isinstance(predicate, str) and _QUERY.match(predicate):
+        warnings.warn(
+            "of the query only the WHERE is used: give columns= and limit= to scan",
+            PyHudiWarning,
+            stacklevel=_depth_of_caller(),
+        )
 
 
 def _is_judged(result: PruneResult) -> bool:

@@ -30,6 +30,7 @@ from pyhudi_expr.api.predicates import (
     check_kind,
     parsed,
     warn_if_unjudged,
+    warn_of_query,
 )
 from pyhudi_expr.api.progress import Bar, progress_bar
 from pyhudi_expr.api.questions import Question, snapshot_at
@@ -239,6 +240,7 @@ class Table:
             HudiError: The table or the predicate cannot be read, or an argument is wrong.
         """
         names, most = column_names(columns), row_limit(limit)
+        warn_of_query(predicate)
         question = self._question(predicate, as_of, view, dialect, zone)
         with self._bar("pruning files"):
             rows = scan_snapshot(

@@ -31,7 +31,8 @@ class InexpressibleInArrowError(ValueError):
 def to_arrow(expression: HudiExpression, *, is_in: bool = False) -> pc.Expression:
     """Return a pyarrow expression with the same truth values, by Kleene's logic.
 
-    Arrow compares NaN as IEEE 754 does, except for isnan() and <=> NaN.
+    Arrow compares NaN as IEEE 754 does, except for isnan() and <=> NaN. It casts the options of IN
+    to the term's type: give them that type (`pyhudi_expr.reading.row_filter` does, by a schema).
 
     Args:
         expression: The predicate.

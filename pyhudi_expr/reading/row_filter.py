@@ -98,7 +98,7 @@ def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
             return e.Between(*_with_common_types((term, low, high), schema, zone))
         case e.In(term=term, options=options):
             first, *rest = _with_common_types((term, *options), schema, zone)
-            return e.In(first, tuple(rest))
+            return _in(first, tuple(rest), _type_of(first, schema))
         case e.Call(args=args):
             return replace(node, args=_with_common_types(args, schema, zone))
         case e.Cast(term=term):
@@ -107,6 +107,48 @@ def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
             fitted = tuple((fit(condition), fit(result)) for condition, result in branches)
             return e.Case(fitted, fit(otherwise))
     return node
+
+
+def _in(term: Term, options: tuple[Term, ...], type_: pa.DataType | None) -> HudiExpression:
+    """Return IN, or its comparisons where pyarrow's `is_in` would find something else.
+
+    `is_in` casts the options to the type of the term: it finds a day by any time in it, and TRUE by
+    any number.
+    """
+    if all(isinstance(one, Literal) and _stays_as_it_is(one, type_) for one in options):
+        return e.In(term, options)
+    return e.Or(tuple(e.Comparison(e.Op.EQ, term, one) for one in options))
+
+
+def _type_of(term: Term, schema: pa.Schema) -> pa.DataType | None:
+    """Return the type of a column, as itself or as doubles; None of other terms."""
+    match term:
+        case Column(path=path):
+            return _name(path, schema)[1]
+        case Call(name=name) if name == TO_DOUBLE:
+            return pa.float64()
+    return None
+
+
+def _stays_as_it_is(option: Literal, type_: pa.DataType | None) -> bool:
+    """Return whether a cast to the type keeps a constant."""
+    own = option.type
+    if option.value is None or own == type_:
+        return True
+    if type_ is None or not isinstance(own, pa.DataType):
+        return False
+    if pa.types.is_integer(own) and pa.types.is_integer(type_):
+        try:
+            pa.scalar(option.value, type_)
+        except (OverflowError, pa.ArrowInvalid):
+            return False
+        return True
+    if pa.types.is_decimal(own) and pa.types.is_decimal(type_):
+        (digits, scale), (most, within) = precision_and_scale(own), precision_and_scale(type_)
+        return scale <= within and digits - scale <= most - within
+    return any(
+        is_kind(own) and is_kind(type_) for is_kind in (pa.types.is_floating, pa.types.is_string)
+    )
 
 
 def _as_in_rows(term: Term) -> Term:

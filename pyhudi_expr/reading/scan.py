@@ -273,15 +273,12 @@ def parse_filter(filter: Filter | None, schema: pa.Schema, dialect: SqlDialect) 
         PredicateSyntaxError: The SQL text is not a condition.
         FilterError: The filter list is malformed.
         UnknownColumn: The pyarrow expression has a column that the schema lacks.
-        FilterNotApplicable: pyarrow cannot apply the expression to the columns.
     """
     if filter is None:
         return ALWAYS
     if isinstance(filter, pc.Expression):
         if missing := missing_column(filter, schema):
             raise UnknownColumn(missing)
-        if fault := validation_error(filter, schema):
-            raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")
         return _from_arrow(filter, schema)
     if isinstance(filter, str):
         return parse_predicate(filter, dialect)
@@ -293,18 +290,22 @@ def parse_filter(filter: Filter | None, schema: pa.Schema, dialect: SqlDialect) 
 def _for_rows(
     filter: Filter | None, predicate: HudiExpression, schema: pa.Schema, zone: str | None
 ) -> pc.Expression | None:
-    if filter is None or isinstance(filter, pc.Expression):
+    if filter is None:
+        return None
+    if isinstance(filter, pc.Expression):
+        if fault := validation_error(filter, schema):
+            raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")
         return filter
     return row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))
 
 
 def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
-    try:
-        from pyhudi_expr.frontend.arrow.substrait import SubstraitError, parse_arrow
-    except ImportError:
-        return Unknown("a pyarrow expression: install the extra 'substrait' to prune by it")
+    from pyhudi_expr.frontend.arrow.substrait import SubstraitError, parse_arrow
+
     try:
         return parse_arrow(filter, schema)
+    except ImportError:
+        return Unknown("a pyarrow expression: install the extra 'substrait' to prune by it")
     except (SubstraitError, pa.ArrowException) as error:
         return Unknown(f"a pyarrow expression that has no Substrait form: {error!s:.200}")
 

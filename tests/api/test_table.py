@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import warnings
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
@@ -181,6 +182,32 @@ def test_a_predicate_that_is_not_judged_warns_where_it_was_asked(
     with pytest.warns(ph.PyHudiWarning, match="no column_stats") as found:
         table.scan("fare > 100")
     assert found[0].filename == __file__
+
+
+def test_a_query_of_which_only_the_where_is_used_warns(golden: Mapping[str, Path]) -> None:
+    table = ph.table(golden[COW])
+    with pytest.warns(ph.PyHudiWarning, match="only the WHERE is used") as found:
+        rows = table.scan("SELECT DISTINCT region FROM t WHERE region = 'us' LIMIT 1")
+    assert found[0].filename == __file__
+    assert rows.count() == table.scan("region = 'us'").count()
+    assert table.prune("SELECT * FROM t WHERE region = 'us'").files_skipped == 3
+
+
+def test_files_are_judged_by_what_pyarrow_cannot_filter_rows_by(golden: Mapping[str, Path]) -> None:
+    """Decimals against an integer of more digits than pyarrow computes with."""
+    table, expression = ph.table(golden[COW]), pc.field("amount") > 5
+    with pytest.warns(ph.PyHudiWarning, match="not judged"):
+        assert table.prune(expression).files_skipped == 0
+    with pytest.raises(ph.FilterNotApplicable, match=r"[Pp]recision"):
+        table.scan(expression)
+
+
+def test_a_pyarrow_expression_without_its_extra_keeps_all_files(
+    golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.protobuf.message", None)
+    with pytest.warns(ph.PyHudiWarning, match="extra 'substrait'"):
+        assert ph.table(golden[COW]).prune(pc.field("region") == "us").files_skipped == 0
 
 
 def test_a_predicate_that_is_judged_warns_of_nothing(

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.reading.row_filter import FilterNotApplicable, row_filter
 from pyhudi_expr.table.errors import UnknownColumn
@@ -76,6 +77,56 @@ def test_constants_take_the_type_of_number_columns(text: str, kept: list[int]) -
     numbered = NUMBERS.append_column("n", pa.array([0, 1, 2]))
     rows = numbered.filter(row_filter(parse_predicate(text, SPARK), NUMBERS.schema, None))
     assert rows["n"].to_pylist() == kept
+
+
+OF_OTHER_TYPES = pa.table(
+    {
+        "day": pa.array([date(2024, 1, 16), date(2024, 1, 17), None]),
+        "clock": pa.array([datetime(2024, 1, 16), datetime(2024, 1, 17), None], pa.timestamp("us")),
+        "ok": pa.array([True, False, None]),
+        "d": pa.array([-0.0, 1.0, float("nan")]),
+        "i": pa.array([0, 5, None], pa.int32()),
+        "m": pa.array([Decimal("1.55"), Decimal("0.10"), None], pa.decimal128(9, 2)),
+        "s": pa.array(["0", "x", None]),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("day IN (TIMESTAMP '2024-01-16 12:00:00')", []),
+        ("day NOT IN (TIMESTAMP '2024-01-16 12:00:00')", [0, 1]),
+        ("day IN (TIMESTAMP '2024-01-16 00:00:00', TIMESTAMP '2020-01-01 00:00:00')", [0]),
+        ("coalesce(day, day) IN (TIMESTAMP '2024-01-16 12:00:00')", []),
+        ("clock IN (TIMESTAMP '2024-01-16 00:00:00.0000001')", []),
+        ("clock IN (TIMESTAMP '2024-01-17 00:00:00.000000')", [1]),
+        ("i IN (5.0, 7.5)", [1]),
+        ("i NOT IN (5.5)", [0, 1]),
+        ("i IN (3000000000, 5)", [1]),
+        ("m IN (1.555, 0.1)", [1]),
+        ("m NOT IN (1.555)", [0, 1]),
+        ("d IN (0, 7)", [0]),
+        ("day IN (TIMESTAMP '2024-01-16 12:00:00', NULL) IS NULL", [0, 1, 2]),
+    ],
+)
+def test_in_finds_what_its_comparisons_find(text: str, kept: list[int]) -> None:
+    """pyarrow's is_in casts what it looks for to the column's type."""
+    numbered = OF_OTHER_TYPES.append_column("n", pa.array([0, 1, 2]))
+    rows = numbered.filter(row_filter(parse_predicate(text, SPARK), OF_OTHER_TYPES.schema, None))
+    assert rows["n"].to_pylist() == kept
+
+
+@pytest.mark.parametrize("text", ["ok IN (10)", "i IN (true)", "d IN ('0')", "i IN ('5', '6')"])
+def test_in_is_refused_where_its_comparisons_are(text: str) -> None:
+    with pytest.raises(FilterNotApplicable, match="has no kernel"):
+        row_filter(parse_predicate(text, SPARK), OF_OTHER_TYPES.schema, None)
+
+
+def test_a_filter_lists_in_finds_no_day_by_a_time() -> None:
+    filters = parse_filters([("day", "in", [datetime(2024, 1, 16, 12)])])
+    rows = OF_OTHER_TYPES.filter(row_filter(filters, OF_OTHER_TYPES.schema, None, is_in=True))
+    assert rows.num_rows == 0
 
 
 @pytest.mark.parametrize(("text", "kept"), [("isnan(d)", [1]), ("NOT isnan(d)", [0, 2])])
