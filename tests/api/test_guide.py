@@ -17,13 +17,13 @@ _PYTHON_AND_OUTPUT = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?"
 
 
 @pytest.mark.filterwarnings("ignore:.*a pyarrow expression. install")
-def test_the_blocks_run_and_print_what_is_shown(trips: Path) -> None:
+def test_the_blocks_run_and_print_what_is_shown(indexed_trips: Path) -> None:
     names: dict[str, Any] = {"__name__": "guide"}
     blocks = _PYTHON_AND_OUTPUT.findall(_GUIDE.read_text())
     assert len(blocks) == len(pieces(Runner.GUIDE)) > 10
     for code, shown in blocks:
         printed = io.StringIO()
-        source = code.replace("/warehouse/trips", str(trips))
+        source = code.replace("/warehouse/trips", str(indexed_trips))
         with contextlib.redirect_stdout(printed):
             exec(compile(source, "docs/python.md", "exec"), names)  # noqa: S102  our own document
         if shown:
