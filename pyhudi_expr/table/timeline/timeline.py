@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import IntEnum
 from functools import cached_property, lru_cache
 
@@ -195,8 +196,17 @@ def query_instant(text: str | None) -> str | None:
     if text is None:
         return None
     text = text.strip()
-    if not _QUERIED.fullmatch(text):
+    if not (_QUERIED.fullmatch(text) and (text.isdigit() or _is_time(text))):
         raise HudiError(
             f"{text!r} is not an instant: write 20240131 or '2024-01-31 23:59:59', for example"
         )
     return text if text.isdigit() else re.sub(r"\D", "", text).ljust(_DIGITS, "0")
+
+
+def _is_time(text: str) -> bool:
+    """Return whether the calendar has a date, and the clock its time."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

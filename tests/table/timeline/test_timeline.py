@@ -100,7 +100,13 @@ def test_instants_are_given_as_digits_or_dates(text: str, digits: str) -> None:
     assert query_instant(text) == digits
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2024-01", "2024-1-31", "20240131235959123456"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "yesterday", "2024-01", "2024-1-31", "20240131235959123456"),
+        *("2024-02-30", "2024-13-01", "2024-01-31 24:61"),
+    ],
+)
 def test_invalid_instants_are_refused(text: str) -> None:
     with pytest.raises(HudiError, match=f"'{text}' is not an instant"):
         query_instant(text)
