@@ -29,9 +29,6 @@ def serve(settings: ServiceSettings, read_again: Callable[[], ServiceSettings]) 
     Raises SettingsError and AddressError.
     """
     logs.configure(settings.log_format, settings.log_level)
-    _log.info("starting", version=version("pyhudi-expr"), **exposure(settings))
-    for name in unknown_variables():
-        _log.warning("no setting has this name", variable=name)
     asyncio.run(_Service(settings, read_again).run())
 
 
@@ -46,6 +43,9 @@ class _Service:
 
     async def run(self) -> None:
         server = PruningServer(self._handler(self._settings), self._settings, self._metrics)
+        _log.info("starting", version=version("pyhudi-expr"), **exposure(self._settings))
+        for name in unknown_variables():
+            _log.warning("no setting has this name", variable=name)
         self._watch(server)
         # Windows has neither SIGHUP nor signal handlers in an event loop.
         with contextlib.suppress(NotImplementedError, AttributeError):
