@@ -3,6 +3,8 @@ package io.pyhudi.hive.schema;
 import io.pyhudi.hive.HudiCopyOnWriteInputFormat;
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
 import io.pyhudi.hive.HudiOutputFormat;
+import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -40,7 +42,7 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
       throw refuse(
           table, "Hudi tables can only be EXTERNAL: CREATE EXTERNAL TABLE ... LOCATION '...'");
     }
-    refusePurge(table);
+    refuseProperties(table);
     if (table.getPartitionKeysSize() > 0) {
       throw refuse(
           table, "PARTITIONED BY needs Hive 4; in Hive 3.1 partition columns are plain columns");
@@ -97,15 +99,23 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
               + " would not change the Hudi table; change it with Apache Hudi, then DROP TABLE and"
               + " CREATE EXTERNAL TABLE again (the data stays)");
     }
-    refusePurge(table);
+    refuseProperties(table);
     if (operation.equals("ADDCOLS")) {
       check(table, columns(table));
     }
   }
 
-  private static void refusePurge(Table table) throws MetaException {
+  private static void refuseProperties(Table table) throws MetaException {
     if (Boolean.parseBoolean(table.getParameters().get(PURGE))) {
       throw refuse(table, PURGE + " would delete the Hudi table's data with DROP TABLE");
+    }
+    if (!HiveVersion.keepsTablesApart()
+        && table.getParameters().containsKey(PruningSettings.AS_OF)) {
+      throw refuse(
+          table,
+          PruningSettings.AS_OF
+              + " of a table needs Hive 4: a map join in Hive 3.1 would read the newest state of the"
+              + " same table as of then, too; SET it in the session");
     }
   }
 

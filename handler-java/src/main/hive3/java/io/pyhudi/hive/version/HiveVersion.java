@@ -37,4 +37,12 @@ public final class HiveVersion {
   public static boolean readsInBatches(Category category) {
     return category != Category.LIST && category != Category.MAP;
   }
+
+  /**
+   * Returns whether each scan has the properties of its own table: the local task of a map join in
+   * Hive 3.1 reads the small side with those of the other one.
+   */
+  public static boolean keepsTablesApart() {
+    return false;
+  }
 }

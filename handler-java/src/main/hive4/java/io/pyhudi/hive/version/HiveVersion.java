@@ -33,4 +33,12 @@ public final class HiveVersion {
   public static boolean readsInBatches(Category category) {
     return true;
   }
+
+  /**
+   * Returns whether each scan has the properties of its own table: the local task of a map join in
+   * Hive 3.1 reads the small side with those of the other one.
+   */
+  public static boolean keepsTablesApart() {
+    return true;
+  }
 }
