@@ -47,7 +47,7 @@ def test_a_state_has_the_rows_of_hudis_spark_reader(
 def test_a_table_of_an_earlier_state_is_refused(hive: Hive, history: History) -> None:
     """The local task of a map join would read both tables of one location in one state."""
     past, state = f"{history.name}_past", {"hudi.as.of": history.instants["inserted"]}
-    with pytest.raises(QueryError, match="needs Hive 4.*SET it in the session"):
+    with pytest.raises(QueryError, match=r"needs Hive 4.*SET it in the session"):
         hive.run(create_with_handler(past, history.table.path, state))
     with pytest.raises(QueryError, match="needs Hive 4"):
         hive.run(f"ALTER TABLE {history.name} SET TBLPROPERTIES ('hudi.as.of'='2020-01-01')")
