@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 import pyarrow as pa
 
-_TAIL_BYTES = 64 * 1024
+TAIL_BYTES = 64 * 1024
 _WHOLE_BYTES = 1024 * 1024
 """A request for so many bytes takes about as long as one for a few."""
 
@@ -27,7 +27,7 @@ class Ranges(Protocol):
 
 def tail_start(size: int) -> int:
     """Return where the first request for an object of this size starts; it reaches to the end."""
-    return 0 if size <= _WHOLE_BYTES else size - _TAIL_BYTES
+    return 0 if size <= _WHOLE_BYTES else size - TAIL_BYTES
 
 
 @dataclass
@@ -36,13 +36,19 @@ class ObjectRanges:
 
     Small objects are fetched whole, others first by their tail: readers of Parquet files and HFiles
     begin there.
+
+    Attributes:
+        backend: Reads the ranges.
+        path: The object.
+        length: Its length in bytes.
+        tail: Its last bytes, if they have been read.
     """
 
     backend: Ranges
     path: str
     length: int
+    tail: bytes | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _tail: bytes | None = field(default=None, repr=False)
 
     def size(self) -> int:
         """Return the object's length in bytes."""
@@ -69,14 +75,14 @@ class ObjectRanges:
 
     @property
     def _tail_start(self) -> int:
-        return tail_start(self.length)
+        return tail_start(self.length) if self.tail is None else self.length - len(self.tail)
 
     def _read_tail(self) -> bytes:
         with self._lock:
-            if self._tail is None:
+            if self.tail is None:
                 start = self._tail_start
-                self._tail = self.backend.read_range(self.path, start, self.length - start)
-            return self._tail
+                self.tail = self.backend.read_range(self.path, start, self.length - start)
+            return self.tail
 
 
 def native_file(ranges: ObjectRanges) -> pa.NativeFile:

@@ -35,7 +35,7 @@ from pyhudi_expr.table.storage.object_clients import (
     rust_options,
 )
 from pyhudi_expr.table.storage.object_errors import NOT_FOUND, as_os_error, is_missing
-from pyhudi_expr.table.storage.object_input import ObjectRanges, native_file
+from pyhudi_expr.table.storage.object_input import TAIL_BYTES, ObjectRanges, native_file
 from pyhudi_expr.table.storage.read_ahead import ReadAheadBackend
 
 _SPOOLED_BYTES = 16 * 1024 * 1024
@@ -147,10 +147,10 @@ class ObjectStoreBackend:
 
     def open_ranges(self, path: str, size: int | None) -> ObjectRanges:
         """Open an object to read ranges of its bytes."""
-        if size is None:
-            with _translated(path):
-                size = int(obstore.head(self._client, path)["size"])
-        return ObjectRanges(self, path, size)
+        if size is not None:
+            return ObjectRanges(self, path, size)
+        with _translated(path):
+            return _whole(lambda: self._opened(path))
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
         """Read bytes of an object."""
@@ -290,6 +290,17 @@ class ObjectStoreBackend:
     def _withdraw(self, path: str) -> None:
         with suppress(exceptions.BaseError, *NOT_FOUND):
             obstore.delete(self._client, path)
+
+    def _opened(self, path: str) -> ObjectRanges:
+        """Open an object of unknown length by a request for its end."""
+        end: obstore.GetOptions = {"range": {"suffix": TAIL_BYTES}}
+        try:
+            found = obstore.get(self._client, path, options=end)
+        except NOT_FOUND:
+            raise
+        except exceptions.BaseError:  # an empty object has no range, and Azure none by its length
+            return ObjectRanges(self, path, int(obstore.head(self._client, path)["size"]))
+        return ObjectRanges(self, path, int(found.meta["size"]), bytes(found.bytes()))
 
     def _put(
         self, path: str, content: bytes, write: str, mode: obstore.PutMode

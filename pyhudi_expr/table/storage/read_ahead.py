@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -133,8 +133,7 @@ class ReadAheadBackend:
 
     def open_ranges(self, path: str, size: int | None) -> ObjectRanges:
         """See `Backend`."""
-        known = self.store.open_ranges(path, size)
-        return ObjectRanges(self, path, known.length)
+        return replace(self.store.open_ranges(path, size), backend=self)
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
         """Read bytes of an object."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from devtools.s3.proxy import RecordingProxy
 from devtools.s3.server import S3Server
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import index_statuses
@@ -76,6 +77,24 @@ def test_options_of_an_opened_table_reach_the_tasks(
     opened = HudiTable.open(table, options)
     (status,) = [one for one in index_statuses(opened) if one.name == "accounts"]
     assert all(found.is_right for found in verify(spark, opened, status))
+
+
+def test_a_build_reads_data_files_by_ranges_alone(
+    spark_on_s3: SparkSession, s3_proxy: RecordingProxy, table: str
+) -> None:
+    with s3_proxy.recording() as recording:
+        execute(
+            spark_on_s3,
+            f"CREATE INDEX accounts ON '{table}' USING secondary_index (account_id)"
+            " OPTIONS (store = 'extension')",
+        )
+    of_data = [
+        one
+        for one in recording.requests
+        if one.path.endswith(".parquet") and "/.hoodie/" not in one.path
+    ]
+    assert {one.method for one in of_data} == {"GET"}, recording.summary()
+    assert all(one.range for one in of_data)
 
 
 def _build_verify_and_drop(spark: SparkSession, table: str, store: str) -> None:
