@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.expr.bound import BoundColumn, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.frontend.sql.conditions import is_query
 from pyhudi_expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.index.request_checks import check_columns
@@ -33,7 +33,6 @@ _ACCEPTED = (
     "SQL text (\"fare > 100 AND city = 'Oslo'\"), a pyarrow expression "
     '(pc.field("fare") > 100), a list of filters ([("fare", ">", 100)]) or None'
 )
-_QUERY = re.compile(r"\s*select\b", re.IGNORECASE)
 _SHORT = Repr()
 _SHORT.maxstring = 200
 
@@ -96,7 +95,7 @@ def warn_if_unjudged(result: PruneResult, text: str) -> None:
 
 def warn_of_query(predicate: Predicate | None) -> None:
     """Warn of a whole query: its columns, LIMIT and the like are not carried out."""
-    if isinstance(predicate, str) and _QUERY.match(predicate):
+    if isinstance(predicate, str) and is_query(predicate):
         warnings.warn(
             "of the query only the WHERE is used: give columns= and limit= to scan",
             PyHudiWarning,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
@@ -21,13 +20,13 @@ from pyhudi_expr.cli.progress import ProgressBar, iter_with_progress, progress_w
 from pyhudi_expr.cli.reports import print_table
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.expr.nodes import PythonValue
+from pyhudi_expr.frontend.sql.conditions import is_query
 from pyhudi_expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.table.hudi_names import META_COLUMNS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
 _NULL = Text("NULL", "dim")
-_QUERY = re.compile(r"\s*select\b", re.IGNORECASE)
 
 _SHOWN_ROWS = 40
 """On a terminal, unless another limit is given."""
@@ -89,7 +88,7 @@ def scan(
             limit=_SHOWN_ROWS + 1 if as_table and limit is None else limit,
             progress=lambda done: bar.advance(done.slices, done.slices_total, "files"),
         )
-    if _QUERY.match(predicate):
+    if is_query(predicate):
         click.echo("note: of the query only the WHERE is used; see --columns, --limit", err=True)
     read = f"read {rows.result.files_kept:,} of {rows.result.files_total:,} files"
     if as_table:
