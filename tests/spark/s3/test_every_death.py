@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
@@ -235,7 +236,10 @@ def driver(
 def test_nothing_is_lost_wherever_a_statement_dies(
     spark_on_s3: SparkSession, s3_bucket: str, driver: MortalDriver, case: str, every: bool
 ) -> None:
-    """At each request, or at the first one, the last, and one in between."""
+    """At each request until the statement lives on, or at the first, the last and one in between.
+
+    The number of requests of a statement varies a little: Hudi merges some of them.
+    """
     chosen, storage = CASES[case], Storage.open(f"s3a://{s3_bucket}/t")
     for earlier in chosen.earlier:
         earlier(spark_on_s3, storage.uri)
@@ -246,8 +250,7 @@ def test_nothing_is_lost_wherever_a_statement_dies(
     assert requests > 5
 
     problems = []
-    spread = (1, 2 * requests // 3, requests)
-    for n in range(1, requests + 1) if every else spread:
+    for n in count(1) if every else (1, 2 * requests // 3, requests):
         template.restore(storage)
         died = driver.dies(chosen.run, storage.uri, n)
         problems += [f"{n}: {one}" for one in seen_problems(spark_on_s3, storage.uri)]
@@ -255,12 +258,13 @@ def test_nothing_is_lost_wherever_a_statement_dies(
             chosen.run(spark_on_s3, storage.uri)
         except HudiError as error:
             problems.append(f"{n}: the next run fails: {error}")
-            continue
-        problems += [f"{n}, next run: {one}" for one in seen_problems(spark_on_s3, storage.uri)]
-        if (state := chosen.state(storage.uri)) != expected:
-            problems.append(f"{n}: the next run leaves {state}, not {expected}")
+        else:
+            problems += [f"{n}, next run: {one}" for one in seen_problems(spark_on_s3, storage.uri)]
+            if (state := chosen.state(storage.uri)) != expected:
+                problems.append(f"{n}: the next run leaves {state}, not {expected}")
         if not died:
-            problems.append(f"{n}: there was no such request")
+            break
+    assert n >= 0.9 * requests
     assert not problems, "\n".join(problems)
 
 
