@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, timestamp_type
-from pyhudi_expr.index.catalog.index_sizes import IndexSizes
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.index_sizes import index_sizes
 from pyhudi_expr.index.catalog.status import checked_statuses
-from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.timeline.timeline import Timeline
 
@@ -67,10 +67,9 @@ def history_table(timeline: Timeline, is_utc: bool) -> pa.Table:
     )
 
 
-def indexes_table(table: HudiTable) -> pa.Table:
+def indexes_table(catalog: IndexCatalog) -> pa.Table:
     """Return the indexes of a table, by name; see `Table.indexes`."""
-    statuses = checked_statuses(table)
-    sizes = IndexSizes(table) if statuses else None
+    statuses = checked_statuses(catalog)
     rows = [
         {
             "name": each.name,
@@ -79,10 +78,10 @@ def indexes_table(table: HudiTable) -> pa.Table:
             "state": each.state.value,
             "covers": each.covers,
             "store": each.store.value,
-            "bytes": sum(part.bytes for part in sizes.of(each)) if sizes else 0,
+            "bytes": sum(part.bytes for part in sizes),
             "note": each.note,
         }
-        for each in statuses
+        for each, sizes in zip(statuses, index_sizes(catalog, statuses), strict=True)
     ]
     return pa.Table.from_pylist(rows, _INDEXES)
 

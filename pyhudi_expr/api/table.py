@@ -35,6 +35,7 @@ from pyhudi_expr.api.predicates import (
 from pyhudi_expr.api.progress import Bar, progress_bar
 from pyhudi_expr.api.questions import Question, snapshot_at
 from pyhudi_expr.api.scan import Scan
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.reading.scan import Progress, scan_snapshot, unheard
@@ -142,8 +143,11 @@ class Table:
             that it covers), `store` (of Hudi's metadata table, or the extension beside it),
             `bytes` (int64) and `note` (what is wrong; empty if nothing is).
         """
-        with self._bar("reading the indexes"):
-            return indexes_table(self._latest())
+        with (
+            self._bar("reading the indexes"),
+            reading_indexes(self._latest().storage) as table,
+        ):
+            return indexes_table(IndexCatalog.open(table))
 
     def prune(
         self,

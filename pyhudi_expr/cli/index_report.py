@@ -10,26 +10,29 @@ from rich.table import Table
 from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.index.catalog.index_sizes import IndexSizes, PartitionSize
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
+from pyhudi_expr.index.catalog.index_sizes import PartitionSize, index_sizes
 from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, no_such_index
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.storage import Storage
 
 
-def index_reports(table: HudiTable, name: str | None = None) -> list[reports.Report]:
+def index_reports(catalog: IndexCatalog, name: str | None = None) -> list[reports.Report]:
     """Return a report of each index, or of the one of this name. Raises HudiError."""
-    every = checked_statuses(table)
+    every = checked_statuses(catalog)
     found = [one for one in every if name is None or name in (one.name, *one.partitions)]
     if name is not None and not found:
-        raise HudiError(no_such_index(table, name))
-    sizes = IndexSizes(table)
-    return [_report(each, sizes.of(each)) for each in found]
+        raise HudiError(no_such_index(catalog.table, name))
+    return list(map(_report, found, index_sizes(catalog, found)))
 
 
 def print_stats(base_path: str, name: str | None, as_json: bool) -> None:
     """Print the reports of a table's indexes, or of one of them."""
-    with progress_while("reading the indexes"):
-        found = index_reports(HudiTable.open(base_path), name)
+    with (
+        progress_while("reading the indexes"),
+        reading_indexes(Storage.open(base_path)) as table,
+    ):
+        found = index_reports(IndexCatalog.open(table), name)
     if as_json:
         click.echo(reports.as_json({"indexes": found}))
         return

@@ -12,7 +12,7 @@ from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_report import index_reports
-from pyhudi_expr.index.expected_reads import expect_opening
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -34,9 +34,8 @@ def inspect_table(base_path: str) -> Report:
     Raises:
         HudiError: The table cannot be read.
     """
-    with Storage.open(base_path).reading_ahead() as storage:
-        expect_opening(storage)
-        return _report(HudiTable.at(storage), base_path)
+    with reading_indexes(Storage.open(base_path)) as table:
+        return _report(table, base_path)
 
 
 def _report(table: HudiTable, base_path: str) -> Report:
@@ -52,7 +51,7 @@ def _report(table: HudiTable, base_path: str) -> Report:
         "files": {**_files(listing), "listed_by": listed_by},
         "partitions": _partitions(listing),
         "schema": {field.name: str(field.type) for field in table.schema()},
-        "indexes": _indexes(table),
+        **_indexes(table, mdt),
         "metadata_table": metadata,
     }
 
@@ -138,11 +137,13 @@ def _partitions(listing: FileListing) -> Report:
     return dict(zip(string_list(listing.partitions), counts, strict=True))
 
 
-def _indexes(table: HudiTable) -> list[Report]:
+def _indexes(table: HudiTable, mdt: MetadataTable | None) -> Report:
+    if mdt is None and table.properties.metadata_partitions:
+        return {"indexes": []}  # the metadata table's report says why
     try:
-        return index_reports(table)
-    except HudiError:
-        return []  # the metadata table's report says why
+        return {"indexes": index_reports(IndexCatalog.of(table, mdt))}
+    except HudiError as error:
+        return {"indexes": [], "indexes_error": str(error)}
 
 
 def _metadata(table: HudiTable) -> tuple[MetadataTable | None, Report | None]:

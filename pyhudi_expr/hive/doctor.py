@@ -25,6 +25,7 @@ from pyhudi_expr.hive.metastore_table import (
 from pyhudi_expr.hive.probe import Probe, find_probe
 from pyhudi_expr.hive.registration import Registration, mismatch, quote_string
 from pyhudi_expr.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.client import PruningClient
@@ -258,7 +259,7 @@ def _registered(target: Registration, there: MetastoreTable | None) -> Iterator[
 
 
 def _indexes(table: HudiTable) -> Finding:
-    found = checked_statuses(table)
+    found = checked_statuses(IndexCatalog.open(table))
     path = quote(table.base_path)
     create = f"pyhudi index create NAME --table {path} --using column_stats --columns ..."
     if not found:

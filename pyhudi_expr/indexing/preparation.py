@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Registry, Store, register
 from pyhudi_expr.index.catalog.status import (
     IndexStatus,
     State,
-    checked,
+    checked_statuses,
     index_status,
     no_such_index,
 )
@@ -90,7 +91,8 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
             status = _status(table, request.name)
     if status.kind == RECORD_INDEX:
         # It covers every commit, but may lack keys that a writer deleted.
-        status = checked(table, status)
+        found = checked_statuses(IndexCatalog.open(table))
+        status = next(one for one in found if one.name == status.name)
     if status.state is State.ACTIVE:
         return None
     index = Registry.read(table.storage).indexes.get(status.name)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses
 from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
@@ -32,8 +33,7 @@ from pyhudi_expr.spark.builds.hudi_indexes import hudi_build
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.table import locks
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import using_storage_options
+from pyhudi_expr.table.storage import Storage, using_storage_options
 
 
 def execute(
@@ -72,7 +72,8 @@ def run(
             drop_index(statement, options)
             return None
         case ShowIndexes(table=table):
-            return checked_statuses(HudiTable.open(table))
+            with reading_indexes(Storage.open(table)) as opened:
+                return checked_statuses(IndexCatalog.open(opened))
         case RefreshIndex():
             return refresh_index(spark, statement, options)
 

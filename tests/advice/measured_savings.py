@@ -14,7 +14,8 @@ from pyhudi_expr.advice.sql_queries import read_queries
 from pyhudi_expr.cli.commands.index import create
 from pyhudi_expr.cli.options import comma_separated
 from pyhudi_expr.cli.spark_session import key_values
-from pyhudi_expr.index.catalog.index_sizes import IndexSizes
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.index_sizes import index_sizes
 from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark import writer_options
@@ -110,5 +111,5 @@ def index_bytes(path, kinds):
         + 1j * sum(size.log_bytes for size in found)
         for status in index_statuses(table)
         if status.kind in kinds
-        for found in [IndexSizes(table).of(status)]
+        for found in index_sizes(IndexCatalog.open(table), [status])
     }

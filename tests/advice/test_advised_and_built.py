@@ -11,8 +11,9 @@ import pytest
 from devtools.tables import TableSpec, create
 from pyhudi_expr.advice.ranking import advise
 from pyhudi_expr.advice.sql_queries import read_queries
-from pyhudi_expr.index.catalog.index_sizes import IndexSizes
-from pyhudi_expr.index.catalog.status import index_statuses
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.index_sizes import index_sizes
+from pyhudi_expr.index.catalog.status import statuses
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -36,9 +37,9 @@ def rows(spark, first, count, files):
 
 def index_bytes(path):
     """Bytes in the metadata table, by partition: base files and log files."""
-    table = HudiTable.open(path)
-    sizes = [size for status in index_statuses(table) for size in IndexSizes(table).of(status)]
-    return {size.partition: (size.base_bytes, size.log_bytes) for size in sizes}
+    catalog = IndexCatalog.open(HudiTable.open(path))
+    sizes = index_sizes(catalog, statuses(catalog))
+    return {size.partition: (size.base_bytes, size.log_bytes) for of in sizes for size in of}
 
 
 @pytest.fixture(scope="module")

@@ -156,14 +156,12 @@ def test_a_new_commit_is_seen_by_the_next_question(
 
 
 _COMMANDS: Mapping[tuple[str, ...], tuple[int, int | None]] = {
-    # inspect lists the data, too, and opens its indexes one after another: what
-    # is announced and not used may be sent or not.
     ("prune", "synthetic", "spread < 50000"): (30, _COLD_WAVES),
     ("explain", "synthetic", "spread < 50000"): (31, _COLD_WAVES),
-    ("inspect", "synthetic"): (60, None),
+    ("inspect", "synthetic"): (31, _COLD_WAVES),
     ("prune", "golden", "txn_id = 'TXN-011'"): (93, _COLD_WAVES),
     ("explain", "golden", "merchant_name = 'Grab'"): (111, _COLD_WAVES),
-    ("inspect", "golden"): (260, None),
+    ("inspect", "golden"): (130, _COLD_WAVES + 1),
 }
 
 

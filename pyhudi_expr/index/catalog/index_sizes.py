@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus
-from pyhudi_expr.mdt.extension.changes import Extension
 from pyhudi_expr.mdt.hfile.cells import Cells
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.records.metadata_records import is_deleted
 from pyhudi_expr.mdt.store.file_group import FileGroup
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS
 
 
 @dataclass(frozen=True)
@@ -42,39 +44,46 @@ class PartitionSize:
         return self.base_bytes + self.log_bytes
 
 
-class IndexSizes:
-    """Reads the sizes of one table's indexes, as of its creation.
+def index_sizes(
+    catalog: IndexCatalog, statuses: Sequence[IndexStatus]
+) -> list[list[PartitionSize]]:
+    """Return for each index the sizes of its complete metadata partitions.
 
     Raises:
-        HudiError: The table cannot be read.
+        HudiError: An index cannot be read.
     """
-
-    def __init__(self, table: HudiTable) -> None:
-        extension = Extension.open(table)
-        self._stores: Mapping[Store, MetadataTable | None] = {
-            Store.HUDI: MetadataTable.open(table),
-            Store.EXTENSION: None if extension is None else extension.records,
-        }
-
-    def of(self, status: IndexStatus) -> list[PartitionSize]:
-        """Return the sizes of the complete metadata partitions of an index.
-
-        Raises:
-            HudiError: The index cannot be read.
-        """
-        records = self._stores[status.store]
-        if records is None:
-            return []
-        there = (name for name in status.partitions if name in records.partitions)
-        return [_size(name, records.groups(name)) for name in there]
+    stores = {Store.HUDI: catalog.metadata}
+    if catalog.extension is not None:
+        stores[Store.EXTENSION] = catalog.extension.records
+    named = [_groups(stores.get(status.store), status.partitions) for status in statuses]
+    groups = [group for by_name in named for of_one in by_name.values() for group in of_one]
+    threads = REMOTE_THREADS if catalog.table.storage.is_remote else THREADS
+    with ThreadPoolExecutor(threads, thread_name_prefix="sizes") as pool:
+        entries = iter(pool.map(_entries, groups))
+        return [
+            [
+                _size(name, of_one, sum(islice(entries, len(of_one))))
+                for name, of_one in by_name.items()
+            ]
+            for by_name in named
+        ]
 
 
-def _size(partition: str, groups: Sequence[FileGroup]) -> PartitionSize:
+def _groups(
+    records: MetadataTable | None, names: Sequence[str]
+) -> Mapping[str, Sequence[FileGroup]]:
+    """Return the file groups of the partitions that are there; their requests are sent."""
+    if records is None:
+        return {}
+    return {name: records.groups(name) for name in names if name in records.partitions}
+
+
+def _size(partition: str, groups: Sequence[FileGroup], entries: int) -> PartitionSize:
     logs = [log for group in groups for log, _ in group.logs]
     return PartitionSize(
         partition=partition,
         shards=len(groups),
-        entries=sum(map(_entries, groups)),
+        entries=entries,
         base_bytes=sum(group.base.size for group in groups if group.base is not None),
         log_files=len(logs),
         log_bytes=sum(log.size for log in logs),

@@ -22,7 +22,7 @@ from pyhudi_expr.table.hudi_names import (
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.storage import Storage
 
-_PATH = f"{HOODIE_DIR}/pyhudi/indexes.json"
+REGISTRY_PATH = f"{HOODIE_DIR}/pyhudi/indexes.json"
 _FORMAT = 1
 _PREFIXES = {SECONDARY_INDEX_PREFIX: SECONDARY_INDEX, EXPRESSION_INDEX_PREFIX: "expression"}
 
@@ -74,14 +74,14 @@ class Registry:
         Raises:
             CorruptFile: The file is not a registry.
         """
-        stored = storage.read_if_present(_PATH)
+        stored = storage.read_if_present(REGISTRY_PATH)
         if stored is None:
             return Registry()
         try:
             content = json.loads(stored)
             return Registry({name: _index(name, one) for name, one in content["indexes"].items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            file = f"{storage.uri}/{_PATH}"
+            file = f"{storage.uri}/{REGISTRY_PATH}"
             raise CorruptFile(file, f"no register of indexes: {error!r}") from error
 
     def with_index(self, index: RegisteredIndex) -> Registry:
@@ -96,7 +96,7 @@ class Registry:
         """Write the registry. The caller holds the table's lock."""
         indexes = {name: asdict(index) for name, index in self.indexes.items()}
         content = json.dumps({"format": _FORMAT, "indexes": indexes}, indent=2)
-        storage.write(_PATH, content.encode())
+        storage.write(REGISTRY_PATH, content.encode())
 
 
 def note_of(indexes: Sequence[RegisteredIndex]) -> str:

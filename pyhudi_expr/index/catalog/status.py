@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import Enum
 
-from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store, kind_of
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store, kind_of
 from pyhudi_expr.index.lookups.record_index import record_index, unusable_reason
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.extension.changes import Extension
@@ -44,7 +45,7 @@ class State(str, Enum):
     INDEX brings it back."""
     DOUBTED = "doubted"
     """Queries do not trust it about some or all file slices, which are read; the note says why.
-    Only `checked` and `checked_statuses` report it."""
+    Only `checked_statuses` reports it."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,13 @@ def index_statuses(table: HudiTable) -> list[IndexStatus]:
     Raises:
         HudiError: The table cannot be read.
     """
-    registered = Registry.read(table.storage).indexes.values()
-    metadata = MetadataTable.open(table)
-    table = table if metadata is None else metadata.table
+    return statuses(IndexCatalog.open(table))
+
+
+def statuses(catalog: IndexCatalog) -> list[IndexStatus]:
+    """Return the indexes of a catalog by name, see `index_statuses`. Raises HudiError."""
+    table, metadata = catalog.table, catalog.metadata
+    registered = catalog.registered.values()
     own = [index for index in registered if index.store is Store.EXTENSION]
     others = [index for index in registered if index.store is Store.HUDI]
     named = {partition for index in others for partition in index.partitions}
@@ -83,7 +88,7 @@ def index_statuses(table: HudiTable) -> list[IndexStatus]:
         for name, definition in _unregistered(table, named)
     ]
     known = [_registered(table, metadata, index) for index in others]
-    every = [*known, *found, *_extension_statuses(table, own)]
+    every = [*known, *found, *_extension_statuses(table, catalog.extension, own)]
     return sorted(every, key=lambda status: status.name)
 
 
@@ -108,21 +113,8 @@ def no_such_index(table: HudiTable, name: str) -> str:
     return f"{table.base_path}: there is no index {name!r}{hint}"
 
 
-def checked_statuses(table: HudiTable) -> list[IndexStatus]:
-    """Return the status of a table's indexes, each checked, see `checked`.
-
-    Raises:
-        HudiError: The table cannot be read.
-    """
-    found = index_statuses(table)
-    if not any(map(_needs_record_index, found)):
-        return found
-    state, note = _record_index_state(table)
-    return [_with_record_index(status, state, note) for status in found]
-
-
-def checked(table: HudiTable, status: IndexStatus) -> IndexStatus:
-    """Return the status of an index after a check whether queries trust its entries.
+def checked_statuses(catalog: IndexCatalog) -> list[IndexStatus]:
+    """Return the indexes of a catalog by name, each checked whether queries trust its entries.
 
     This may count entries, which takes some seconds. A record index of Hudi's metadata table may
     exist, cover every commit, and still lack keys: Flink's writers with Hudi 0.14 delete entries
@@ -131,9 +123,11 @@ def checked(table: HudiTable, status: IndexStatus) -> IndexStatus:
     Raises:
         HudiError: The table cannot be read.
     """
-    if not _needs_record_index(status):
-        return status
-    return _with_record_index(status, *_record_index_state(table))
+    found = statuses(catalog)
+    if not any(map(_needs_record_index, found)):
+        return found
+    state, note = _record_index_state(catalog.metadata)
+    return [_with_record_index(status, state, note) for status in found]
 
 
 def _needs_record_index(status: IndexStatus) -> bool:
@@ -150,16 +144,15 @@ def _with_record_index(status: IndexStatus, state: State, note: str) -> IndexSta
     return replace(status, state=state, note=note)
 
 
-def _record_index_state(table: HudiTable) -> tuple[State, str]:
+def _record_index_state(metadata: MetadataTable | None) -> tuple[State, str]:
     """Return whether queries trust the record index, and why not.
 
     Missing entries are a defect of the index. Rows that cannot be counted are not: these are rows
     of log files, until compaction.
     """
+    if metadata is None:
+        return State.DOUBTED, "queries cannot read it: there is no metadata table"
     try:
-        metadata = MetadataTable.open(table)
-        if metadata is None:
-            return State.DOUBTED, "queries cannot read it: there is no metadata table"
         listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
         index = record_index(metadata, listing)
         account = None if index is None else index.account()
@@ -184,10 +177,9 @@ def _record_index_state(table: HudiTable) -> tuple[State, str]:
 
 
 def _extension_statuses(
-    table: HudiTable, registered: Sequence[RegisteredIndex]
+    table: HudiTable, extension: Extension | None, registered: Sequence[RegisteredIndex]
 ) -> list[IndexStatus]:
     """Return the status of the extension's indexes, which all cover the same commits."""
-    extension = Extension.open(table)
     there = frozenset[str]() if extension is None else extension.partitions
     named = {partition for index in registered for partition in index.partitions}
     # The record index is created with the first secondary index.

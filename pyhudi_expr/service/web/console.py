@@ -14,6 +14,7 @@ import ipaddress
 from dataclasses import replace
 from http import HTTPStatus
 
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
 from pyhudi_expr.index.catalog.status import checked_statuses
 from pyhudi_expr.pages.console import TableState, overview_page, table_page
 from pyhudi_expr.pages.console_view import View
@@ -24,7 +25,7 @@ from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.web import http
 from pyhudi_expr.service.web.http import PLAIN, Request, Response
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.storage import Storage
 
 _SAFE = {
     "Cache-Control": "no-store",
@@ -85,8 +86,8 @@ class Console:
     def _state(self, requested: str) -> TableState:
         try:
             path = self._roots.resolve(requested)
-            table = HudiTable.open(path, self._storage_options)
-            return TableState(table.timeline, checked_statuses(table))
+            with reading_indexes(Storage.open(path, self._storage_options)) as table:
+                return TableState(table.timeline, checked_statuses(IndexCatalog.open(table)))
         except (HudiError, RootError) as error:
             return TableState(None, (), str(error))
 

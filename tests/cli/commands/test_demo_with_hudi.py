@@ -12,6 +12,7 @@ from devtools.tables import META_COLUMNS, HudiTable, TableSpec, upsert
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses
 from pyhudi_expr.indexing.writer_options import writer_options
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
@@ -70,7 +71,7 @@ def test_hudi_maintains_the_indexes(spark: SparkSession, trips: Path) -> None:
     )
     upsert(table, added)
     assert found(spark, trips, "rider = 'R-new'") == [160_000]
-    statuses = checked_statuses(OurTable.open(str(trips)))
+    statuses = checked_statuses(IndexCatalog.open(OurTable.open(str(trips))))
     assert {one.name: one.state for one in statuses}["riders"] is State.ACTIVE
     assert pruned(trips, "rider = 'R-new'").files_kept == 1
 

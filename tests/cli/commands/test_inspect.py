@@ -72,6 +72,15 @@ def test_a_broken_metadata_table_is_part_of_the_report(run, table):
     assert report["files"]["base_files"] == 5
 
 
+def test_a_damaged_index_is_part_of_the_report(run, table):
+    for file in table.glob(".hoodie/metadata/secondary_index_*/*.hfile"):
+        file.write_bytes(b"nothing")
+    report = json.loads(run("inspect", table, "--json")[1])
+    assert "secondary_index" in report["indexes_error"]
+    assert report["indexes"] == []
+    assert report["files"]["base_files"] == 5
+
+
 def test_files_are_counted_by_the_metadata_table(run, table):
     """A storage with a million files need not be listed."""
     (file,) = list(table.glob("region=eu/*.parquet"))[:1]

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.index.catalog.status import (
     State,
-    checked,
     checked_statuses,
-    index_status,
     index_statuses,
 )
 from pyhudi_expr.index.costs import LookupCost
@@ -101,7 +100,7 @@ def test_a_lagging_index_names_the_first_commit_that_it_lacks(
 
 
 def test_indexes_that_have_all_keys_stay_active(table: HudiTable) -> None:
-    assert checked_statuses(table) == index_statuses(table)
+    assert checked_statuses(IndexCatalog.open(table)) == index_statuses(table)
 
 
 def test_a_record_index_that_lacks_keys_is_reported_as_queries_use_it(
@@ -112,7 +111,7 @@ def test_a_record_index_that_lacks_keys_is_reported_as_queries_use_it(
     monkeypatch.setattr(LookupCost, "is_worth", lambda *_: True)
     path = str(flink["mor_indexed"])
     assert [status.state for status in index_statuses(HudiTable.open(path))] == [State.ACTIVE]
-    (status,) = checked_statuses(HudiTable.open(path))
+    (status,) = checked_statuses(IndexCatalog.open(HudiTable.open(path)))
     # Rows read for a missing key are those that the index is not trusted about.
     result = Pruner().prune(path, request("_hoodie_record_key = 'nowhere'"))
     kept, every = len(groups(result)), len(groups(result, kept_only=False))
@@ -128,11 +127,9 @@ def test_an_unreadable_index_is_reported_as_unknown(
     for file in tmp_path.glob("table/.hoodie/metadata/record_index/*.hfile"):
         file.write_bytes(b"nothing")
     table = HudiTable.open(str(tmp_path / "table"))
-    status = index_status(table, "record_index")
-    assert status is not None
-    assert checked(table, status) in checked_statuses(table)
-    assert checked(table, status).state is State.DOUBTED
-    assert "cannot read it" in checked(table, status).note
+    (status,) = checked_statuses(IndexCatalog.open(table))
+    assert status.state is State.DOUBTED
+    assert "cannot read it" in status.note
 
 
 def test_the_index_registry_survives_a_round_trip(table: HudiTable) -> None:

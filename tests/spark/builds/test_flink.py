@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import State, checked_statuses
 from pyhudi_expr.index.costs import LookupCost
@@ -171,7 +172,8 @@ def assert_indexes_are_right(
 ) -> None:
     """The indexes of these names are right, and no row is lost by them."""
     table = HudiTable.open(str(path))
-    found = {one.name: one for one in checked_statuses(table) if one.store is store}
+    statuses = checked_statuses(IndexCatalog.open(table))
+    found = {one.name: one for one in statuses if one.store is store}
     assert names <= found.keys()
     for name in names:
         assert found[name].state is State.ACTIVE, found[name]

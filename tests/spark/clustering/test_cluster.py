@@ -19,6 +19,7 @@ from pyspark.sql import functions as f
 from devtools.runtime import ROOT, hudi_bundle
 from devtools.tables import HudiTable as Written
 from devtools.tables import TableSpec, TableType, create, delete, upsert
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses, index_statuses
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.statements import CreateIndex
@@ -194,7 +195,7 @@ def assert_indexes_are_right(
     slices each predicate keeps.
     """
     opened = HudiTable.open(str(table.path))
-    found = checked_statuses(opened)
+    found = checked_statuses(IndexCatalog.open(opened))
     assert {status.state for status in found} == {State.ACTIVE}, found
     wrong = [one for status in found for one in verify(spark, opened, status) if not one.is_right]
     assert not wrong

@@ -1,0 +1,61 @@
+"""The parts of a table that its indexes are in, each opened once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyhudi_expr.index.catalog.registry import REGISTRY_PATH, RegisteredIndex, Registry
+from pyhudi_expr.index.expected_reads import expect_commits, expect_opening
+from pyhudi_expr.mdt.extension.changes import Extension
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.storage import Expected, Storage
+
+
+@dataclass(frozen=True)
+class IndexCatalog:
+    """The indexes of one snapshot of a table.
+
+    Attributes:
+        table: The data table, as of the metadata table.
+        metadata: Hudi's metadata table; None if there is none.
+        extension: The one beside it; None if there is none.
+        registered: The indexes that were created, by name.
+    """
+
+    table: HudiTable
+    metadata: MetadataTable | None
+    extension: Extension | None
+    registered: Mapping[str, RegisteredIndex]
+
+    @staticmethod
+    def open(table: HudiTable) -> IndexCatalog:
+        """Open the indexes of a table. Raises HudiError."""
+        return IndexCatalog.of(table, MetadataTable.open(table))
+
+    @staticmethod
+    def of(table: HudiTable, metadata: MetadataTable | None) -> IndexCatalog:
+        """Return the indexes of a table whose metadata table is open. Raises HudiError."""
+        return IndexCatalog(
+            table=table if metadata is None else metadata.table,
+            metadata=metadata,
+            extension=Extension.open(table),
+            registered=Registry.read(table.storage).indexes,
+        )
+
+
+@contextmanager
+def reading_indexes(storage: Storage) -> Iterator[HudiTable]:
+    """Open a table whose indexes will be read: their first requests wait at the same time.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
+    with storage.reading_ahead() as ahead:
+        expect_opening(ahead)
+        ahead.expect(Expected(files=(REGISTRY_PATH,)))
+        table = HudiTable.at(ahead)
+        expect_commits(table)
+        yield table
