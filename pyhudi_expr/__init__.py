@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from pyhudi_expr.api.table import Table
     from pyhudi_expr.frontend.arrow.filter_lists import FilterError as FilterError
     from pyhudi_expr.frontend.sql import PredicateSyntaxError as PredicateSyntaxError
-    from pyhudi_expr.reading.row_filter import FilterNotApplicable as FilterNotApplicable
     from pyhudi_expr.table.errors import BeforeFirstCommit as BeforeFirstCommit
     from pyhudi_expr.table.errors import CorruptFile as CorruptFile
+    from pyhudi_expr.table.errors import FilterNotApplicable as FilterNotApplicable
     from pyhudi_expr.table.errors import HudiError, PyHudiWarning
     from pyhudi_expr.table.errors import InvalidType as InvalidType
     from pyhudi_expr.table.errors import InvalidValue as InvalidValue
@@ -74,7 +74,7 @@ _MODULES = {
     "CorruptFile": _ERRORS,
     "Explanation": "pyhudi_expr.api.explanation",
     "FilterError": "pyhudi_expr.frontend.arrow.filter_lists",
-    "FilterNotApplicable": "pyhudi_expr.reading.row_filter",
+    "FilterNotApplicable": "pyhudi_expr.table.errors",
     "HudiError": _ERRORS,
     "InvalidType": _ERRORS,
     "InvalidValue": _ERRORS,

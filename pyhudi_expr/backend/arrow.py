@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import reduce
+from functools import partial, reduce
 from operator import and_, or_
 from typing import Any
 
@@ -20,8 +21,34 @@ from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
 _TRUTHS = {Truth.YES: True, Truth.NO: False, Truth.NULL: None}
 #: The `Call` of a column of integers, or of floats, as the doubles nearest to its values.
 TO_DOUBLE = "to double"
+#: The `Call` of an instant and a zone, as the wall clock that the zone shows.
+IN_ZONE = "in zone"
+#: The `Call` of a wall clock as its date.
+DATE_OF = "date of"
+#: The `Call` of an integer and a positive literal, as what a division leaves.
+REMAINDER = "remainder"
+#: The `Call` of a text, the position of its first letter from 0, and that after its last one.
+SLICE = "slice"
 _CHAIN = 64
-_ARITHMETIC = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+#: An overflow is an error, as no engine's rule for it is known here.
+_ARITHMETIC = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
+#: Of texts, by Unicode's rules, and of the wall clocks of dates and times.
+_FUNCTIONS: Mapping[str, Callable[[pc.Expression], pc.Expression]] = {
+    **dict.fromkeys(("lower", "lcase"), pc.utf8_lower),
+    **dict.fromkeys(("upper", "ucase"), pc.utf8_upper),
+    **dict.fromkeys(("length", "char_length", "character_length"), pc.utf8_length),
+    "trim": partial(pc.utf8_trim, characters=" "),
+    "ltrim": partial(pc.utf8_ltrim, characters=" "),
+    "rtrim": partial(pc.utf8_rtrim, characters=" "),
+    "year": pc.year,
+    "month": pc.month,
+    **dict.fromkeys(("day", "dayofmonth"), pc.day),
+    "hour": pc.hour,
+    "minute": pc.minute,
+    "second": pc.second,
+    DATE_OF: lambda clock: clock.cast(pa.date32(), safe=False),
+    "abs": pc.abs_checked,
+}
 
 
 class InexpressibleInArrowError(ValueError):
@@ -79,7 +106,15 @@ class _Translation:
                 return self.predicate(subject).is_null()
             case e.StartsWith(term=term, prefix=prefix):
                 return pc.starts_with(self._term(term), prefix)
+            case e.Matches(term=term, begin=begin, whole=whole):
+                letters = ("." if one is None else re.escape(one) for one in begin)
+                return self._matches(term, "".join(letters) + ("" if whole else ".*"))
+            case e.Unknown(pattern=e.TextPattern(term=term, regex=regex)):
+                return self._matches(term, regex)
         raise InexpressibleInArrowError(f"what is known in part: {expression!s:.200}")
+
+    def _matches(self, term: Term, regex: str) -> pc.Expression:
+        return pc.match_substring_regex(self._term(term), rf"(?s)\A(?:{regex})\z")
 
     def _in(self, term: pc.Expression, options: tuple[Term, ...]) -> pc.Expression:
         """Return SQL's IN: NULL if the term is, or if no option matches and one is NULL."""
@@ -119,15 +154,29 @@ class _Translation:
                 return _ARITHMETIC[name](self._term(left), self._term(right))
             case e.Call(name=name, args=(arg,)) if name == TO_DOUBLE:
                 return self._term(arg).cast(pa.float64(), safe=False)
+            case e.Call(name=name, args=(arg,)) if name in _FUNCTIONS:
+                return _FUNCTIONS[name](self._term(arg))
+            case e.Call(name=name, args=(arg, e.Literal(value=str() as zone))) if name == IN_ZONE:
+                return pc.local_timestamp(self._term(arg).cast(pa.timestamp("us", zone)))
+            case e.Call(name=name, args=(arg, e.Literal() as divisor)) if name == REMAINDER:
+                value, by = self._term(arg), self._term(divisor)
+                return pc.subtract(value, pc.multiply(pc.divide(value, by), by))
+            case e.Call(
+                name=name, args=(arg, e.Literal(value=int() as start), e.Literal(value=stop))
+            ) if name == SLICE:
+                return pc.utf8_slice_codeunits(self._term(arg), start, stop)
             case e.Call(name="coalesce", args=args):
                 return pc.coalesce(*map(self._term, args))
+            case e.Call(name="concat" | "||", args=args):
+                texts = (*map(self._term, args), pc.scalar(""))
+                return pc.binary_join_element_wise(*texts, null_handling="emit_null")
             case e.Case(branches=branches, otherwise=otherwise):
                 shown = self._term(otherwise)
                 for when, then in reversed(branches):
                     condition = pc.coalesce(self.predicate(when), pc.scalar(False))
                     shown = pc.if_else(condition, self._term(then), shown)
                 return shown
-        name = f"{term.name}()" if isinstance(term, e.Call) else f"{term!s:.200}"
+        name = f"{term.name}()" if isinstance(term, e.Call) else f"CAST(... AS {term.type})"
         raise InexpressibleInArrowError(f"{name} follows the rules of an engine")
 
 

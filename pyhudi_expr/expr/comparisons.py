@@ -326,7 +326,7 @@ def _among(term: BoundTerm, options: list[BoundLiteral]) -> BoundExpression:
     return BoundIn(term, tuple(options))
 
 
-_SIGNED_ZEROS = "NOT IN with zero, whose signs a hashed IN distinguishes"
+_SIGNED_ZEROS = "IN with zero, whose signs a hashed IN distinguishes"
 
 
 def _not_in_unknown(

@@ -192,10 +192,29 @@ class Matches:
 
 
 @dataclass(frozen=True)
+class TextPattern:
+    """A LIKE pattern as readers of rows evaluate it; bounds do not say whether a text matches.
+
+    Attributes:
+        regex: A regular expression for the whole text, in the syntax that RE2, Java and Python
+            share; its dot stands for any character.
+    """
+
+    term: Term
+    regex: str
+
+
+@dataclass(frozen=True)
 class Unknown:
-    """A predicate that cannot be evaluated; the reason is shown in explanations."""
+    """A predicate that cannot be evaluated by bounds.
+
+    Attributes:
+        reason: Why, for explanations.
+        pattern: What it is, if rows can be filtered by it.
+    """
 
     reason: str
+    pattern: TextPattern | None = None
 
 
 HudiExpression: TypeAlias = (
@@ -233,6 +252,8 @@ def children(node: HudiExpression | Term) -> tuple[HudiExpression | Term, ...]:
         case Between(term=term, low=low, high=high):
             return (term, low, high)
         case IsNull(term=term) | StartsWith(term=term) | Matches(term=term) | Cast(term=term):
+            return (term,)
+        case Unknown(pattern=TextPattern(term=term)):
             return (term,)
         case Call(args=args):
             return args

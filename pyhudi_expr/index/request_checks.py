@@ -39,15 +39,24 @@ def _check(path: tuple[str, ...], schema: pa.Schema, table: str) -> None:
             name = ".".join(path[: place + 1])
             names = [field.name for field in fields if field.name not in META_COLUMNS]
             raise UnknownColumn(f"{table}: there is no column {name}{_instead(step, path, names)}")
-        if not pa.types.is_struct(found.type):
+        if place + 1 == len(path) or _has_elements(found.type):
             return  # elements of lists and maps are not followed
+        if not pa.types.is_struct(found.type):
+            whole, outer = ".".join(path), ".".join(path[: place + 1])
+            raise UnknownColumn(f"{table}: there is no column {whole}: {outer} is {found.type}")
         fields = list(found.type)
+
+
+def _has_elements(type_: pa.DataType) -> bool:
+    return pa.types.is_nested(type_) and not pa.types.is_struct(type_)
 
 
 def _instead(step: str, path: tuple[str, ...], names: list[str]) -> str:
     if set(step) & set(_CURLY_QUOTES):
         return "; a text is in straight quotes: '" + step.strip(_CURLY_QUOTES) + "'"
     by_lower = {name.lower(): name for name in names}
+    if len(path) > 1 and step == path[0] and path[1].lower() in by_lower:
+        return f"; write {by_lower[path[1].lower()]} without the name of a table"
     near = [by_lower[one] for one in get_close_matches(step.lower(), by_lower, 3, 0.5)]
     if near:
         return f"; is it {' or '.join(near)}?"

@@ -24,7 +24,6 @@ from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, pyarrow_reads_as_hudi
 from pyhudi_expr.reading.footer_trust import counted_by_rows
 from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
-from pyhudi_expr.reading.row_filter import FilterNotApplicable
 from pyhudi_expr.reading.row_group_pruning import ParquetFragment, matching_row_groups
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.slice_files import FileSlice, file_slices
@@ -34,7 +33,7 @@ from pyhudi_expr.reading.slice_rows import (
     parquet_batches,
     parquet_file,
 )
-from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
+from pyhudi_expr.table.errors import CorruptFile, FilterNotApplicable, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 

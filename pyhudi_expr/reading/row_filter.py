@@ -4,35 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from math import isfinite
 from typing import Any, TypeAlias
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import precision_and_scale
-from pyhudi_expr.backend.arrow import TO_DOUBLE, InexpressibleInArrowError, to_arrow
+from pyhudi_expr.backend.arrow import (
+    DATE_OF,
+    IN_ZONE,
+    REMAINDER,
+    SLICE,
+    TO_DOUBLE,
+    InexpressibleInArrowError,
+    to_arrow,
+)
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Term, walk
 from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.frontend.common.constants import (
     decimal_literal,
-    fold_cast,
-    split_timestamp,
-    timestamp_literal,
 )
 from pyhudi_expr.frontend.common.hive_types import Type
-from pyhudi_expr.table.errors import HudiError, UnknownColumn
+from pyhudi_expr.reading.filter_constants import converted
+from pyhudi_expr.table.errors import FilterNotApplicable, UnknownColumn
 
-_EPOCH = datetime(1970, 1, 1)
+#: Functions of dates and times, and their names in pyarrow's or ours.
+_OF_CLOCKS = {
+    **{name: name for name in ("year", "month", "day", "hour", "minute", "second", "dayofmonth")},
+    **dict.fromkeys(("to_date", "date", DATE_OF), DATE_OF),
+}
 _DIGITS_OF_DOUBLES = 15
-
-
-class FilterNotApplicable(HudiError):  # noqa: N818 - names the finding
-    """The predicate cannot filter rows; the message names the part that cannot."""
 
 
 def row_filter(
@@ -52,7 +56,7 @@ def row_filter(
     """
     for node in walk(predicate):
         match node:
-            case e.Unknown(reason=reason):
+            case e.Unknown(reason=reason, pattern=None):
                 raise FilterNotApplicable(f"rows cannot be filtered: {reason}")
             case Column(path=path):
                 _name(path, schema)
@@ -60,6 +64,9 @@ def row_filter(
         condition = to_arrow(_fitted(predicate, schema, zone), is_in=is_in)
         schema.empty_table().filter(condition)  # types that pyarrow cannot compare are found here
         return condition
+    except pa.ArrowNotImplementedError as error:
+        message = f"rows cannot be filtered: values of different types: {error}"
+        raise FilterNotApplicable(message) from error
     except (InexpressibleInArrowError, pa.ArrowException, ValueError, OverflowError) as error:
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
 
@@ -99,14 +106,58 @@ def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
         case e.In(term=term, options=options):
             first, *rest = _with_common_types((term, *options), schema, zone)
             return _in(first, tuple(rest), _type_of(first, schema))
+        case e.Unknown(pattern=e.TextPattern(term=term) as pattern):
+            return replace(node, pattern=replace(pattern, term=fit(term)))
+        case e.Call(name=name, args=(term,)) if name in _OF_CLOCKS:
+            return Call(_OF_CLOCKS[name], (_clock(fit(term), schema, zone),))
+        case e.Call(name="%", args=(term, Literal(value=int() as divisor))) if divisor > 0:
+            return _remainder(node, fit(term), schema)
+        case e.Call(name="substr" | "substring", args=(term, *numbers)):
+            return Call(SLICE, (fit(term), *_slice(node, numbers)))
         case e.Call(args=args):
             return replace(node, args=_with_common_types(args, schema, zone))
+        case e.Cast(term=term, type=type_) if _is_clock(_type_of(term, schema)):
+            if isinstance(type_, pa.DataType) and pa.types.is_date32(type_):
+                return Call(DATE_OF, (_clock(fit(term), schema, zone),))
         case e.Cast(term=term):
             return replace(node, term=fit(term))
         case e.Case(branches=branches, otherwise=otherwise):
             fitted = tuple((fit(condition), fit(result)) for condition, result in branches)
             return e.Case(fitted, fit(otherwise))
     return node
+
+
+def _clock(term: Term, schema: pa.Schema, zone: str | None) -> Term:
+    """Return a time as the wall clock that the zone shows."""
+    if getattr(_type_of(term, schema), "tz", None) is None:
+        return term
+    if zone is None:
+        raise FilterNotApplicable(
+            "rows cannot be filtered: a part of an instant's date or time; say in which zone"
+        )
+    return Call(IN_ZONE, (term, Literal(zone, pa.string())))
+
+
+def _is_clock(type_: pa.DataType | None) -> bool:
+    return type_ is not None and (pa.types.is_timestamp(type_) or pa.types.is_date32(type_))
+
+
+def _remainder(node: Call, term: Term, schema: pa.Schema) -> Term:
+    """Return what a division leaves: of integers only, as that of others is rounded."""
+    types = [_name(one.path, schema)[1] for one in walk(term) if isinstance(one, Column)]
+    return Call(REMAINDER, (term, node.args[1])) if all(map(pa.types.is_integer, types)) else node
+
+
+def _slice(node: Call, numbers: Sequence[Term]) -> tuple[Literal, Literal]:
+    """Return the first and last positions of a part of a text that begins within it."""
+    match [one.value if isinstance(one, Literal) else None for one in numbers]:
+        case [int() as first] if first > 0:
+            return Literal(first - 1, pa.int64()), Literal(None, pa.int64())
+        case [int() as first, int() as length] if first > 0 and length >= 0:
+            return Literal(first - 1, pa.int64()), Literal(first - 1 + length, pa.int64())
+    raise FilterNotApplicable(
+        f"rows cannot be filtered: {node.name}() with positions that are not positive literals"
+    )
 
 
 def _in(term: Term, options: tuple[Term, ...], type_: pa.DataType | None) -> HudiExpression:
@@ -121,8 +172,12 @@ def _in(term: Term, options: tuple[Term, ...], type_: pa.DataType | None) -> Hud
 
 
 def _type_of(term: Term, schema: pa.Schema) -> pa.DataType | None:
-    """Return the type of a column, as itself or as doubles; None of other terms."""
+    """Return the type of a column, as itself or as doubles, or of a date; None of other terms."""
     match term:
+        case Call(name=name) if _OF_CLOCKS.get(name) == DATE_OF:
+            return pa.date32()
+        case e.Cast(type=pa.DataType() as type_) if pa.types.is_date32(type_):
+            return type_
         case Column(path=path):
             return _name(path, schema)[1]
         case Call(name=name) if name == TO_DOUBLE:
@@ -152,9 +207,9 @@ def _stays_as_it_is(option: Literal, type_: pa.DataType | None) -> bool:
 
 
 def _as_in_rows(term: Term) -> Term:
-    """Return a term as rows have it, without the deviations of engines' vectorised operators."""
+    """Return a term as rows have it, without the deviations of engines."""
     match term:
-        case e.Call(name=e.NO_DECIMAL, args=(inner,)):
+        case e.Call(name=e.NO_DECIMAL | e.TO_MILLISECONDS, args=(inner,)):
             return inner
     return term
 
@@ -164,13 +219,12 @@ def _with_common_types(
 ) -> tuple[Any, ...]:
     """Return compared terms, with constants in the type of the columns beside them."""
     terms = [_as_in_rows(term) for term in terms]
-    columns = [term for term in terms if isinstance(term, Column)]
-    types = {_name(column.path, schema)[1] for column in columns}
+    types = {type_ for term in terms for type_ in [_type_of(term, schema)] if type_ is not None}
     target = types.pop() if len(types) == 1 else None
     numbers = _numbers(terms, schema)
     return tuple(
         numbers(
-            (_converted(term, target, zone) if target is not None else term)
+            (converted(term, target, zone) if target is not None else term)
             if isinstance(term, Literal)
             else _fitted(term, schema, zone)
         )
@@ -220,8 +274,14 @@ def _floating(term: Term, of_columns: pa.DataType, schema: pa.Schema) -> Term:
     return term
 
 
+def _is_integer(type_: Type) -> bool:
+    return isinstance(type_, pa.DataType) and pa.types.is_integer(type_)
+
+
 def _exact(term: Term, columns: Sequence[pa.DataType]) -> Term:
-    """Convert a double to the decimal of its digits."""
+    """Convert a number to the decimal of its digits."""
+    if isinstance(term, Literal) and term.value is not None and _is_integer(term.type):
+        return decimal_literal(Decimal(term.value))
     if not isinstance(term, Literal) or not isinstance(term.value, float):
         return term
     if not isfinite(term.value) or any(
@@ -232,56 +292,6 @@ def _exact(term: Term, columns: Sequence[pa.DataType]) -> Term:
             "an exponent"
         )
     return decimal_literal(Decimal(repr(term.value)))
-
-
-def _is_integer(type_: Type) -> bool:
-    return isinstance(type_, pa.DataType) and pa.types.is_integer(type_)
-
-
-def _converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Literal:
-    if literal.value is None:
-        return Literal(None, type_)
-    if pa.types.is_date32(type_) and isinstance(literal.value, str):
-        return _folded(literal, type_)
-    if pa.types.is_decimal(type_) and _is_integer(literal.type):
-        return decimal_literal(Decimal(literal.value))
-    if not pa.types.is_timestamp(type_):
-        return literal
-    clock = literal if _is_time(literal) else _folded(literal, pa.timestamp("ns"))
-    if type_.tz is None or getattr(clock.type, "tz", None) is not None:
-        return clock
-    seconds, nanos = split_timestamp(clock)
-    return timestamp_literal(_instant(seconds, zone), nanos, "UTC")
-
-
-def _is_time(literal: Literal) -> bool:
-    return isinstance(literal.type, pa.TimestampType)
-
-
-def _folded(literal: Literal, type_: pa.DataType) -> Literal:
-    folded = fold_cast(literal, type_)
-    if folded is None:
-        raise FilterNotApplicable(f"rows cannot be filtered: {literal.value!r} is no {type_}")
-    return folded
-
-
-def _instant(wall_seconds: int, zone: str | None) -> int:
-    """Return the only instant at which a wall clock of the zone shows the time."""
-    if zone is None:
-        raise FilterNotApplicable(
-            "rows cannot be filtered: a time without zone against instants; say in which zone"
-        )
-    try:
-        info = timezone.utc if zone in ("UTC", "Z") else ZoneInfo(zone)
-        wall = (_EPOCH + timedelta(seconds=wall_seconds)).replace(tzinfo=info)
-        offsets = {wall.replace(fold=fold_).utcoffset() for fold_ in (0, 1)}
-    except (KeyError, ValueError, OverflowError, OSError) as error:
-        raise FilterNotApplicable(f"the zone {zone!r}, or its time, is unknown") from error
-    if len(offsets) > 1:
-        raise FilterNotApplicable(f"rows cannot be filtered: {wall:%F %T} in {zone} is ambiguous")
-    (offset,) = offsets
-    assert offset is not None
-    return wall_seconds - int(offset.total_seconds())
 
 
 def columns_of(predicate: HudiExpression, schema: pa.Schema) -> list[str]:

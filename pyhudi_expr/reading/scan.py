@@ -33,10 +33,10 @@ from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.footer_trust import footers_suffice
 from pyhudi_expr.reading.pruned_rows import CAUTIOUS, EAGER, PrunedRows
-from pyhudi_expr.reading.row_filter import FilterNotApplicable, columns_of, row_filter
+from pyhudi_expr.reading.row_filter import columns_of, row_filter
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.supported_tables import check_supported
-from pyhudi_expr.table.errors import UnknownColumn
+from pyhudi_expr.table.errors import FilterNotApplicable, UnknownColumn
 from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.optional_dependencies import require_extra

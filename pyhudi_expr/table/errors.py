@@ -45,3 +45,7 @@ class CorruptFile(HudiError):  # noqa: N818
         super().__init__(f"{file}: {reason}")
         self.file = file
         self.reason = reason
+
+
+class FilterNotApplicable(HudiError):  # noqa: N818 - names the finding
+    """The predicate cannot filter rows; the message names the part that cannot."""

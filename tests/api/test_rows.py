@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from datetime import date
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -62,6 +63,7 @@ class RandomConditions:
         chosen = [self.literal(self.random.choice(self.values[name])) for _ in range(3)]
         return self.random.choice(
             (
+                *self.functions(name),
                 f"{name} {self.random.choice(('=', '<>', '<', '<=', '>', '>='))} {chosen[0]}",
                 f"{name} IN ({', '.join(chosen)})",
                 f"{name} BETWEEN {chosen[0]} AND {chosen[1]}",
@@ -69,6 +71,25 @@ class RandomConditions:
                 f"{name} IS NULL",
             )
         )
+
+    def functions(self, name: str) -> list[str]:
+        value = self.random.choice(self.values[name])
+        if isinstance(value, str):
+            begin, length = self.random.randrange(1, 5), self.random.randrange(4)
+            part = value[begin : begin + length]
+            return [
+                f"{name} LIKE '%{part}%'",
+                f"{name} NOT LIKE '_{part}%'",
+                f"lower({name}) >= '{value.lower()}'",
+                f"length(trim({name})) = {len(value)}",
+                f"substr({name}, {begin + 1}, {length}) = '{part}'",
+                f"upper({name}) || '-' <= '{value.upper()}-'",
+            ]
+        if isinstance(value, int) and not isinstance(value, bool):
+            return [f"{name} % 7 = {value % 7}", f"abs({name}) > {abs(value)}"]
+        if isinstance(value, date):
+            return [f"year({name}) = {value.year}", f"day({name}) > {value.day}"]
+        return []
 
     @staticmethod
     def literal(value: Any) -> str:

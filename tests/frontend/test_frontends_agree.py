@@ -43,7 +43,8 @@ from pyhudi_expr.frontend.json.encoder import dumps
 from pyhudi_expr.frontend.sql.parser import PRESTO, SPARK, TRINO, SqlDialect, parse_predicate
 from pyhudi_expr.frontend.thrift.decoder import decode
 from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.reading.row_filter import FilterNotApplicable, row_filter
+from pyhudi_expr.reading.row_filter import row_filter
+from pyhudi_expr.table.errors import FilterNotApplicable
 from tests.expr.statistics import RowStatistics
 from tests.prune import predicates
 from tests.prune.predicates import ALL, ONLY_SPARK

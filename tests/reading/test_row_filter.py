@@ -10,8 +10,8 @@ import pytest
 
 from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
-from pyhudi_expr.reading.row_filter import FilterNotApplicable, row_filter
-from pyhudi_expr.table.errors import UnknownColumn
+from pyhudi_expr.reading.row_filter import row_filter
+from pyhudi_expr.table.errors import FilterNotApplicable, UnknownColumn
 
 TABLE = pa.table(
     {

@@ -30,10 +30,9 @@ from pyhudi_expr.frontend.arrow.expression_check import validation_error
 from pyhudi_expr.frontend.arrow.substrait import parse_arrow
 from pyhudi_expr.frontend.sql.parser import DIALECTS, HIVE, SPARK, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner
-from pyhudi_expr.reading.row_filter import FilterNotApplicable
 from pyhudi_expr.reading.row_group_pruning import matching_row_groups
 from pyhudi_expr.reading.scan import scan
-from pyhudi_expr.table.errors import CorruptFile, HudiError
+from pyhudi_expr.table.errors import CorruptFile, FilterNotApplicable, HudiError
 from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import Engine, Table

@@ -161,7 +161,7 @@ def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> N
         ("regoin = 'us'", None, "there is no column regoin; is it region?"),
         (None, ["regoin"], "no column named regoin; is it region?"),
         ("region RLIKE 'u'", None, "RLIKE"),
-        ("upper(region) = 'US'", None, "upper"),
+        ("initcap(region) = 'Us'", None, "initcap"),
         (pc.field("regoin") == "us", None, "no column named regoin; is it region?"),
         (pc.field("REGION") == "us", None, "No match for FieldRef.Name(REGION)"),
         (pc.field("region", "x") == 1, None, "no column named region.x"),

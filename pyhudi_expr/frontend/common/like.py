@@ -9,6 +9,7 @@ without it (`standard_like`).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -20,10 +21,12 @@ from pyhudi_expr.expr.nodes import (
     Op,
     StartsWith,
     Term,
+    TextPattern,
     Unknown,
 )
 from pyhudi_expr.frontend.common.builders import conjunction
 
+_WILDCARDS = {"%": ".*", "_": "."}
 _PLAIN = re.compile(r"[^%_\\]*")
 _ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x5b\x5d-\x7f]{0,64}")
 _STANDARD_ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x7f]{0,64}")
@@ -37,7 +40,9 @@ def like(term: Term, pattern: str) -> HudiExpression:
         return _is(term, plain)
     if not rest.strip("%"):
         return StartsWith(term, plain)
-    return _in_part(term, pattern, plain, _match(_ONE_BY_ONE, pattern))
+    # Hive's row by row and vectorised operators differ in backslashes.
+    pieces = None if "\\" in pattern else pattern
+    return _in_part(term, pattern, plain, _match(_ONE_BY_ONE, pattern), pieces)
 
 
 def standard_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
@@ -51,10 +56,12 @@ def standard_like(term: Term, pattern: str, escape: str | None) -> HudiExpressio
     if not rest.strip("%"):
         return StartsWith(term, text)
     if escape is None or escape not in pattern:
-        return _in_part(term, pattern, text, _match(_STANDARD_ONE_BY_ONE, pattern))
+        return _in_part(
+            term, pattern, text, _match(_STANDARD_ONE_BY_ONE, pattern), _pieces(pattern, None)
+        )
     if not _is_well_escaped(rest, escape):
         return Unknown(f"LIKE {pattern[:100]!r}, which escapes another character than a wildcard")
-    return _in_part(term, pattern, text, "")
+    return _in_part(term, pattern, text, "", _pieces(pattern, escape))
 
 
 def _literal_begin(pattern: str, escape: str | None) -> tuple[str, int]:
@@ -75,15 +82,35 @@ def _is_well_escaped(rest: str, escape: str) -> bool:
     return escaped.fullmatch(rest) is not None
 
 
-def _in_part(term: Term, pattern: str, prefix: str, begin: str) -> HudiExpression:
-    """Return the necessary condition of a pattern; `begin` are its first ASCII characters."""
+def _in_part(
+    term: Term, pattern: str, prefix: str, begin: str, pieces: Sequence[str] | None
+) -> HudiExpression:
+    """Return the necessary condition of a pattern.
+
+    Args:
+        term: The text.
+        pattern: The pattern as it is written.
+        prefix: Its text before the first wildcard.
+        begin: Its first ASCII characters.
+        pieces: Its wildcards and letters, escaped ones with their escape; None if not known.
+    """
     necessary: list[HudiExpression] = [StartsWith(term, prefix)] if prefix else []
     if "_" in begin:
         letters = tuple(None if letter == "_" else letter for letter in begin)
         necessary.append(Matches(term, letters, begin == pattern))
-    return conjunction(
-        (*necessary, Unknown(f"the rest of LIKE {pattern[:100]!r} is not supported"))
-    )
+    whole = None if pieces is None else TextPattern(term, "".join(map(_regex, pieces)))
+    rest = Unknown(f"the rest of LIKE {pattern[:100]!r} is not supported", whole)
+    return conjunction((*necessary, rest))
+
+
+def _pieces(pattern: str, escape: str | None) -> list[str]:
+    """Return the wildcards and letters of a well escaped pattern, escaped ones in two letters."""
+    escaped = "" if escape is None else f"{re.escape(escape)}.|"
+    return re.findall(f"{escaped}.", pattern, re.DOTALL)
+
+
+def _regex(piece: str) -> str:
+    return _WILDCARDS.get(piece) or re.escape(piece[-1])
 
 
 def _is(term: Term, text: str) -> HudiExpression:

@@ -68,7 +68,7 @@ class _Reader:
 
     def texts(self, name: str) -> tuple[str, ...]:
         found = self.get(name, list)
-        if not found or not all(isinstance(text, str) and text for text in found):
+        if not found or not all(isinstance(text, str) for text in found):
             raise self.error(f"{name} is not a list of names")
         return tuple(found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -32,8 +33,20 @@ def literal(value: object, type_: Any) -> e.Comparison:
 
 @pytest.mark.parametrize("text", [*ALL, *ONLY_SPARK])
 def test_predicates_survive_a_round_trip(text: str) -> None:
+    """All but the patterns of LIKE, which only readers of rows use."""
     predicate = parse_predicate(text)
-    assert loads(dumps(predicate)) == predicate
+    assert loads(dumps(predicate)) == without_patterns(predicate)
+
+
+def without_patterns(node: Any) -> Any:
+    if isinstance(node, e.Unknown):
+        return e.Unknown(node.reason)
+    if isinstance(node, tuple):
+        return tuple(map(without_patterns, node))
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    parts = {part.name: without_patterns(getattr(node, part.name)) for part in fields(node)}
+    return type(node)(**parts)
 
 
 @pytest.mark.parametrize(

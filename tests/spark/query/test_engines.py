@@ -23,10 +23,11 @@ from pyhudi_expr.expr.nodes import Unknown, walk
 from pyhudi_expr.frontend.arrow.substrait import parse_arrow
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.reading.row_filter import FilterNotApplicable, row_filter
+from pyhudi_expr.reading.row_filter import row_filter
 from pyhudi_expr.reading.scan import scan
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.query.predicates import filters_of, predicate_of
+from pyhudi_expr.table.errors import FilterNotApplicable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from tests.marks import long
