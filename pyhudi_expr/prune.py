@@ -236,6 +236,11 @@ class Pruner:
         self._opening: dict[SnapshotKey, threading.Lock] = {}
         self._checks = SharedCalls[bool]()
 
+    @property
+    def settings(self) -> tuple[PruneOptions, Mapping[str, str] | None]:
+        """The options, and the storage options, with which another pruner does the same."""
+        return self._options, self._storage_options
+
     def prune(self, base_path: str, request: PruneRequest) -> PruneResult:
         """Return the slices of a table that may hold a row for which the predicate is TRUE.
 

@@ -102,6 +102,10 @@ class Plan:
         found = self.result.explain(self._snapshot.row_counts())
         return Explanation(self, found, self._snapshot.table.timeline.instants)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Raise a TypeError: it holds what was read of the table."""
+        raise TypeError("a Plan cannot be pickled: pickle its kept_paths(), or the Table")
+
     def __repr__(self) -> str:
         """Return the counts, and a line for each note."""
         return lines(f"Plan for {self.predicate}", self._facts())

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import BoundColumn, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
-from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.nodes import Call, Case, HudiExpression, Literal, children, walk
 from pyhudi_expr.frontend.sql.conditions import is_query
 from pyhudi_expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.index.opening import NO_STATISTICS
@@ -101,6 +101,23 @@ def warn_of_query(predicate: Predicate | None) -> None:
             PyHudiWarning,
             stacklevel=_depth_of_caller(),
         )
+
+
+def warn_of_quoted_columns(tree: HudiExpression, schema: pa.Schema) -> None:
+    """Warn of a column's name in quotes that make it a text, compared with other constants."""
+    names = {field.name.lower() for field in schema}
+    for node in walk(tree):
+        first, *others = [*children(node), None]
+        is_constant = all(one is None or isinstance(one, Literal) for one in others)
+        if not isinstance(first, Literal) or isinstance(node, Call | Case) or not is_constant:
+            continue
+        if isinstance(first.value, str) and first.value.lower() in names:
+            warnings.warn(
+                f"{first.value!r} in quotes is a text in this SQL, not the column; "
+                f"write {first.value} or `{first.value}`",
+                PyHudiWarning,
+                stacklevel=_depth_of_caller(),
+            )
 
 
 def _is_judged(result: PruneResult) -> bool:

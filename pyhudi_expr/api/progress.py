@@ -1,22 +1,18 @@
 """Show a person the progress of what takes long: in Python's shell, in IPython and in notebooks.
 
-Programs see nothing of it. In a shell rich draws the bar, if it is installed; in a notebook the
-browser does.
+Programs see nothing of it. The bar is drawn by rich, if that is installed.
 """
 
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from pyhudi_expr.api.progress_bar import ProgressBar
+    from pyhudi_expr.api.progress_bar import NotebookBar, ProgressBar
 
-_PATIENCE = 1.0  # seconds
 _NOTEBOOK = "ZMQInteractiveShell"
 
 
@@ -30,47 +26,6 @@ class Bar(Protocol):
 class _NoBar:
     def advance(self, done: int, total: int, what: str) -> None:
         pass
-
-
-class NotebookBar:
-    """A bar below a notebook's cell, shown once its block takes longer than a second."""
-
-    def __init__(self, purpose: str) -> None:
-        self._purpose, self._text, self._value = purpose, purpose, ""
-        self._shown: Any = None
-        self._lock = threading.Lock()
-        self._late = threading.Timer(_PATIENCE, self._show)
-        self._late.daemon = True
-
-    def advance(self, done: int, total: int, what: str) -> None:
-        """Update the progress."""
-        text, value = f"{self._purpose}, {done} of {total} {what}", f' value="{done}" max="{total}"'
-        with self._lock:
-            is_new, self._text, self._value = text != self._text, text, value
-            if self._shown is not None and is_new:
-                self._shown.update(self._content(), raw=True)
-
-    def __enter__(self) -> NotebookBar:
-        """Return the bar."""
-        self._late.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Remove the bar."""
-        self._late.cancel()
-        self._late.join()
-        if self._shown is not None:
-            self._shown.update({"text/plain": "", "text/html": ""}, raw=True)
-
-    def _show(self) -> None:
-        from IPython.display import display
-
-        with self._lock:
-            self._shown = display(self._content(), raw=True, display_id=True)
-
-    def _content(self) -> dict[str, str]:
-        bar = f"<progress{self._value}></progress> {escape(self._text)}"
-        return {"text/plain": self._text, "text/html": bar}
 
 
 @contextmanager
@@ -92,15 +47,13 @@ def progress_bar(purpose: str, is_wanted: bool) -> Iterator[Bar]:
 def _bar(purpose: str) -> NotebookBar | ProgressBar | None:
     """Return the bar for the place that this process runs in; None if nobody would see it."""
     shell = _shell()
-    if shell == _NOTEBOOK:
-        return NotebookBar(purpose)
     if not (shell or hasattr(sys, "ps1")):
         return None
     try:
-        from pyhudi_expr.api.progress_bar import ProgressBar
+        from pyhudi_expr.api.progress_bar import NotebookBar, ProgressBar
     except ModuleNotFoundError:  # rich comes with the extra `cli`
         return None
-    return ProgressBar(purpose)
+    return NotebookBar(purpose) if shell == _NOTEBOOK else ProgressBar(purpose)
 
 
 def _shell() -> str:

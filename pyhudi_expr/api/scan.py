@@ -139,6 +139,10 @@ class Scan:
         """The plan as a value of `pyhudi_expr.prune`."""
         return self.plan.result
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Raise a TypeError: it holds what was read of the table."""
+        raise TypeError("a Scan cannot be pickled: pickle its rows (to_arrow()), or the Table")
+
     def __repr__(self) -> str:
         """Return the plan and the columns. Reads no row."""
         return lines(self._title, self._facts())

@@ -31,13 +31,14 @@ from pyhudi_expr.api.predicates import (
     parsed,
     warn_if_unjudged,
     warn_of_query,
+    warn_of_quoted_columns,
 )
 from pyhudi_expr.api.progress import Bar, progress_bar
 from pyhudi_expr.api.questions import Question, snapshot_at
 from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.reading.scan import Progress, scan_snapshot, unheard
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -184,7 +185,7 @@ class Table:
 
     def explain(
         self,
-        predicate: Predicate | None,
+        predicate: Predicate | None = None,
         *,
         as_of: Instant | None = None,
         view: View = DEFAULT_VIEW,
@@ -196,7 +197,7 @@ class Table:
         A shell shows the result as text, a notebook as a page with the files drawn.
 
         Args:
-            predicate: The predicate.
+            predicate: The predicate; None for all rows.
             as_of: See the class, as for the others.
             view: "snapshot" or "read_optimized".
             dialect: "hive", "spark", "trino" or "presto".
@@ -295,6 +296,10 @@ class Table:
         with self._bar("opening files"):
             return found._rows.to_filtered_dataset()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the location and the options, secrets in them included; the copy opens it anew."""
+        return _reopened, (self.uri, *self._pruner.settings, self._shows_progress)
+
     def __repr__(self) -> str:
         """Return what the table is, as it was when it was last looked at. Reads nothing."""
         return lines(f"Table {self.name}", self._facts(self._known))
@@ -336,6 +341,7 @@ class Table:
         sql, name = sql_dialect(dialect), zone_name(zone)
         snapshot = self._snapshot(view, as_of, name)
         tree = parsed(predicate, snapshot.schema, sql, self.uri)
+        warn_of_quoted_columns(tree, snapshot.schema)
         return Question(predicate, tree, snapshot, sql, name)
 
     def _snapshot(self, view: View, as_of: Instant | None, zone: str) -> TableSnapshot:
@@ -347,3 +353,14 @@ class Table:
 
     def _bar(self, purpose: str) -> AbstractContextManager[Bar]:
         return progress_bar(purpose, self._shows_progress)
+
+
+def _reopened(
+    uri: str,
+    options: PruneOptions,
+    storage_options: Mapping[str, str] | None,
+    shows_progress: bool,
+) -> Table:
+    """Open a table of another process."""
+    pruner = Pruner(options, storage_options)
+    return Table(HudiTable.open(uri, storage_options), pruner, shows_progress)

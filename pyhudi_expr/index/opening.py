@@ -76,7 +76,17 @@ def open_metadata_table(
         mdt = MetadataTable.open(table, cache, earlier)
     except HudiError as error:
         return None, (f"the metadata table cannot be read: {error}",)
-    return mdt, () if mdt is not None else ("the table has no metadata table",)
+    return mdt, _missing_commits(mdt)
+
+
+def _missing_commits(mdt: MetadataTable | None) -> Notes:
+    if mdt is None:
+        return ("the table has no metadata table",)
+    newest = mdt.table.instant
+    if newest is None or mdt.covers(newest):
+        return ()
+    upto = f"ends at {mdt.instant}" if mdt.instant else "has no commit of the table"
+    return (f"the metadata table {upto}, and the table at {newest}: what is newer is not pruned",)
 
 
 def open_extension_table(table: HudiTable) -> tuple[HudiTable | None, Notes]:

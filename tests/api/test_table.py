@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import sys
 import warnings
@@ -237,3 +238,45 @@ def test_results_are_one_schema_for_empty_tables_too(golden: Mapping[str, Path])
     nothing = table.scan("region = 'us' AND region = 'eu'", ["txn_id"]).to_arrow()
     assert nothing.schema == pa.schema([table.schema.field("txn_id").remove_metadata()])
     assert nothing.num_rows == table.scan("region = 'us' AND region = 'eu'").count() == 0
+
+
+def test_a_table_is_opened_anew_from_a_pickle(golden: Mapping[str, Path]) -> None:
+    table = ph.table(golden[COW], footers=True, progress=False)
+    copy = pickle.loads(pickle.dumps(table))  # noqa: S301 - our own
+    assert copy.scan("amount > 100").to_arrow() == table.scan("amount > 100").to_arrow()
+    assert copy._pruner.settings == table._pruner.settings
+
+
+@pytest.mark.parametrize("part", ["prune", "scan"])
+def test_what_was_read_of_a_table_is_not_pickled(golden: Mapping[str, Path], part: str) -> None:
+    found = getattr(ph.table(golden[COW]), part)()
+    with pytest.raises(TypeError, match="or the Table"):
+        pickle.dumps(found)
+
+
+def test_a_metadata_table_that_lags_behind_is_noted(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = shutil.copytree(golden[COW], tmp_path / "table")
+    newest = ph.table(path).instant
+    (last,) = path.glob(f".hoodie/metadata/.hoodie/timeline/{newest}_*.deltacommit")
+    whole = ph.table(path).scan("amount > 100").count()
+    last.unlink()
+    table = ph.table(path)
+    notes = table.prune("amount > 1e9").notes
+    assert any(f"the table at {newest}: what is newer is not pruned" in one for one in notes)
+    assert table.scan("amount > 100").count() == whole
+
+
+def test_a_column_in_the_quotes_of_a_text_warns(golden: Mapping[str, Path]) -> None:
+    table = ph.table(golden[COW])
+    with pytest.warns(ph.PyHudiWarning, match="write region or `region`"):
+        assert table.prune("\"region\" = 'us'").files_kept == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert table.prune("`region` = 'us'").files_kept > 0
+        assert table.prune("\"region\" = 'us'", dialect="trino").files_kept > 0
+
+
+def test_an_explanation_of_all_rows_keeps_all_files(golden: Mapping[str, Path]) -> None:
+    assert "5 of 5" in str(ph.table(golden[COW]).explain())
