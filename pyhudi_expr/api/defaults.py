@@ -8,3 +8,6 @@ DEFAULT_DIALECT = "hive"
 
 DEFAULT_VIEW = "snapshot"
 """The files that are read: base and log files."""
+
+#: Long enough to read every footer that a predicate needs.
+FOOTER_WAIT_SECONDS = 600.0

@@ -13,7 +13,12 @@ from pyhudi_expr.api.arguments import (
     location,
     storage_texts,
 )
-from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
+from pyhudi_expr.api.defaults import (
+    DEFAULT_DIALECT,
+    DEFAULT_VIEW,
+    DEFAULT_ZONE,
+    FOOTER_WAIT_SECONDS,
+)
 from pyhudi_expr.api.predicates import Predicate
 from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.api.table import Table
@@ -21,9 +26,6 @@ from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.reading.scan import Progress
 from pyhudi_expr.table.errors import InvalidType
 from pyhudi_expr.table.hudi_table import HudiTable
-
-#: Long enough to read every footer that a predicate needs.
-_FOOTER_WAIT_SECONDS = 600.0
 
 
 def table(
@@ -54,7 +56,7 @@ def table(
     for name, flag in (("footers", footers), ("progress", progress)):
         if not isinstance(flag, bool):
             raise InvalidType(f"{name}: expected a bool, got {type(flag).__name__}")
-    pruner = Pruner(PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS), options)
+    pruner = Pruner(PruneOptions(footers=footers, footer_wait=FOOTER_WAIT_SECONDS), options)
     return Table(HudiTable.open(uri, options), pruner, progress)
 
 

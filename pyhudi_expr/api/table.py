@@ -46,9 +46,6 @@ from pyhudi_expr.table.hudi_table import HudiTable
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-#: Long enough to read every footer that a predicate needs.
-_FOOTER_WAIT_SECONDS = 600.0
-
 
 class Table:
     """A Hudi table. `pyhudi_expr.table` opens it.

@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE
+from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
@@ -22,6 +22,17 @@ from pyhudi_expr.table.timeline.timeline import query_instant
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _BARE_DATE = re.compile(r"(?<![\w.])[12]\d{3}-\d\d-\d\d(?!\w)")
 _VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
+
+FOOTERS = click.option(
+    "--footers", is_flag=True, help="Read Parquet footers where statistics lack."
+)
+"""The parameter `footers` of `prune_options`."""
+
+
+def prune_options(footers: bool) -> PruneOptions:
+    """Return the options of a pruner that waits for footers, if they are asked for."""
+    return PruneOptions(footers=footers, footer_wait=FOOTER_WAIT_SECONDS)
+
 
 DIALECT = click.option(
     "--dialect",

@@ -19,7 +19,15 @@ from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
 from pyhudi_expr.cli.explanation_view import print_explanation
 from pyhudi_expr.cli.html_page import write_page
 from pyhudi_expr.cli.options import AS_JSON, examples
-from pyhudi_expr.cli.predicate_options import DIALECT, VIEW, ZONE, checked_snapshot, reader_of
+from pyhudi_expr.cli.predicate_options import (
+    DIALECT,
+    FOOTERS,
+    VIEW,
+    ZONE,
+    checked_snapshot,
+    prune_options,
+    reader_of,
+)
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
@@ -28,7 +36,6 @@ from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
-_FOOTER_WAIT_SECONDS = 600.0
 _QUERIES = (
     "id = 12345",
     f"rider = '{ONE_RIDER}'",
@@ -157,7 +164,7 @@ def _typed(text: str) -> str:
     show_default=True,
     help="How often to repeat each one with a warm cache.",
 )
-@click.option("--footers", is_flag=True, help="Read Parquet footers where statistics lack.")
+@FOOTERS
 @DIALECT
 @VIEW
 @ZONE
@@ -177,7 +184,7 @@ def bench(
     The first request reads the table's metadata; later ones use the cache, as in a service. The
     project's own benchmarks, with Spark and Hive, are `make bench` in a checkout.
     """
-    options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
+    options = prune_options(footers)
     reader = reader_of(dialect)
     requests = [
         (

@@ -15,11 +15,13 @@ from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
     DIALECT,
+    FOOTERS,
     PREDICATE,
     SINCE,
     VIEW,
     ZONE,
     checked_snapshot,
+    prune_options,
     reader_of,
 )
 from pyhudi_expr.cli.progress import progress_while
@@ -27,11 +29,8 @@ from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.listing import TableView
-
-#: Long enough to read every footer that a predicate needs.
-_FOOTER_WAIT_SECONDS = 600.0
 
 _HINT = (
     "hint: --footers prunes files by their own footers; `pyhudi index create` builds column_stats"
@@ -52,9 +51,7 @@ def _question(command: _Command) -> _Command:
             AS_OF,
             SINCE,
             ZONE,
-            click.option(
-                "--footers", is_flag=True, help="Read Parquet footers where statistics lack."
-            ),
+            FOOTERS,
         )
     ):
         command = option(command)
@@ -160,7 +157,7 @@ def _pruned(
 ) -> tuple[TableSnapshot, PruneResult]:
     parsed = parse_predicate(predicate, DIALECTS[dialect])
     request = PruneRequest(parsed, view, zone, as_of, since, reader_of(dialect))
-    options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
+    options = prune_options(footers)
     with progress_while("pruning files"):
         pruner = Pruner(options)
         snapshot = checked_snapshot(pruner, table_location(table), request)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 import click
 import pyarrow as pa
@@ -15,16 +16,28 @@ from rich.table import Table
 from rich.text import Text
 
 from pyhudi_expr.cli.options import comma_separated, examples
-from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, OPTIONAL_PREDICATE, VIEW, ZONE
+from pyhudi_expr.cli.predicate_options import (
+    AS_OF,
+    DIALECT,
+    FOOTERS,
+    OPTIONAL_PREDICATE,
+    VIEW,
+    ZONE,
+    prune_options,
+)
 from pyhudi_expr.cli.progress import ProgressBar, iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.frontend.sql.conditions import is_query
 from pyhudi_expr.frontend.sql.parser import DIALECTS
+from pyhudi_expr.prune import Pruner, PruneResult
 from pyhudi_expr.table.hudi_names import META_COLUMNS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
+
+if TYPE_CHECKING:
+    from pyhudi_expr.reading.scan import Progress
 
 _NULL = Text("NULL", "dim")
 
@@ -49,6 +62,7 @@ _SHOWN_ROWS = 40
     type=click.IntRange(min=0),
     help=f"So many rows at most; by default {_SHOWN_ROWS} on a terminal, all in a pipe.",
 )
+@FOOTERS
 @DIALECT
 @VIEW
 @AS_OF
@@ -60,6 +74,7 @@ def scan(
     columns: str,
     with_meta: bool,
     limit: int | None,
+    footers: bool,
     dialect: str,
     view: TableView,
     as_of: str | None,
@@ -72,7 +87,7 @@ def scan(
     """
     on_terminal = sys.stdout.isatty()
     as_table = on_terminal and not as_json
-    bar = ProgressBar("reading rows")
+    bar, begun = ProgressBar("reading rows"), _Begun(limit)
     with progress_while("pruning files"):
         from pyhudi_expr.reading.scan import scan as scanned  # on use: the import takes time
 
@@ -86,15 +101,15 @@ def scan(
             zone=zone,
             # One row more than is shown, to know whether there are more.
             limit=_SHOWN_ROWS + 1 if as_table and limit is None else limit,
-            progress=lambda done: bar.advance(done.slices, done.slices_total, "files"),
+            progress=begun.reporting_to(bar),
+            pruner=Pruner(prune_options(footers)),
         )
     if is_query(predicate):
         click.echo("note: of the query only the WHERE is used; see --columns, --limit", err=True)
-    read = f"read {rows.result.files_kept:,} of {rows.result.files_total:,} files"
     if as_table:
         with bar:
             found = rows.to_table()
-        _show(found, limit, read)
+        _show(found, limit, begun.text(rows.result))
         return
     if not as_json:
         click.echo("\t".join(rows.schema.names))
@@ -103,7 +118,31 @@ def scan(
     else:
         with bar:
             _print(rows.batches(), as_json)
-    click.echo(read, err=True)
+    click.echo(begun.text(rows.result), err=True)
+
+
+class _Begun:
+    """Counts the file slices that a scan has begun to read, which a limit may end early."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit, self._slices, self._is_full = limit, 0, False
+
+    def reporting_to(self, bar: ProgressBar) -> Callable[[Progress], None]:
+        """Return a function for the scan's progress, which moves the bar as well."""
+
+        def heard(progress: Progress) -> None:
+            self._slices = progress.slices
+            self._is_full = self._limit is not None and progress.rows >= self._limit
+            bar.advance(progress.slices, progress.slices_total, "files")
+
+        return heard
+
+    def text(self, result: PruneResult) -> str:
+        """Return what was read of a table."""
+        files = f"{result.files_kept:,} of {result.files_total:,} files"
+        if not self._is_full:
+            return f"read {files}"
+        return f"the limit was reached after {self._slices:,} of the file slices to read ({files})"
 
 
 def _own_columns(table: str, as_of: str | None, with_meta: bool) -> tuple[str, ...] | None:

@@ -56,6 +56,21 @@ def test_a_terminal_shows_the_first_rows(run, tmp_path, monkeypatch):
     assert len(screen.getvalue().splitlines()) == 2 + 40 + 2 + 50
 
 
+def test_a_limit_says_how_many_files_were_begun(run, tmp_path):
+    write_demo_table(tmp_path / "trips")
+    _, out, err = run("scan", tmp_path / "trips", "--limit", "1", "--columns", "id")
+    assert len(out.splitlines()) == 2
+    assert err == "the limit was reached after 1 of the file slices to read (80 of 80 files)\n"
+
+
+def test_footers_prune_files_without_statistics(run, golden):
+    path = golden["cow_v9_txns_nonpart_nometa"]
+    whole = run("scan", path, "amount > 1000000", "--columns", "amount")
+    pruned = run("scan", path, "amount > 1000000", "--columns", "amount", "--footers")
+    assert whole[:2] == pruned[:2] == (0, "amount\n")
+    assert (whole[2], pruned[2]) == ("read 2 of 2 files\n", "read 0 of 2 files\n")
+
+
 def test_wide_rows_are_records_on_a_terminal(run, table, monkeypatch):
     screen = to_terminal(monkeypatch)
     assert run("scan", table, "--meta", "--limit", "1")[0] == 0
