@@ -65,8 +65,9 @@ def row_filter(
         schema.empty_table().filter(condition)  # types that pyarrow cannot compare are found here
         return condition
     except pa.ArrowNotImplementedError as error:
-        message = f"rows cannot be filtered: values of different types: {error}"
-        raise FilterNotApplicable(message) from error
+        raise FilterNotApplicable(
+            f"rows cannot be filtered: a value of another type (write 100, not '100'): {error}"
+        ) from error
     except (InexpressibleInArrowError, pa.ArrowException, ValueError, OverflowError) as error:
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
 
