@@ -160,6 +160,12 @@ def row_limit(limit: int | None) -> int | None:
     return number
 
 
+def check_callable(argument: str, function: object) -> None:
+    """Check a function that may be None."""
+    if function is not None and not callable(function):
+        raise _wrong_type(argument, function, "a function or None")
+
+
 def _not_bool(number: int) -> int:
     if isinstance(number, bool):
         raise TypeError(number)

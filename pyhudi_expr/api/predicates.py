@@ -73,7 +73,7 @@ def text_of(predicate: Predicate | None) -> str:
 
 
 def warn_if_unjudged(result: PruneResult, text: str) -> None:
-    """Warn of a predicate, or a part of it, that no file was judged by."""
+    """Warn of a predicate, or a part of it, that no file was judged by: more files are kept."""
     reasons = list(unknown_reasons(result.predicate))
     if not reasons and not _is_judged(result):
         reasons = [*result.notes, "no index has its columns"]
@@ -86,8 +86,8 @@ def warn_if_unjudged(result: PruneResult, text: str) -> None:
             "`pyhudi index create` builds column_stats"
         )
     warnings.warn(
-        f"the predicate {_SHORT.repr(text)} was not judged, or not all of it: "
-        f"{'; '.join(reasons)}{advice}",
+        f"files were not judged by the predicate {_SHORT.repr(text)}, or not by all of it, so more "
+        f"are read (the rows are right): {'; '.join(reasons)}{advice}",
         PyHudiWarning,
         stacklevel=_depth_of_caller(),
     )

@@ -15,7 +15,7 @@ from pyhudi_expr.api.progress import progress_bar
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.scan import Progress
 from pyhudi_expr.reading.scan import Scan as RowScan
-from pyhudi_expr.table.errors import InvalidType
+from pyhudi_expr.table.errors import InvalidType, InvalidValue
 from pyhudi_expr.table.optional_dependencies import require_extra
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ class Scan:
             raise InvalidType(f"connection: expected a DuckDB connection, got {got}")
         if not isinstance(name, str):
             raise InvalidType(f"name: expected a str, got {type(name).__name__}")
+        if not name.strip():
+            raise InvalidValue("name: expected the name of a view, got an empty text")
         connection.register(name, self.to_arrow())
         return connection.view(name)
 

@@ -13,6 +13,7 @@ from pyhudi_expr.api.arguments import (
     Instant,
     View,
     Zone,
+    check_callable,
     column_names,
     instant_text,
     row_limit,
@@ -233,7 +234,8 @@ class Table:
             view: "snapshot" or "read_optimized".
             dialect: "hive", "spark", "trino" or "presto".
             zone: An IANA time zone.
-            progress: Called after each batch, with `slices`, `slices_total` and `rows`.
+            progress: Called after each batch with one value, whose attributes are `slices`,
+                `slices_total` and `rows`.
 
         Raises:
             FilterNotApplicable: The predicate can prune files, but cannot filter rows without an
@@ -242,6 +244,7 @@ class Table:
             HudiError: The table or the predicate cannot be read, or an argument is wrong.
         """
         names, most = column_names(columns), row_limit(limit)
+        check_callable("progress", progress)
         warn_of_query(predicate)
         question = self._question(predicate, as_of, view, dialect, zone)
         with self._bar("pruning files"):

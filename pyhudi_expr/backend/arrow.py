@@ -48,6 +48,7 @@ _FUNCTIONS: Mapping[str, Callable[[pc.Expression], pc.Expression]] = {
     "second": pc.second,
     DATE_OF: lambda clock: clock.cast(pa.date32(), safe=False),
     "abs": pc.abs_checked,
+    "-": pc.negate_checked,
 }
 
 

@@ -24,7 +24,7 @@ _BARE_DATE = re.compile(r"(?<![\w.])[12]\d{3}-\d\d-\d\d(?!\w)")
 _VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
 
 FOOTERS = click.option(
-    "--footers", is_flag=True, help="Read Parquet footers where statistics lack."
+    "--footers", is_flag=True, help="Read the Parquet footers of files that have no statistics."
 )
 """The parameter `footers` of `prune_options`."""
 

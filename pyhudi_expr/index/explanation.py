@@ -221,7 +221,7 @@ def _gap(node: BoundExpression, source: NamedEvidence, listing: FileListing) -> 
             continue
         count = int(np.count_nonzero(~as_array(known, listing.num_files)))
         if count:
-            gaps.append(f"no bounds of {column.name} that are read and trusted, for {count} files")
+            gaps.append(f"no usable bounds of {column.name} for {count} files")
     return "; ".join(gaps) or None
 
 

@@ -70,7 +70,11 @@ def _is_time(literal: Literal) -> bool:
 def _folded(literal: Literal, type_: pa.DataType) -> Literal:
     folded = fold_cast(literal, type_)
     if folded is None:
-        raise FilterNotApplicable(f"rows cannot be filtered: {literal.value!r} is no {type_}")
+        what = "date" if pa.types.is_date32(type_) else "time"
+        raise FilterNotApplicable(
+            f"rows cannot be filtered: {literal.value!r} is no {what}; write '2024-01-31' or "
+            "'2024-01-31 23:59:59'"
+        )
     return folded
 
 
@@ -87,7 +91,9 @@ def _instant(wall_seconds: int, zone: str | None) -> int:
     except (KeyError, ValueError, OverflowError, OSError) as error:
         raise FilterNotApplicable(f"the zone {zone!r}, or its time, is unknown") from error
     if len(offsets) > 1:
-        raise FilterNotApplicable(f"rows cannot be filtered: {wall:%F %T} in {zone} is ambiguous")
+        raise FilterNotApplicable(
+            f"rows cannot be filtered: {wall:%F %T} in {zone} is ambiguous: it is twice, or never"
+        )
     (offset,) = offsets
     assert offset is not None
     return wall_seconds - int(offset.total_seconds())

@@ -31,6 +31,8 @@ from pyhudi_expr.frontend.common.hive_types import Type
 from pyhudi_expr.reading.filter_constants import converted
 from pyhudi_expr.table.errors import FilterNotApplicable, UnknownColumn
 
+#: Calls whose arguments are values of one type.
+_OF_COMMON_TYPES = frozenset({"coalesce", "+", "-", "*", "abs", "concat", "||"})
 #: Functions of dates and times, and their names in pyarrow's or ours.
 _OF_CLOCKS = {
     **{name: name for name in ("year", "month", "day", "hour", "minute", "second", "dayofmonth")},
@@ -111,11 +113,15 @@ def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
             return replace(node, pattern=replace(pattern, term=fit(term)))
         case e.Call(name=name, args=(term,)) if name in _OF_CLOCKS:
             return Call(_OF_CLOCKS[name], (_clock(fit(term), schema, zone),))
-        case e.Call(name="%", args=(term, Literal(value=int() as divisor))) if divisor > 0:
-            return _remainder(node, fit(term), schema)
+        case e.Call(name="%" | "mod", args=(term, Literal(value=int() as divisor))) if divisor:
+            return _remainder(node, fit(term), abs(divisor), schema)
+        case e.Call(name="left", args=(term, Literal(value=int() as length))) if length >= 0:
+            return Call(SLICE, (fit(term), Literal(0, pa.int64()), Literal(length, pa.int64())))
         case e.Call(name="substr" | "substring", args=(term, *numbers)):
             return Call(SLICE, (fit(term), *_slice(node, numbers)))
-        case e.Call(args=args):
+        case e.Call(name=name, args=args):
+            if name not in _OF_COMMON_TYPES:
+                return replace(node, args=tuple(map(fit, args)))
             return replace(node, args=_with_common_types(args, schema, zone))
         case e.Cast(term=term, type=type_) if _is_clock(_type_of(term, schema)):
             if isinstance(type_, pa.DataType) and pa.types.is_date32(type_):
@@ -123,8 +129,11 @@ def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
         case e.Cast(term=term):
             return replace(node, term=fit(term))
         case e.Case(branches=branches, otherwise=otherwise):
-            fitted = tuple((fit(condition), fit(result)) for condition, result in branches)
-            return e.Case(fitted, fit(otherwise))
+            conditions = [fit(condition) for condition, _ in branches]
+            results = [result for _, result in branches]
+            *results, last = _with_common_types((*results, otherwise), schema, zone)
+            *results, last = _of_one_decimal((*results, last), schema)
+            return e.Case(tuple(zip(conditions, results, strict=True)), last)
     return node
 
 
@@ -143,10 +152,15 @@ def _is_clock(type_: pa.DataType | None) -> bool:
     return type_ is not None and (pa.types.is_timestamp(type_) or pa.types.is_date32(type_))
 
 
-def _remainder(node: Call, term: Term, schema: pa.Schema) -> Term:
-    """Return what a division leaves: of integers only, as that of others is rounded."""
+def _remainder(node: Call, term: Term, divisor: int, schema: pa.Schema) -> Term:
+    """Return what a division leaves: of integers only, as that of others is rounded.
+
+    It has the sign of the dividend, whatever that of the divisor is.
+    """
     types = [_name(one.path, schema)[1] for one in walk(term) if isinstance(one, Column)]
-    return Call(REMAINDER, (term, node.args[1])) if all(map(pa.types.is_integer, types)) else node
+    if not all(map(pa.types.is_integer, types)):
+        return node
+    return Call(REMAINDER, (term, Literal(divisor, pa.int64())))
 
 
 def _slice(node: Call, numbers: Sequence[Term]) -> tuple[Literal, Literal]:
@@ -273,6 +287,15 @@ def _floating(term: Term, of_columns: pa.DataType, schema: pa.Schema) -> Term:
     if pa.types.is_integer(term.type):
         return Literal(float(term.value), of_columns)
     return term
+
+
+def _of_one_decimal(terms: Sequence[Term], schema: pa.Schema) -> Sequence[Term]:
+    """Return the results of a CASE with decimal literals in the type of the column among them."""
+    types = {type_ for one in terms if (type_ := _type_of(one, schema)) is not None}
+    target = types.pop() if len(types) == 1 else None
+    if target is None or not pa.types.is_decimal(target):
+        return terms
+    return [replace(one, type=target) if isinstance(one, Literal) else one for one in terms]
 
 
 def _is_integer(type_: Type) -> bool:

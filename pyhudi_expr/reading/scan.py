@@ -49,6 +49,13 @@ Filter: TypeAlias = HudiExpression | pc.Expression | str | Sequence[Any]
 """A tree, a pyarrow expression, SQL text, or a filter list as pyarrow takes it."""
 
 
+_OF_DECIMALS = (
+    "; compare a decimal column with a decimal of its type, such as "
+    "pa.scalar(Decimal('168.00'), pa.decimal128(9, 2)), or write the predicate as SQL"
+)
+_INSTEAD = "let an engine such as DuckDB filter the rows of the files that prune keeps"
+
+
 @dataclass(frozen=True)
 class Progress:
     """The progress of a scan.
@@ -294,9 +301,13 @@ def _for_rows(
         return None
     if isinstance(filter, pc.Expression):
         if fault := validation_error(filter, schema):
-            raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")
+            hint = _OF_DECIMALS if "Precision is not great enough" in fault else ""
+            raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}{hint}")
         return filter
-    return row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))
+    try:
+        return row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))
+    except FilterNotApplicable as error:
+        raise FilterNotApplicable(f"{error}; {_INSTEAD}") from error
 
 
 def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:

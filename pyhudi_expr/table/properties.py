@@ -164,9 +164,14 @@ def _version(raw: Mapping[str, str], uri: str) -> int:
     text = raw.get(config_keys.TABLE_VERSION, "")
     if not text.isdigit() or int(text) not in SUPPORTED_VERSIONS:
         supported = ", ".join(str(version) for version in sorted(SUPPORTED_VERSIONS))
+        remedy = "upgrade the table with Hudi's upgrade command"
+        if not text.isdigit():
+            remedy = f"{config_keys.TABLE_VERSION} in hoodie.properties must be one of them"
+        elif int(text) > max(SUPPORTED_VERSIONS):
+            remedy = "a newer pyhudi-expr may read it"
         raise UnsupportedTable(
             f"{uri}: table version {text or 'unknown'} is not supported "
-            f"(supported: {supported}); upgrade the table with Hudi's upgrade command"
+            f"(supported: {supported}); {remedy}"
         )
     return int(text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import warnings
 from collections.abc import Callable, Mapping
@@ -201,3 +202,21 @@ def test_random_arguments_raise_nothing_but_hudi_errors(table: ph.Table) -> None
             given = {name: chance.choice(_ODD) for name in chance.sample(names, 2)}
             with suppress(ph.HudiError):
                 method(**given)
+
+
+def test_a_syntax_error_survives_a_pickle(trips: Path) -> None:
+    with pytest.raises(ph.PredicateSyntaxError) as raised:
+        ph.table(trips).scan("fare >")
+    copy = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own
+    assert (str(copy), copy.marked) == (str(raised.value), raised.value.marked)
+
+
+def test_digits_of_a_day_are_its_beginning_as_its_date_is(trips: Path) -> None:
+    table = ph.table(trips)
+    rows = {table.scan(as_of=text).count() for text in ("2024-01-11", "20240111", "202401110000")}
+    assert rows == {table.scan().count()}
+
+
+def test_a_progress_that_is_no_function_is_refused(trips: Path) -> None:
+    with pytest.raises(ph.InvalidType, match="progress: expected a function or None, got"):
+        ph.table(trips).scan(progress=5)

@@ -122,7 +122,7 @@ def test_reasons_name_unsupported_parts() -> None:
     assert "against" in (explained("x = DATE '2020-01-01'", STATS).reason or "")
     doubted = RowStatistics(ROWS, given={("x", 1): NOTHING, ("x", 2): NOTHING})
     found = explained("x = 1", ("column_stats", doubted))
-    assert found.answers[0].reason == "no bounds of x that are read and trusted, for 2 files"
+    assert found.answers[0].reason == "no usable bounds of x for 2 files"
     assert found.excluded == 1
 
 

@@ -61,7 +61,7 @@ def layout() -> None:
     metavar="SQL",
     help="What queries ask for; repeatable.",
 )
-@click.option("--columns", help="Judge layouts of these columns only, with commas in between.")
+@click.option("--columns", help="Consider only layouts of these columns, with commas in between.")
 @click.option("--files", type=_COUNT, help="Files that there would be; by default as many as now.")
 @ZONE
 @click.option("--all", "every", is_flag=True, help="Show every layout, not the best ones alone.")

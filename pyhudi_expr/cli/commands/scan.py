@@ -60,7 +60,7 @@ _SHOWN_ROWS = 40
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
-    help=f"So many rows at most; by default {_SHOWN_ROWS} on a terminal, all in a pipe.",
+    help=f"The maximum number of rows; by default {_SHOWN_ROWS} on a terminal, all in a pipe.",
 )
 @FOOTERS
 @DIALECT
@@ -142,7 +142,8 @@ class _Begun:
         files = f"{result.files_kept:,} of {result.files_total:,} files"
         if not self._is_full:
             return f"read {files}"
-        return f"the limit was reached after {self._slices:,} of the file slices to read ({files})"
+        slices = "1 file slice" if self._slices == 1 else f"{self._slices:,} file slices"
+        return f"stopped at the limit after {slices}; the predicate keeps {files}"
 
 
 def _own_columns(table: str, as_of: str | None, with_meta: bool) -> tuple[str, ...] | None:

@@ -99,7 +99,7 @@ def _in_part(
         letters = tuple(None if letter == "_" else letter for letter in begin)
         necessary.append(Matches(term, letters, begin == pattern))
     whole = None if pieces is None else TextPattern(term, "".join(map(_regex, pieces)))
-    rest = Unknown(f"the rest of LIKE {pattern[:100]!r} is not supported", whole)
+    rest = Unknown(f"the rest of LIKE {pattern[:100]!r} skips no file", whole)
     return conjunction((*necessary, rest))
 
 

@@ -25,6 +25,10 @@ class PredicateSyntaxError(HudiError, ValueError):
         self.column = column
         self.text = text
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it is made of, as an error of another process is."""
+        return PredicateSyntaxError, (self.problem, self.line, self.column, self.text)
+
     def of(self, text: str) -> PredicateSyntaxError:
         """Return the error with the text that it is about."""
         return PredicateSyntaxError(self.problem, self.line, self.column, text)

@@ -118,7 +118,7 @@ def presto_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
     if "_" not in signs and "%%" not in signs:
         return standard_like(term, pattern, escape)
     begin = standard_like(term, pattern + "%", escape)
-    return conjunction((begin, Unknown(f"the rest of LIKE {pattern[:100]!r} is not supported")))
+    return conjunction((begin, Unknown(f"the rest of LIKE {pattern[:100]!r} skips no file")))
 
 
 _LAST_OF_ONE_UNIT = 0xFFFF

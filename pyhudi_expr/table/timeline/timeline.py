@@ -185,10 +185,13 @@ def _parse(name: str) -> Instant | None:
 
 _QUERIED = re.compile(r"\d{1,17}|\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{3})?)?)?")
 _DIGITS = len("yyyyMMddHHmmssSSS")
+_OF_TIMES = (len("yyyyMMdd"), len("yyyyMMddHHmm"), len("yyyyMMddHHmmss"))
 
 
 def query_instant(text: str | None) -> str | None:
     """Parse the instant of a query, written in the timeline's digits or as a date.
+
+    Digits without hours, or without a second's parts, mean the beginning of the day or second.
 
     Raises:
         HudiError: It is neither.
@@ -200,7 +203,8 @@ def query_instant(text: str | None) -> str | None:
         raise HudiError(
             f"{text!r} is not an instant: write 20240131 or '2024-01-31 23:59:59', for example"
         )
-    return text if text.isdigit() else re.sub(r"\D", "", text).ljust(_DIGITS, "0")
+    digits = re.sub(r"\D", "", text)
+    return digits.ljust(_DIGITS, "0") if len(digits) in _OF_TIMES or digits != text else text
 
 
 def _is_time(text: str) -> bool:

@@ -60,7 +60,7 @@ def test_a_limit_says_how_many_files_were_begun(run, tmp_path):
     write_demo_table(tmp_path / "trips")
     _, out, err = run("scan", tmp_path / "trips", "--limit", "1", "--columns", "id")
     assert len(out.splitlines()) == 2
-    assert err == "the limit was reached after 1 of the file slices to read (80 of 80 files)\n"
+    assert err == "stopped at the limit after 1 file slice; the predicate keeps 80 of 80 files\n"
 
 
 def test_footers_prune_files_without_statistics(run, golden):
@@ -152,4 +152,7 @@ def test_scan_accepts_an_instant_and_a_zone(run, golden, tmp_path):
 def test_a_function_that_rows_cannot_be_filtered_by_is_named(run, table):
     code, _, err = run("scan", table, "initcap(region) = 'Us'")
     assert code == 1
-    assert err == "pyhudi: rows cannot be filtered: initcap() is not supported\n"
+    assert err == (
+        "pyhudi: rows cannot be filtered: initcap() is not supported; let an engine such as DuckDB "
+        "filter the rows of the files that prune keeps\n"
+    )
