@@ -1,6 +1,7 @@
 package io.pyhudi.hive.table;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -50,6 +51,14 @@ class QueryInstantTest {
   void anythingElseIsAnError(String text) {
     StateException e = assertThrows(StateException.class, () -> times.of(text));
     assertTrue(e.getMessage().contains("neither an instant of its timeline"), e.getMessage());
+  }
+
+  /** Of an error while it plans, Hive reports the innermost cause alone. */
+  @Test
+  void theErrorIsItsOwnInnermostCause() {
+    StateException e = assertThrows(StateException.class, () -> times.of("2026"));
+    assertNull(e.getCause());
+    assertEquals(1, e.getSuppressed().length);
   }
 
   @Test
