@@ -1,4 +1,4 @@
-"""Index jobs and a layout, run by the installed version of Spark; prints the results as JSON.
+"""Index jobs, a layout and pruned reads by the installed version of Spark; prints them as JSON.
 
 `python index_jobs.py TABLE DEMO`: a table with stored keys, and a directory for one of the demo's.
 """
@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pyspark
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
 
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.frontend.sql.parser import parse_predicate
@@ -21,6 +23,9 @@ from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.clustering.layout_frames import order_by
 from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.jobs.arrow_types import arrow_type
+from pyhudi_expr.spark.query.dataframes import prune_table, pruned
+from pyhudi_expr.spark.query.predicates import filters_of
 from pyhudi_expr.table.hudi_table import HudiTable
 
 OPTIONS = "store = 'extension', shards = 2"
@@ -33,6 +38,21 @@ STATEMENTS = (
     f"OPTIONS (expr = 'upper', {OPTIONS})",
 )
 PREDICATES = ("txn_id = 'TXN-017'", "amount > 900", "upper(merchant_name) = 'NOWHERE'")
+CONDITIONS = (
+    "fare > 165",
+    "fare BETWEEN 105.5 AND 128 AND city LIKE 'O%'",
+    "ts < timestamp'2024-01-02 03:00:00' OR ts >= timestamp'2024-01-10 20:00:00'",
+    "CAST(ts AS date) = date'2024-01-04' AND NOT (hour(ts) > 2)",
+    "day IN ('2024-01-03', '2024-01-05') AND id % 7 = 0",
+    "fare > 20 + 100 AND rider IS NOT NULL",
+)
+TYPES = (
+    *(t.BooleanType(), t.LongType(), t.DoubleType(), t.DecimalType(9, 2), t.StringType()),
+    *(t.BinaryType(), t.DateType(), t.TimestampType(), t.TimestampNTZType()),
+    t.ArrayType(t.TimestampType()),
+    t.MapType(t.StringType(), t.TimestampType()),
+    t.StructType([t.StructField("at", t.TimestampType())]),
+)
 
 
 def main(table: str, demo: Path) -> None:
@@ -48,10 +68,16 @@ def main(table: str, demo: Path) -> None:
     for statement in STATEMENTS:
         execute(spark, statement.format(table))
     write_demo_table(demo)
-    execute(spark, f"CREATE INDEX fares ON '{demo}' USING column_stats(fare) OPTIONS ({OPTIONS})")
+    execute(
+        spark, f"CREATE INDEX fares ON '{demo}' USING column_stats(fare, ts) OPTIONS ({OPTIONS})"
+    )
+    dates = f"OPTIONS (expr = 'to_date', {OPTIONS})"
+    execute(spark, f"CREATE INDEX dates ON '{demo}' USING column_stats(ts) {dates}")
+    reads = {text: rows_read(spark, demo, text) for text in CONDITIONS}
     write_a_day(demo)
-    lagging = one_status(demo).state
-    execute(spark, f"REFRESH INDEX fares ON '{demo}'")
+    lagging = status_of_fares(demo).state
+    for name in ("fares", "dates"):
+        execute(spark, f"REFRESH INDEX {name} ON '{demo}'")
     found = {
         "spark": pyspark.__version__,
         "entries": entries(table) | entries(str(demo)),
@@ -63,8 +89,15 @@ def main(table: str, demo: Path) -> None:
             for result in verify(spark, HudiTable.open(path), status)
         ],
         "kept": {text: kept(table, text) for text in PREDICATES},
-        "refreshed": [lagging.value, one_status(demo).state.value, kept(str(demo), "fare > 165")],
+        "refreshed": [
+            lagging.value,
+            status_of_fares(demo).state.value,
+            kept(str(demo), "fare > 165"),
+        ],
         "laid out": laid_out(spark, demo),
+        "reads": reads,
+        "filters": {text: filters(spark, demo, text) for text in CONDITIONS},
+        "arrow types": {each.simpleString(): str(arrow_type(each)) for each in TYPES},
     }
     print(json.dumps(found))
 
@@ -78,8 +111,9 @@ def write_a_day(demo: Path) -> None:
     (timeline / "20240112000000000_20240112000001000.commit").touch()
 
 
-def one_status(demo: Path):
-    (status,) = index_statuses(HudiTable.open(str(demo)))
+def status_of_fares(demo: Path):
+    found = {status.name: status for status in index_statuses(HudiTable.open(str(demo)))}
+    status = found["fares"]
     assert status.state in (State.ACTIVE, State.LAGGING)
     return status
 
@@ -121,6 +155,26 @@ def laid_out(spark: SparkSession, demo: Path) -> list[str]:
     ordered = order_by(rows.select("id", "ts", "fare"), ["ts", "fare"], Curve.HILBERT, files=4)
     parts = ordered.rdd.mapPartitions(lambda part: [sorted(row.id for row in part)]).collect()
     return [hashlib.sha256(repr(part).encode()).hexdigest()[:12] for part in parts]
+
+
+def rows_read(spark: SparkSession, demo: Path, condition: str) -> list[int]:
+    """The number of rows, and that of the files that may have them, with pruning by the index."""
+    found = prune_table(spark, str(demo), condition)
+    everything = pruned(spark, str(demo), f.lit(True))
+    rows = rows_of(found.frame)
+    assert rows == rows_of(everything.where(condition)), condition
+    assert rows == rows_of(pruned(spark, str(demo), f.expr(condition))), condition
+    return [len(rows), found.result.files_kept, found.result.files_total]
+
+
+def rows_of(frame: DataFrame) -> list[str]:
+    return sorted(map(repr, frame.collect()))
+
+
+def filters(spark: SparkSession, demo: Path, condition: str) -> str:
+    """What is known of a frame's rows by the plan of Spark."""
+    frame = spark.read.parquet(*sorted(map(str, demo.glob("day=*/*.parquet"))))
+    return repr(filters_of(frame.withColumn("day", f.lit("x")).where(condition)).expression)
 
 
 if __name__ == "__main__":

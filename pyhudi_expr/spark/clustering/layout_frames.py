@@ -12,12 +12,12 @@ from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
-from pyspark.sql.pandas.types import to_arrow_type
 
 from pyhudi_expr.arrays import AnyArray, Int32Array, arrow_buffer
 from pyhudi_expr.layout.curves import Curve
 from pyhudi_expr.layout.row_order import Layout, Mapping, Order, Pieces, row_order
 from pyhudi_expr.spark.jobs.arrow_ipc import from_ipc, to_ipc
+from pyhudi_expr.spark.jobs.arrow_types import arrow_type
 from pyhudi_expr.spark.jobs.shard_writer import routes_to
 
 SAMPLE_ROWS = 100_000
@@ -178,7 +178,7 @@ def _schema(frame: DataFrame) -> pa.Schema:
 def _arrow_type(type_: t.DataType) -> pa.DataType:
     """Return the Arrow type; one without an order if Arrow has none for it."""
     try:
-        return to_arrow_type(type_)
+        return arrow_type(type_)
     except PySparkTypeError:
         return pa.struct([])
 

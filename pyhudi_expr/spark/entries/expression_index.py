@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
-from pyspark.sql.pandas.types import to_arrow_type
 
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.mdt.bytes.keys import column_stats_key, expression_partition_stats_key
@@ -25,6 +24,7 @@ from pyhudi_expr.mdt.records.value_types import Bound, ValueType, value_type
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.expression_filters import expression_filters
 from pyhudi_expr.spark.entries.function_results import function_results
+from pyhudi_expr.spark.jobs.arrow_types import arrow_type
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
 from pyhudi_expr.table import hudi_names
 from pyhudi_expr.table.errors import HudiError
@@ -101,7 +101,7 @@ def _bounds(
         )
     found = function_results(spark, table, listing, definition)
     result_type = found.schema["value"].dataType
-    kind = value_type(to_arrow_type(result_type), definition.version)
+    kind = value_type(arrow_type(result_type), definition.version)
     if kind is None:
         raise HudiError(f"{table.base_path}: {definition.name} gives values of {result_type}")
     bounds = _physical(result_type.typeName())

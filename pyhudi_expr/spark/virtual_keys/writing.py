@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
-from pyspark.sql.pandas.types import to_arrow_type
 
 from pyhudi_expr.arrays import arrow_nulls
 from pyhudi_expr.indexing.virtual_key_settings import (
@@ -39,6 +38,7 @@ from pyhudi_expr.keys.definition import (
 from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.hudi_limits import require_mergeable
 from pyhudi_expr.keys.java_text import JavaText
+from pyhudi_expr.spark.jobs.arrow_types import arrow_type
 from pyhudi_expr.spark.virtual_keys.key_column import column, column_types
 from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError
@@ -240,7 +240,7 @@ def _require_keys(frame: DataFrame, definition: KeyDefinition, label: str) -> No
 
     The message has the row.
     """
-    types = [to_arrow_type(type_) for type_ in column_types(frame.schema, definition.columns)]
+    types = [arrow_type(type_) for type_ in column_types(frame.schema, definition.columns)]
     require_mergeable(definition, types, label)
     definition.generator().keys([arrow_nulls(0, type_) for type_ in types])
     blank = f.coalesce(*(_named_if_blank(name, definition) for name in definition.columns))
