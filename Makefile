@@ -48,9 +48,9 @@ HELM ?= .work/tools/helm
 ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-long test-hive3 test-hive41 test-hive42 test-s3 fuzz soundness \
-	test-browser test-containers test-kubernetes chart workflows changelog release-check \
-	test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
+.PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
+	soundness test-pyspark test-python support-page test-browser test-containers test-kubernetes \
+	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 runtime41 runtime42 links s3 s3a dynamodb venv handler handler3 idl audit bench docs \
 	docs-version clean
 
@@ -69,14 +69,32 @@ test-long: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) 
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
-	$(BIN)/pytest tests/hive/hive3 $(PYTEST_ARGS)
+	$(BIN)/pytest --junitxml=.work/results/hive-3.1.xml tests/hive/hive3 $(PYTEST_ARGS)
 
-LATER_HIVE_TESTS := tests/hive/queries tests/hive/statements/test_ddl.py
-test-hive41: $(VENV) $(RUNTIME) $(RUNTIME41) $(HANDLER) ## queries and DDL of `make test` with Hive 4.1
-	$(BIN)/pytest --hive 4.1 $(LATER_HIVE_TESTS) $(PYTEST_ARGS)
+# What depends on the version of Hive, without the longer cases.
+HIVE_QUERIES := types predicates files_read query_shapes planner_facts statistics analyze min_max \
+	partitions joins time_travel incremental
+HIVE_FEATURES := -m "not long" tests/hive/statements/test_ddl.py \
+	$(HIVE_QUERIES:%=tests/hive/queries/test_%.py)
+test-hive40: $(VENV) $(RUNTIME) $(HANDLER) ## queries and DDL of `make test` with Hive 4.0
+	$(BIN)/pytest --hive 4.0 --junitxml=.work/results/hive-4.0.xml $(HIVE_FEATURES) $(PYTEST_ARGS)
+
+test-hive41: $(VENV) $(RUNTIME) $(RUNTIME41) $(HANDLER) ## the same with Hive 4.1
+	$(BIN)/pytest --hive 4.1 --junitxml=.work/results/hive-4.1.xml $(HIVE_FEATURES) $(PYTEST_ARGS)
 
 test-hive42: $(VENV) $(RUNTIME) $(RUNTIME42) $(HANDLER) ## the same with Hive 4.2, on JDK 21
-	$(BIN)/pytest --hive 4.2 $(LATER_HIVE_TESTS) $(PYTEST_ARGS)
+	$(BIN)/pytest --hive 4.2 --junitxml=.work/results/hive-4.2.xml $(HIVE_FEATURES) $(PYTEST_ARGS)
+
+test-pyspark: $(VENV) ## index jobs, layouts and pruned reads with PySpark 3.5 and 4.0 to 4.3, from PyPI
+	$(BIN)/pytest --junitxml=.work/results/pyspark.xml tests/packaging/test_spark_versions.py \
+		$(PYTEST_ARGS)
+
+test-python: $(VENV) ## the wheel with Python 3.10 to 3.13, as far as they are installed
+	$(BIN)/pytest --junitxml=.work/results/python.xml -k every_python \
+		tests/packaging/test_installed.py $(PYTEST_ARGS)
+
+support-page: $(VENV) ## record the results of these targets, and write docs/support.md
+	$(BIN)/python -m devtools.support.page .work/results/*.xml
 
 test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## of both, the ones with a server of S3 or DynamoDB
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)

@@ -1,0 +1,1 @@
+"""Which tests show what works with which engine."""
