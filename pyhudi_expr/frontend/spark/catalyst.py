@@ -45,6 +45,7 @@ from pyhudi_expr.frontend.common.functions import as_condition, call
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError, Type
 from pyhudi_expr.frontend.common.json_input import Json
 from pyhudi_expr.frontend.common.like import standard_like
+from pyhudi_expr.frontend.spark.common_expressions import WITH, inlined
 from pyhudi_expr.frontend.spark.data_types import (
     TIME_TYPES,
     CatalystError,
@@ -189,6 +190,8 @@ class _Reader:
                 return as_condition(call("rlike", (self._term(term), self._term(pattern))))
             case name, (child, *_) if name in _TRANSPARENT:
                 return self._predicate(child)
+            case name, _ if name == WITH:
+                return self._predicate(inlined(node))
             case name, operands if name in _CONDITIONS:
                 raise InexpressibleError(f"not supported: {name} of {len(operands)} operands")
         return as_condition(self._term(node))
@@ -247,6 +250,8 @@ class _Reader:
                 return Call("months_between", (self._term(one), self._term(other)))
             case name, (child, *_) if name in _TRANSPARENT:
                 return self._term(child)
+            case name, _ if name == WITH:
+                return self._term(inlined(node))
             case name, children if name in _OF_MANY:
                 return call(_OF_MANY[name], tuple(map(self._term, children)))
             case "Round", (value, places) if _literal_text(places) == "0":

@@ -84,6 +84,45 @@ def test_nodes_are_converted(form: list[Any], expected: HudiExpression) -> None:
     assert parse(form) == expected
 
 
+REFERENCE = node("CommonExpressionRef", dataType="integer")
+
+
+def between(reference: list[Any], *definitions: list[Any]) -> list[Any]:
+    """BETWEEN 5 AND 5 as Spark 4 writes it."""
+    both = (node(op, reference, constant("5", "integer")) for op in _OPS)
+    return node("With", node("And", *both), *(node("CommonExpressionDef", d) for d in definitions))
+
+
+_OPS = ("GreaterThanOrEqual", "LessThanOrEqual")
+
+
+def test_a_reference_is_the_value_of_its_definition() -> None:
+    doubled = node("Add", INT_A, INT_A)
+    twice = Call("+", (A, A))
+    expected = And((Comparison(Op.GTEQ, twice, FIVE), Comparison(Op.LTEQ, twice, FIVE)))
+    assert parse(between(REFERENCE, doubled)) == expected
+    # Two of them are separate, although both references look the same.
+    lengths = node("Length", TEXT_S)
+    found = parse(node("Or", between(REFERENCE, doubled), between(REFERENCE, lengths)))
+    length = Call("length", (S,))
+    other = And((Comparison(Op.GTEQ, length, FIVE), Comparison(Op.LTEQ, length, FIVE)))
+    assert found == Or((expected, other))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        between(REFERENCE, INT_A, INT_A),
+        between(node("If", between(REFERENCE, INT_A), REFERENCE, INT_A), INT_A),
+        between(REFERENCE, node("If", between(REFERENCE, INT_A), INT_A, INT_A)),
+        between(REFERENCE),
+        REFERENCE,
+    ],
+)
+def test_an_ambiguous_reference_is_unknown(form: list[Any]) -> None:
+    assert isinstance(parse(form), Unknown)
+
+
 @pytest.mark.parametrize(
     ("text", "type_", "value"),
     [
