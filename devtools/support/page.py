@@ -29,9 +29,9 @@ _HEAD = """\
 # Engines and features
 
 Each number is that of the test cases that passed with this engine, in the runs that were recorded
-last; — means that no test of the feature was run with it, mostly because the engine lacks it
-([versions of Hive](hive.md#versions-of-hive)). `make support-page` records the results that the
-commands leave in `.work/results`, and writes this page.
+last; — means that no result is recorded: the engine lacks the feature
+([versions of Hive](hive.md#versions-of-hive)), or its tests were not run with it yet. `make
+support-page` records the results that the commands leave in `.work/results`, and writes this page.
 """
 
 
