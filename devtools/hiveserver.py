@@ -85,7 +85,7 @@ class HiveServer:
         self._jars = jars
         self._heap = heap
         self._zone = zone
-        self._line = line
+        self.line = line
         self._settings = {**line.settings, **settings}
         self._process: ServerProcess | None = None
 
@@ -96,7 +96,7 @@ class HiveServer:
             RuntimeMissingError: The runtime or the handler has not been built.
             ServerError: The server ended, or did not answer in time; the message shows its log.
         """
-        jars = self._line.aux_jars() if self._jars is None else self._jars
+        jars = self.line.aux_jars() if self._jars is None else self._jars
         self.stop()
         self.port = free_port()
         conf = self._write_configuration()
@@ -221,7 +221,7 @@ class HiveServer:
         A JVM that finds another file under the same name fails at the next class that it loads from
         it.
         """
-        if jar != self._line.handler:
+        if jar != self.line.handler:
             return jar
         copy = self.run_dir / "conf" / jar.name
         shutil.copyfile(jar, copy)
@@ -231,7 +231,7 @@ class HiveServer:
         temporary = self.run_dir / "tmp"
         temporary.mkdir(exist_ok=True)
         return [
-            str(self._line.java()),
+            str(self.line.java()),
             f"-Xmx{self._heap}",
             *COLLECTOR,
             *ADD_OPENS,
@@ -240,9 +240,9 @@ class HiveServer:
             f"-Dpyhudi.run.dir={self.run_dir}",
             f"-Dderby.system.home={temporary}",
             f"-Dlog4j2.configurationFile={conf / 'hive-log4j2.properties'}",
-            *self._line.entry,
-            os.pathsep.join(map(str, (conf, *self._line.classes, self._line.lib / "*", *jars))),
-            self._line.main,
+            *self.line.entry,
+            os.pathsep.join(map(str, (conf, *self.line.classes, self.line.lib / "*", *jars))),
+            self.line.main,
         ]
 
 
