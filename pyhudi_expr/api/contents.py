@@ -7,7 +7,7 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, timestamp_type
+from pyhudi_expr.arrays import AnyArray, BoolArray, timestamp_type
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.index_sizes import index_sizes
 from pyhudi_expr.index.catalog.status import checked_statuses
@@ -31,20 +31,23 @@ _INDEXES = pa.schema(
 
 def files_table(listing: FileListing, files: BoolArray | None = None) -> pa.Table:
     """Return the files of a listing, or those that are flagged; see `Table.files`."""
+    return pa.table(file_columns(listing, files))
+
+
+def file_columns(listing: FileListing, files: BoolArray | None = None) -> dict[str, AnyArray]:
+    """Return the columns of `files_table`."""
     chosen = np.arange(listing.num_files) if files is None else np.flatnonzero(files)
     slices = pa.array(listing.file_slice[chosen])
     is_log = pa.array(listing.file_is_log[chosen])
     kinds = pa.array(["base", "log"]).take(is_log.cast(pa.int8()))
-    return pa.table(
-        {
-            "path": pa.array(listing.paths(chosen), pa.string()),
-            "partition": listing.partitions.take(pa.array(listing.file_partition[chosen])),
-            "kind": kinds,
-            "bytes": pa.array(listing.file_size[chosen], pa.int64()),
-            "file_id": listing.slice_file_id.take(slices),
-            "instant": listing.slice_base_instant.take(slices),
-        }
-    )
+    return {
+        "path": pa.array(listing.paths(chosen), pa.string()),
+        "partition": listing.partitions.take(pa.array(listing.file_partition[chosen])),
+        "kind": kinds,
+        "bytes": pa.array(listing.file_size[chosen], pa.int64()),
+        "file_id": listing.slice_file_id.take(slices),
+        "instant": listing.slice_base_instant.take(slices),
+    }
 
 
 def history_table(timeline: Timeline, is_utc: bool) -> pa.Table:

@@ -21,6 +21,11 @@ from pyhudi_expr.api.arguments import (
     table_view,
     zone_name,
 )
+from pyhudi_expr.api.column_ranges import (
+    chosen_columns,
+    column_range_tables,
+    ranged_columns,
+)
 from pyhudi_expr.api.contents import files_table, history_table, indexes_table
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
 from pyhudi_expr.api.display import html, lines
@@ -147,6 +152,28 @@ class Table:
             reading_indexes(self._latest().storage) as table,
         ):
             return indexes_table(IndexCatalog.open(table))
+
+    def column_ranges(
+        self, columns: Iterable[str] | None = None, *, as_of: Instant | None = None
+    ) -> pa.Table:
+        """Return the range of each column in each file, as the index `column_stats` has it.
+
+        Args:
+            columns: Columns, or fields of structs such as "place.city". None: all with an order.
+            as_of: See the class.
+
+        Returns:
+            A row for each column and file: `path`, `partition` and `kind` as in `files`, `column`,
+            `type` (Hive's name), `min` and `max` (texts), `nulls` and `rows` (int64). What is not
+            known, or cannot be trusted, is null: in a table without the index, everything is.
+
+        Raises:
+            UnknownColumn: The table has no such column with an order.
+        """
+        snapshot = self._snapshot(DEFAULT_VIEW, as_of, DEFAULT_ZONE)
+        ranged = chosen_columns(ranged_columns(snapshot.schema), column_names(columns), self.uri)
+        with self._bar("reading the ranges"):
+            return pa.concat_tables(column_range_tables(snapshot, ranged))
 
     def prune(
         self,

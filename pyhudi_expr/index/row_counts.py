@@ -59,14 +59,9 @@ def row_counts(mdt: MetadataTable, listing: FileListing) -> Counts:
     Raises:
         HudiError: The metadata table or the timeline cannot be read.
     """
-    rows = _base_rows(mdt, listing)
+    rows, written = _counted(mdt, listing)
     unknown = rows == UNKNOWN
-    added: dict[int, int | None] = {}
-    if unknown.any():
-        written = _written_rows(mdt, listing, np.flatnonzero(unknown))
-        for file in written.keys() & set(np.flatnonzero(~listing.file_is_log).tolist()):
-            rows[file], unknown[file] = max(stat.rows for stat in written[file]), False
-        added = _added_by_logs(mdt, listing, written)
+    added = _added_by_logs(mdt, listing, written)
     total = np.bincount(
         listing.file_slice[~listing.file_is_log],
         weights=rows[~listing.file_is_log],
@@ -79,6 +74,25 @@ def row_counts(mdt: MetadataTable, listing: FileListing) -> Counts:
         total[slice_] = total[slice_] + rows_added if known else UNKNOWN
     total[_in_buckets(listing)] = UNKNOWN
     return total
+
+
+def base_file_rows(mdt: MetadataTable, listing: FileListing) -> Counts:
+    """Return the rows of each base file of the listing; -1 where unknown, and for log files.
+
+    Raises:
+        HudiError: The metadata table or the timeline cannot be read.
+    """
+    return _counted(mdt, listing)[0]
+
+
+def _counted(mdt: MetadataTable, listing: FileListing) -> tuple[Counts, dict[int, list[_Written]]]:
+    """Return the rows of each base file, and what commits wrote to the files not counted so."""
+    rows = _base_rows(mdt, listing)
+    uncounted = np.flatnonzero(rows == UNKNOWN)
+    written = _written_rows(mdt, listing, uncounted) if len(uncounted) else {}
+    for file in written.keys() & set(np.flatnonzero(~listing.file_is_log).tolist()):
+        rows[file] = max(stat.rows for stat in written[file])
+    return rows, written
 
 
 def _base_rows(mdt: MetadataTable, listing: FileListing) -> Counts:

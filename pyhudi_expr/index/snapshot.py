@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, string_list
@@ -30,7 +31,7 @@ from pyhudi_expr.index.opening import (
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
-from pyhudi_expr.index.row_counts import Counts, row_counts
+from pyhudi_expr.index.row_counts import UNKNOWN, Counts, base_file_rows, row_counts
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
 from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
@@ -288,6 +289,16 @@ class TableSnapshot:
             return None if self._mdt is None else row_counts(self._mdt, self.listing)
         except HudiError:
             return None
+
+    def base_file_rows(self) -> Counts:
+        """Return the rows of each base file; -1 where unknown, and for log files.
+
+        Raises:
+            HudiError: The metadata table or the timeline cannot be read.
+        """
+        if self._mdt is None:
+            return np.full(self.listing.num_files, UNKNOWN, np.int64)
+        return base_file_rows(self._mdt, self.listing)
 
     def column_summaries(self) -> list[ColumnSummary]:
         """Return what the statistics say about each column over all files; read at the first call.

@@ -1563,6 +1563,484 @@ class PruneResponse(object):
         return not (self == other)
 
 
+class MetadataRequest(object):
+    """
+    A question for rows that describe a table.
+
+    Attributes:
+     - protocolVersion
+     - requestId: Echoed in the answer and logged on both sides: the query's id.
+     - basePath: The table's base path, as a URI or an absolute path.
+     - view: What is described: files, history, indexes or column_ranges.
+     - filter: The filter over the view's columns in post-order, as in a PruneRequest: rows for which it
+    cannot be TRUE are not sent.
+     - timeZone: As in a PruneRequest.
+     - columns: The columns whose values are sent; absent: all.
+
+    """
+
+
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, view=None, filter=None, timeZone=None, columns=None,):
+        self.protocolVersion = protocolVersion
+        self.requestId = requestId
+        self.basePath = basePath
+        self.view = view
+        self.filter = filter
+        self.timeZone = timeZone
+        self.columns = columns
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I32:
+                    self.protocolVersion = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.requestId = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.basePath = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.view = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.LIST:
+                    self.filter = []
+                    (_etype110, _size107) = iprot.readListBegin()
+                    for _i111 in range(_size107):
+                        _elem112 = Node()
+                        _elem112.read(iprot)
+                        self.filter.append(_elem112)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRING:
+                    self.timeZone = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.LIST:
+                    self.columns = []
+                    (_etype116, _size113) = iprot.readListBegin()
+                    for _i117 in range(_size113):
+                        _elem118 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.columns.append(_elem118)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('MetadataRequest')
+        if self.protocolVersion is not None:
+            oprot.writeFieldBegin('protocolVersion', TType.I32, 1)
+            oprot.writeI32(self.protocolVersion)
+            oprot.writeFieldEnd()
+        if self.requestId is not None:
+            oprot.writeFieldBegin('requestId', TType.STRING, 2)
+            oprot.writeString(self.requestId.encode('utf-8') if sys.version_info[0] == 2 else self.requestId)
+            oprot.writeFieldEnd()
+        if self.basePath is not None:
+            oprot.writeFieldBegin('basePath', TType.STRING, 3)
+            oprot.writeString(self.basePath.encode('utf-8') if sys.version_info[0] == 2 else self.basePath)
+            oprot.writeFieldEnd()
+        if self.view is not None:
+            oprot.writeFieldBegin('view', TType.STRING, 4)
+            oprot.writeString(self.view.encode('utf-8') if sys.version_info[0] == 2 else self.view)
+            oprot.writeFieldEnd()
+        if self.filter is not None:
+            oprot.writeFieldBegin('filter', TType.LIST, 5)
+            oprot.writeListBegin(TType.STRUCT, len(self.filter))
+            for iter119 in self.filter:
+                iter119.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.timeZone is not None:
+            oprot.writeFieldBegin('timeZone', TType.STRING, 6)
+            oprot.writeString(self.timeZone.encode('utf-8') if sys.version_info[0] == 2 else self.timeZone)
+            oprot.writeFieldEnd()
+        if self.columns is not None:
+            oprot.writeFieldBegin('columns', TType.LIST, 7)
+            oprot.writeListBegin(TType.STRING, len(self.columns))
+            for iter120 in self.columns:
+                oprot.writeString(iter120.encode('utf-8') if sys.version_info[0] == 2 else iter120)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.protocolVersion is None:
+            raise TProtocolException(message='Required field protocolVersion is unset!')
+        if self.requestId is None:
+            raise TProtocolException(message='Required field requestId is unset!')
+        if self.basePath is None:
+            raise TProtocolException(message='Required field basePath is unset!')
+        if self.view is None:
+            raise TProtocolException(message='Required field view is unset!')
+        if self.filter is None:
+            raise TProtocolException(message='Required field filter is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class MetadataColumn(object):
+    """
+    The values of one column. One of the lists is set: that of the column's type.
+
+    Attributes:
+     - name
+     - type: Hive's type: string, int, bigint, timestamp or array<string>.
+     - comment
+     - texts: string; "" for NULL.
+     - integers: int, bigint, and timestamp in milliseconds since 1970-01-01 00:00 of the wall clock; 0 for
+    NULL.
+     - textLists: array<string>.
+     - nulls: The rows, counted from 0, in which it is NULL.
+
+    """
+
+
+    def __init__(self, name=None, type=None, comment=None, texts=None, integers=None, textLists=None, nulls=None,):
+        self.name = name
+        self.type = type
+        self.comment = comment
+        self.texts = texts
+        self.integers = integers
+        self.textLists = textLists
+        self.nulls = nulls
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.name = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.type = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.comment = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.LIST:
+                    self.texts = []
+                    (_etype124, _size121) = iprot.readListBegin()
+                    for _i125 in range(_size121):
+                        _elem126 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.texts.append(_elem126)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.LIST:
+                    self.integers = []
+                    (_etype130, _size127) = iprot.readListBegin()
+                    for _i131 in range(_size127):
+                        _elem132 = iprot.readI64()
+                        self.integers.append(_elem132)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.LIST:
+                    self.textLists = []
+                    (_etype136, _size133) = iprot.readListBegin()
+                    for _i137 in range(_size133):
+                        _elem138 = []
+                        (_etype142, _size139) = iprot.readListBegin()
+                        for _i143 in range(_size139):
+                            _elem144 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                            _elem138.append(_elem144)
+                        iprot.readListEnd()
+                        self.textLists.append(_elem138)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.LIST:
+                    self.nulls = []
+                    (_etype148, _size145) = iprot.readListBegin()
+                    for _i149 in range(_size145):
+                        _elem150 = iprot.readI32()
+                        self.nulls.append(_elem150)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('MetadataColumn')
+        if self.name is not None:
+            oprot.writeFieldBegin('name', TType.STRING, 1)
+            oprot.writeString(self.name.encode('utf-8') if sys.version_info[0] == 2 else self.name)
+            oprot.writeFieldEnd()
+        if self.type is not None:
+            oprot.writeFieldBegin('type', TType.STRING, 2)
+            oprot.writeString(self.type.encode('utf-8') if sys.version_info[0] == 2 else self.type)
+            oprot.writeFieldEnd()
+        if self.comment is not None:
+            oprot.writeFieldBegin('comment', TType.STRING, 3)
+            oprot.writeString(self.comment.encode('utf-8') if sys.version_info[0] == 2 else self.comment)
+            oprot.writeFieldEnd()
+        if self.texts is not None:
+            oprot.writeFieldBegin('texts', TType.LIST, 4)
+            oprot.writeListBegin(TType.STRING, len(self.texts))
+            for iter151 in self.texts:
+                oprot.writeString(iter151.encode('utf-8') if sys.version_info[0] == 2 else iter151)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.integers is not None:
+            oprot.writeFieldBegin('integers', TType.LIST, 5)
+            oprot.writeListBegin(TType.I64, len(self.integers))
+            for iter152 in self.integers:
+                oprot.writeI64(iter152)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.textLists is not None:
+            oprot.writeFieldBegin('textLists', TType.LIST, 6)
+            oprot.writeListBegin(TType.LIST, len(self.textLists))
+            for iter153 in self.textLists:
+                oprot.writeListBegin(TType.STRING, len(iter153))
+                for iter154 in iter153:
+                    oprot.writeString(iter154.encode('utf-8') if sys.version_info[0] == 2 else iter154)
+                oprot.writeListEnd()
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.nulls is not None:
+            oprot.writeFieldBegin('nulls', TType.LIST, 7)
+            oprot.writeListBegin(TType.I32, len(self.nulls))
+            for iter155 in self.nulls:
+                oprot.writeI32(iter155)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.name is None:
+            raise TProtocolException(message='Required field name is unset!')
+        if self.type is None:
+            raise TProtocolException(message='Required field type is unset!')
+        if self.comment is None:
+            raise TProtocolException(message='Required field comment is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class MetadataResponse(object):
+    """
+    Rows that describe a table. There is no other source of them: without status OK there are none.
+
+    Attributes:
+     - protocolVersion
+     - requestId
+     - basePath: The base path of the request, unchanged.
+     - status
+     - columns: All columns of the view, in its order; those that were not requested without values.
+     - rowsConsidered: The rows to which the filter was applied, and those that are sent.
+     - rowsSent
+     - message: Why there are no rows, for the caller's error.
+
+    """
+
+
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, columns=None, rowsConsidered=None, rowsSent=None, message=None,):
+        self.protocolVersion = protocolVersion
+        self.requestId = requestId
+        self.basePath = basePath
+        self.status = status
+        self.columns = columns
+        self.rowsConsidered = rowsConsidered
+        self.rowsSent = rowsSent
+        self.message = message
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I32:
+                    self.protocolVersion = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.requestId = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.basePath = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.I32:
+                    self.status = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.LIST:
+                    self.columns = []
+                    (_etype159, _size156) = iprot.readListBegin()
+                    for _i160 in range(_size156):
+                        _elem161 = MetadataColumn()
+                        _elem161.read(iprot)
+                        self.columns.append(_elem161)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.I64:
+                    self.rowsConsidered = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.I64:
+                    self.rowsSent = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.STRING:
+                    self.message = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('MetadataResponse')
+        if self.protocolVersion is not None:
+            oprot.writeFieldBegin('protocolVersion', TType.I32, 1)
+            oprot.writeI32(self.protocolVersion)
+            oprot.writeFieldEnd()
+        if self.requestId is not None:
+            oprot.writeFieldBegin('requestId', TType.STRING, 2)
+            oprot.writeString(self.requestId.encode('utf-8') if sys.version_info[0] == 2 else self.requestId)
+            oprot.writeFieldEnd()
+        if self.basePath is not None:
+            oprot.writeFieldBegin('basePath', TType.STRING, 3)
+            oprot.writeString(self.basePath.encode('utf-8') if sys.version_info[0] == 2 else self.basePath)
+            oprot.writeFieldEnd()
+        if self.status is not None:
+            oprot.writeFieldBegin('status', TType.I32, 4)
+            oprot.writeI32(self.status)
+            oprot.writeFieldEnd()
+        if self.columns is not None:
+            oprot.writeFieldBegin('columns', TType.LIST, 5)
+            oprot.writeListBegin(TType.STRUCT, len(self.columns))
+            for iter162 in self.columns:
+                iter162.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.rowsConsidered is not None:
+            oprot.writeFieldBegin('rowsConsidered', TType.I64, 6)
+            oprot.writeI64(self.rowsConsidered)
+            oprot.writeFieldEnd()
+        if self.rowsSent is not None:
+            oprot.writeFieldBegin('rowsSent', TType.I64, 7)
+            oprot.writeI64(self.rowsSent)
+            oprot.writeFieldEnd()
+        if self.message is not None:
+            oprot.writeFieldBegin('message', TType.STRING, 8)
+            oprot.writeString(self.message.encode('utf-8') if sys.version_info[0] == 2 else self.message)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.protocolVersion is None:
+            raise TProtocolException(message='Required field protocolVersion is unset!')
+        if self.requestId is None:
+            raise TProtocolException(message='Required field requestId is unset!')
+        if self.basePath is None:
+            raise TProtocolException(message='Required field basePath is unset!')
+        if self.status is None:
+            raise TProtocolException(message='Required field status is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class ServiceInfo(object):
     """
     Attributes:
@@ -1736,6 +2214,40 @@ PruneResponse.thrift_spec = (
     (8, TType.STRING, 'message', 'UTF8', None, ),  # 8
     (9, TType.LIST, 'columns', (TType.STRUCT, [ColumnSummary, None], False), None, ),  # 9
     (10, TType.STRUCT, 'kept', [KeptSlices, None], None, ),  # 10
+)
+all_structs.append(MetadataRequest)
+MetadataRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I32, 'protocolVersion', None, None, ),  # 1
+    (2, TType.STRING, 'requestId', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'basePath', 'UTF8', None, ),  # 3
+    (4, TType.STRING, 'view', 'UTF8', None, ),  # 4
+    (5, TType.LIST, 'filter', (TType.STRUCT, [Node, None], False), None, ),  # 5
+    (6, TType.STRING, 'timeZone', 'UTF8', None, ),  # 6
+    (7, TType.LIST, 'columns', (TType.STRING, 'UTF8', False), None, ),  # 7
+)
+all_structs.append(MetadataColumn)
+MetadataColumn.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'name', 'UTF8', None, ),  # 1
+    (2, TType.STRING, 'type', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'comment', 'UTF8', None, ),  # 3
+    (4, TType.LIST, 'texts', (TType.STRING, 'UTF8', False), None, ),  # 4
+    (5, TType.LIST, 'integers', (TType.I64, None, False), None, ),  # 5
+    (6, TType.LIST, 'textLists', (TType.LIST, (TType.STRING, 'UTF8', False), False), None, ),  # 6
+    (7, TType.LIST, 'nulls', (TType.I32, None, False), None, ),  # 7
+)
+all_structs.append(MetadataResponse)
+MetadataResponse.thrift_spec = (
+    None,  # 0
+    (1, TType.I32, 'protocolVersion', None, None, ),  # 1
+    (2, TType.STRING, 'requestId', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'basePath', 'UTF8', None, ),  # 3
+    (4, TType.I32, 'status', None, None, ),  # 4
+    (5, TType.LIST, 'columns', (TType.STRUCT, [MetadataColumn, None], False), None, ),  # 5
+    (6, TType.I64, 'rowsConsidered', None, None, ),  # 6
+    (7, TType.I64, 'rowsSent', None, None, ),  # 7
+    (8, TType.STRING, 'message', 'UTF8', None, ),  # 8
 )
 all_structs.append(ServiceInfo)
 ServiceInfo.thrift_spec = (

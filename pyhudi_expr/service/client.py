@@ -8,7 +8,7 @@ import socket
 import ssl
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
@@ -16,11 +16,11 @@ from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TFramedTransport, TTransportException
 
-from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.frontend.thrift.encoder import encode
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import PruneResponse, ServiceInfo
+from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, ServiceInfo
 from pyhudi_expr.service.access import TOKEN_PREFACE
 from pyhudi_expr.table.listing import TableView
 
@@ -100,6 +100,28 @@ class PruningClient:
             newestInstant=newest_instant,
         )
         return self.send(request)
+
+    def metadata(
+        self,
+        base_path: str,
+        view: str,
+        predicate: HudiExpression = ALWAYS,
+        *,
+        zone: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> MetadataResponse:
+        """Return rows that describe a table: its files, history, indexes or column_ranges."""
+        request = ttypes.MetadataRequest(
+            protocolVersion=PROTOCOL_VERSION,
+            requestId=str(uuid.uuid4()),
+            basePath=base_path,
+            view=view,
+            filter=encode(predicate),
+            timeZone=zone,
+            columns=columns,
+        )
+        with self._connected():
+            return self._service.metadata(request)
 
     def send(self, request: ttypes.PruneRequest) -> PruneResponse:
         """Return the response to a request unchanged."""

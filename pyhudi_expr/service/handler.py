@@ -9,19 +9,22 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
 
 from pyhudi_expr.expr.bound import unknown_reasons
+from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus, ServiceInfo
+from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service.column_summaries import to_thrift
 from pyhudi_expr.service.kept_slices import kept_slices
+from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
+from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.query_log import QueryLog
 from pyhudi_expr.service.settings import ServiceSettings
@@ -61,7 +64,7 @@ _REASONS = {
 
 
 class PruningHandler(PruningService.Iface):  # type: ignore[misc]
-    """The service's two calls. Thread safe."""
+    """The service's calls. Thread safe."""
 
     def __init__(
         self, pruner: Pruner, settings: ServiceSettings, metrics: Metrics | None = None
@@ -71,6 +74,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         self._roots = TableRoots(settings.table_roots)
         self._evaluating = BoundedSemaphore(_EVALUATIONS)
         self._log = QueryLog(Path(settings.query_log)) if settings.query_log else None
+        self._max_answer_bytes = settings.max_answer_bytes
         self._limits = Limits(nodes=settings.max_nodes, literal_bytes=settings.max_literal_bytes)
 
     def info(self) -> ServiceInfo:
@@ -109,6 +113,19 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             response.columns = [to_thrift(summary) for summary in snapshot.column_summaries()]
         return "; ".join(_without_literals(result)) or None
 
+    def metadata(self, request: ttypes.MetadataRequest) -> MetadataResponse:
+        """Return rows that describe a table; errors become the response's status."""
+        return _described(request, self._describe, self._metrics)
+
+    def _describe(self, request: ttypes.MetadataRequest, response: MetadataResponse) -> None:
+        view, filter_ = view_named(request.view), decode(request.filter, self._limits)
+        base_path = self._roots.resolve(request.basePath)
+        snapshot = self._pruner.snapshot(base_path, PruneRequest(ALWAYS, TableView.SNAPSHOT))
+        with self._evaluating:
+            found = metadata_rows(view, snapshot, filter_, request.timeZone)
+        response.columns = metadata_columns(found, request.columns, self._max_answer_bytes)
+        response.rowsConsidered, response.rowsSent = found.considered, len(found.rows)
+
 
 class RefusingHandler(PruningService.Iface):  # type: ignore[misc]
     """A handler that does not prune: it always answers NOT_PRUNED."""
@@ -125,7 +142,11 @@ class RefusingHandler(PruningService.Iface):  # type: ignore[misc]
         """Return NOT_PRUNED."""
         return _answered(request, self._refused, self._metrics)
 
-    def _refused(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
+    def metadata(self, request: ttypes.MetadataRequest) -> MetadataResponse:
+        """Return FAILED, with the reason."""
+        return _described(request, self._refused, self._metrics)
+
+    def _refused(self, request: object, response: object) -> NoReturn:
         raise _NotPrunedError(*self._error)
 
 
@@ -171,14 +192,7 @@ def _answered(
     except Exception as error:
         reason = "failed"
         _failed(response, PruneStatus.FAILED, f"{type(error).__name__} in the service, see its log")
-        # Without the error's own text, which may be a literal.
-        _log.error(
-            "request failed",
-            request=response.requestId,
-            table=response.basePath,
-            error=type(error).__name__,
-            trace="".join(traceback.format_tb(error.__traceback__)),
-        )
+        _log_failure(response.requestId, response.basePath, error)
     seconds = (time.perf_counter_ns() - started) / 1e9
     note = note if reason is None else response.message
     metrics.answered(response, seconds, reason, note)
@@ -186,7 +200,59 @@ def _answered(
     return response
 
 
-def _check_request(request: ttypes.PruneRequest) -> None:
+def _described(
+    request: ttypes.MetadataRequest,
+    describe: Callable[[ttypes.MetadataRequest, MetadataResponse], None],
+    metrics: Metrics,
+) -> MetadataResponse:
+    """Return the response that `describe` fills, or the status for its exception; log it."""
+    started = time.perf_counter_ns()
+    request = request or ttypes.MetadataRequest()
+    response = MetadataResponse(
+        protocolVersion=PROTOCOL_VERSION,
+        requestId=request.requestId or "",
+        basePath=request.basePath or "",
+        status=PruneStatus.OK,
+    )
+    try:
+        _check_request(request)
+        describe(request, response)
+    except _OtherVersionError as error:
+        response.status, response.message = PruneStatus.UNSUPPORTED_VERSION, str(error)
+    except (BadRequestError, RootError) as error:
+        response.status, response.message = PruneStatus.BAD_REQUEST, str(error)
+    except (_NotPrunedError, HudiError) as error:
+        response.status, response.message = PruneStatus.FAILED, str(error)
+    except Exception as error:
+        response.status = PruneStatus.FAILED
+        response.message = f"{type(error).__name__} in the service, see its log"
+        _log_failure(response.requestId, response.basePath, error)
+    if response.status != PruneStatus.OK:
+        response.columns = response.rowsConsidered = response.rowsSent = None
+    status = PruneStatus._VALUES_TO_NAMES[response.status]
+    metrics.described(status)
+    event = {"request": response.requestId, "table": response.basePath, "status": status}
+    event["ms"] = round((time.perf_counter_ns() - started) / 1e6, 1)
+    if response.status == PruneStatus.OK:
+        sent = {"considered": response.rowsConsidered, "sent": response.rowsSent}
+        _log.info("metadata", view=request.view, **event, **sent)
+    else:
+        _log.warning("metadata", view=request.view, **event, reason=response.message)
+    return response
+
+
+def _log_failure(request: str, table: str, error: Exception) -> None:
+    """Log an error without its own text, which may be a literal."""
+    _log.error(
+        "request failed",
+        request=request,
+        table=table,
+        error=type(error).__name__,
+        trace="".join(traceback.format_tb(error.__traceback__)),
+    )
+
+
+def _check_request(request: ttypes.PruneRequest | ttypes.MetadataRequest) -> None:
     if request.protocolVersion != PROTOCOL_VERSION:
         raise _OtherVersionError(
             f"the service speaks version {PROTOCOL_VERSION} of the protocol, "

@@ -69,11 +69,21 @@ class Metrics:
             ["index"],
             registry=registry,
         )
+        self._metadata = Counter(
+            "pyhudi_metadata_requests",
+            "Requests for rows that describe a table, by status.",
+            ["status"],
+            registry=registry,
+        )
         self._notes = Counter(
             "pyhudi_notes",
             "Reasons in answers why less was pruned than could be.",
             registry=registry,
         )
+
+    def described(self, status: str) -> None:
+        """Count a response with rows that describe a table, by its status."""
+        self._metadata.labels(status.lower()).inc()
 
     def answered(
         self, response: PruneResponse, seconds: float, reason: str | None, note: str | None = None

@@ -243,6 +243,57 @@ struct PruneResponse {
   10: optional KeptSlices kept
 }
 
+/** A question for rows that describe a table. */
+struct MetadataRequest {
+  1: required i32 protocolVersion,
+  /** Echoed in the answer and logged on both sides: the query's id. */
+  2: required string requestId,
+  /** The table's base path, as a URI or an absolute path. */
+  3: required string basePath,
+  /** What is described: files, history, indexes or column_ranges. */
+  4: required string view,
+  /** The filter over the view's columns in post-order, as in a PruneRequest: rows for which it
+      cannot be TRUE are not sent. */
+  5: required list<Node> filter,
+  /** As in a PruneRequest. */
+  6: optional string timeZone,
+  /** The columns whose values are sent; absent: all. */
+  7: optional list<string> columns
+}
+
+/** The values of one column. One of the lists is set: that of the column's type. */
+struct MetadataColumn {
+  1: required string name,
+  /** Hive's type: string, int, bigint, timestamp or array<string>. */
+  2: required string type,
+  3: required string comment,
+  /** string; "" for NULL. */
+  4: optional list<string> texts,
+  /** int, bigint, and timestamp in milliseconds since 1970-01-01 00:00 of the wall clock; 0 for
+      NULL. */
+  5: optional list<i64> integers,
+  /** array<string>. */
+  6: optional list<list<string>> textLists,
+  /** The rows, counted from 0, in which it is NULL. */
+  7: optional list<i32> nulls
+}
+
+/** Rows that describe a table. There is no other source of them: without status OK there are none. */
+struct MetadataResponse {
+  1: required i32 protocolVersion,
+  2: required string requestId,
+  /** The base path of the request, unchanged. */
+  3: required string basePath,
+  4: required PruneStatus status,
+  /** All columns of the view, in its order; those that were not requested without values. */
+  5: optional list<MetadataColumn> columns,
+  /** The rows to which the filter was applied, and those that are sent. */
+  6: optional i64 rowsConsidered,
+  7: optional i64 rowsSent,
+  /** Why there are no rows, for the caller's error. */
+  8: optional string message
+}
+
 struct ServiceInfo {
   1: required i32 protocolVersion,
   2: required string version
@@ -251,6 +302,8 @@ struct ServiceInfo {
 service PruningService {
   /** Reports which files cannot hold a matching row. Never throws: see the status. */
   PruneResponse prune(1: PruneRequest request),
+  /** Returns rows that describe a table. Never throws: see the status. */
+  MetadataResponse metadata(1: MetadataRequest request),
   /** Reports the version of the service. */
   ServiceInfo info()
 }
