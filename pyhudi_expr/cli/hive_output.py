@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import click
 
@@ -19,6 +19,7 @@ from pyhudi_expr.hive.registration import (
     hive_location,
     registration,
     statements,
+    view_registrations,
 )
 from pyhudi_expr.hive.session import ConnectionFailed, open_session
 from pyhudi_expr.table.errors import HudiError
@@ -35,11 +36,20 @@ _COLOURS = {
 
 @dataclass(frozen=True)
 class PlannedRegistration:
-    """A Hudi table of a command, and its registration in Hive."""
+    """A Hudi table of a command, and its registration in Hive.
+
+    Attributes:
+        views: Those of the tables that describe it.
+    """
 
     table: str
     hudi: HudiTable
     target: Registration
+    views: tuple[Registration, ...] = ()
+
+    def with_views(self) -> PlannedRegistration:
+        """Return the registration with that of the tables that describe the table."""
+        return replace(self, views=view_registrations(self.target))
 
 
 def plan_registration(
@@ -69,9 +79,10 @@ def plan_registration(
 def ask_to_drop(address: HiveAddress, planned: PlannedRegistration) -> None:
     """Ask before a table in Hive is dropped. Raises click.Abort if it shall stay."""
     with progress_while("querying HiveServer2"):
-        todo = _would_run(address, planned.target, replacing=True)
-    if any(statement.startswith("DROP TABLE") for statement in todo):
-        confirm(f"Hive's table {planned.target.name} is dropped and created again; its data stays.")
+        todo = [_would_run(address, one, replacing=True) for one in _targets(planned)]
+    for target, to_run in zip(_targets(planned), todo, strict=True):
+        if any(statement.startswith("DROP TABLE") for statement in to_run):
+            confirm(f"Hive's table {target.name} is dropped and created again; its data stays.")
 
 
 def register(
@@ -82,13 +93,20 @@ def register(
     as_json: bool,
 ) -> None:
     """Run, or in a dry run only print, the statements that register the table."""
-    target = planned.target
+    targets = _targets(planned)
     with progress_while("querying HiveServer2"):
         answer = _would_run if dry_run else _run
-        todo = answer(address, target, replacing)
+        todo = [answer(address, target, replacing) for target in targets]
     if as_json:
-        click.echo(reports.as_json(_report(target, todo, dry_run)))
+        found = [_report(*one, dry_run) for one in zip(targets, todo, strict=True)]
+        views = {"metadata": found[1:]} if planned.views else {}
+        click.echo(reports.as_json({**found[0], **views}))
         return
+    for target, to_run in zip(targets, todo, strict=True):
+        _print_registration(target, to_run, dry_run)
+
+
+def _print_registration(target: Registration, todo: tuple[str, ...], dry_run: bool) -> None:
     for statement in todo:
         click.echo(f"{statement};")
     done = "would be " if dry_run else ""
@@ -99,6 +117,10 @@ def register(
         else f"{target.name}: it is up to date",
         err=True,
     )
+
+
+def _targets(planned: PlannedRegistration) -> tuple[Registration, ...]:
+    return (planned.target, *planned.views)
 
 
 def doctor(

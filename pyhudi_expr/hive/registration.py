@@ -6,12 +6,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from pyhudi_expr.api.metadata_views import VIEWS, ViewColumn
 from pyhudi_expr.hive.columns import HiveColumn, accepts, hive_columns, quote_identifier
 from pyhudi_expr.hive.metastore_table import STORAGE_HANDLER, MetastoreTable, TableName, same_place
+from pyhudi_expr.service.metadata_rows import hive_type
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _OURS = re.compile(r"hudi\.|hoodie\..+\.consume\.")
+#: The table property that makes a table one that describes another, see the handler's MetadataView.
+METADATA_VIEW = "hudi.metadata.view"
+#: Where these tables have their locations, which are empty.
+VIEWS_DIR = ".hoodie/pyhudi/views"
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -69,6 +75,24 @@ def registration(
     partition_columns = frozenset(column.lower() for column in kept.partition_fields)
     columns = hive_columns(table.schema())
     return Registration(name, location, columns, partition_columns, properties)
+
+
+def view_registrations(table: Registration) -> tuple[Registration, ...]:
+    """Return the registrations of the read-only tables that describe a table."""
+    return tuple(
+        Registration(
+            TableName(table.name.database, f"{table.name.table}__{view.name}"),
+            f"{table.location.rstrip('/')}/{VIEWS_DIR}/{view.name}",
+            tuple(_view_column(column) for column in view.columns),
+            properties={METADATA_VIEW: view.name},
+        )
+        for view in VIEWS.values()
+    )
+
+
+def _view_column(column: ViewColumn) -> HiveColumn:
+    type_ = hive_type(column.type)
+    return HiveColumn(column.name, type_, type_, column.comment)
 
 
 def statements(

@@ -13,6 +13,7 @@ from pyhudi_expr.hive.registration import (
     mismatch,
     registration,
     statements,
+    view_registrations,
 )
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -49,6 +50,34 @@ def test_a_new_table_is_created_with_columns_comments_and_properties():
         "LOCATION '/warehouse/trips'\n"
         "TBLPROPERTIES ('hudi.view'='x')",
     )
+
+
+def test_tables_that_describe_a_table_are_created_beside_it():
+    views = {str(view.name): view for view in view_registrations(TARGET)}
+    assert list(views) == [
+        f"`db`.`trips__{name}`" for name in ("files", "history", "indexes", "column_ranges")
+    ]
+    files = views["`db`.`trips__files`"]
+    (statement,) = statements(files, None)
+    assert "`path` string COMMENT 'The file, relative to the table'" in statement
+    assert "`row_count` bigint COMMENT" in statement
+    assert "LOCATION '/warehouse/trips/.hoodie/pyhudi/views/files'" in statement
+    assert "TBLPROPERTIES ('hudi.metadata.view'='files')" in statement
+    assert "`column_names` array<string>" in statements(views["`db`.`trips__indexes`"], None)[0]
+
+
+def test_a_table_that_describes_a_table_gets_the_columns_of_a_later_version():
+    target = view_registrations(TARGET)[0]
+    older = replace(
+        EXISTING_TABLE,
+        columns=target.columns[:-1],
+        location=target.location,
+        properties=target.properties,
+    )
+    (statement,) = statements(target, older)
+    assert first_words([statement]) == ["ALTER TABLE"]
+    assert "ADD COLUMNS (\n  `instant` string" in statement
+    assert statements(target, replace(older, columns=target.columns)) == ()
 
 
 def test_an_up_to_date_table_is_not_changed():

@@ -142,6 +142,12 @@ def _host_and_port(hs2: str) -> tuple[str, int]:
     help="A table property, hudi.view=read_optimized, say; repeatable.",
 )
 @click.option("--replace", "replacing", is_flag=True, help="Drop a table of this name; data stays.")
+@click.option(
+    "--metadata",
+    "with_views",
+    is_flag=True,
+    help="Also register TABLE__files, __history, __indexes and __column_ranges, which describe it.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the statements and run nothing.")
 @YES
 @_with_address
@@ -153,6 +159,7 @@ def register(
     seen: str | None,
     properties: tuple[str, ...],
     replacing: bool,
+    with_views: bool,
     dry_run: bool,
     is_confirmed: bool,
     as_json: bool,
@@ -167,6 +174,8 @@ def register(
     with require_extra("hive"):
         from pyhudi_expr.cli import hive_output
     planned = hive_output.plan_registration(address, table, name, seen, given)
+    if with_views:
+        planned = planned.with_views()
     if replacing and not dry_run and is_asked(is_confirmed):
         hive_output.ask_to_drop(address, planned)
     hive_output.register(address, planned, replacing, dry_run, as_json)

@@ -27,6 +27,7 @@ final class AdministratorSettings {
           PruningSettings.JOINS,
           PruningSettings.LISTING,
           PruningSettings.TIMEOUT_MS,
+          PruningSettings.METADATA_TIMEOUT_MS,
           PruningSettings.LOG_LEVEL,
           PruningSettings.VIEW,
           PruningSettings.AS_OF,

@@ -1,13 +1,16 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.predicate.ScanTime;
 import io.pyhudi.hive.read.SliceReaders;
 import io.pyhudi.hive.scan.HudiSplit;
+import io.pyhudi.hive.scan.MetadataScan;
 import io.pyhudi.hive.scan.Splits;
 import io.pyhudi.hive.scan.TableScan;
 import io.pyhudi.hive.table.HudiTable;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,6 +47,13 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
   public InputSplit[] getSplits(JobConf job, int numSplits) throws IOException {
     PruningSettings settings = settings(job);
     List<InputSplit> splits = new ArrayList<>();
+    for (Path location : getInputPaths(job)) {
+      MetadataView view = MetadataView.of(location);
+      if (view != null) {
+        List<Path> locations = Collections.singletonList(location);
+        splits.add(MetadataScan.split(job, view, ScanTime.settings(job, locations, settings)));
+      }
+    }
     for (Map.Entry<Path, List<Path>> table : tables(job).entrySet()) {
       PruningSettings ofScan = ScanTime.settings(job, table.getValue(), settings);
       TableScan scan = TableScan.plan(job, table.getKey(), table.getValue(), ofScan);
@@ -52,11 +62,14 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
     return splits.toArray(new InputSplit[0]);
   }
 
-  /** Groups the locations to scan by the base path of their table. */
+  /** Groups the locations of data to scan by the base path of their table. */
   private static Map<Path, List<Path>> tables(JobConf job) throws IOException {
     Map<Path, List<Path>> tables = new LinkedHashMap<>();
     Path last = null;
     for (Path location : getInputPaths(job)) {
+      if (MetadataView.of(location) != null) {
+        continue;
+      }
       // Partitions of one table are adjacent, so one look-up serves all of them.
       if (last == null || !isBelow(location, last)) {
         last = HudiTable.basePathOf(job, location);

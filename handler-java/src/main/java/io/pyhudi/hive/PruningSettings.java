@@ -28,6 +28,7 @@ public final class PruningSettings {
   public static final String LISTING = "hudi.pruning.listing";
   public static final String ADDRESSES = "hudi.pruning.service.addresses";
   public static final String TIMEOUT_MS = "hudi.pruning.timeout.ms";
+  public static final String METADATA_TIMEOUT_MS = "hudi.pruning.metadata.timeout.ms";
   public static final String MAX_RESPONSE_BYTES = "hudi.pruning.max.response.bytes";
   public static final String BREAKER_MS = "hudi.pruning.breaker.ms";
   public static final String LOG_LEVEL = "hudi.pruning.log.level";
@@ -49,6 +50,7 @@ public final class PruningSettings {
     defaults.put(LISTING, "true");
     defaults.put(ADDRESSES, "127.0.0.1:9099");
     defaults.put(TIMEOUT_MS, "2000");
+    defaults.put(METADATA_TIMEOUT_MS, "60000");
     defaults.put(MAX_RESPONSE_BYTES, "67108864");
     defaults.put(BREAKER_MS, "5000");
     defaults.put(LOG_LEVEL, "info");
@@ -192,6 +194,11 @@ public final class PruningSettings {
    */
   public long timeoutMillis() {
     return number(TIMEOUT_MS);
+  }
+
+  /** Returns the time limit of reading a metadata view, over all addresses. */
+  public long metadataTimeoutMillis() {
+    return number(METADATA_TIMEOUT_MS);
   }
 
   /** Returns the size limit of a response, in bytes. */

@@ -1,6 +1,8 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.table.TableSize;
+import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.common.StatsSetupConst;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
@@ -30,7 +32,10 @@ public final class HudiStorageHandler extends ReadingStorageHandler implements I
     Table table = scan.getConf().getTableMetadata();
     Path location = table.getPath();
     PruningSettings settings = PruningSettings.ofTable(table.getMetadata());
-    String bytes = TableSize.statistics(job, location, settings).get(StatsSetupConst.TOTAL_SIZE);
+    MetadataView view = MetadataView.of(location);
+    Map<String, String> size =
+        view == null ? TableSize.statistics(job, location, settings) : view.sizeEstimate();
+    String bytes = size.get(StatsSetupConst.TOTAL_SIZE);
     if (bytes == null) {
       throw new HiveException(location + ": the Hudi table cannot be listed");
     }

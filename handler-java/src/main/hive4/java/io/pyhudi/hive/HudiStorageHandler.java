@@ -1,5 +1,6 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ColumnStatistics;
 import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.DynamicPruning;
@@ -103,6 +104,9 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   @Override
   public Map<String, String> getBasicStatistics(Partish partish) {
     Table table = partish.getTable();
+    if (view(table) != null) {
+      return view(table).sizeEstimate();
+    }
     HudiTable.requireState(getConf(), table.getPath(), settings(table));
     TableRows counted = promised == null ? rows(table) : promised;
     promised = null;
@@ -130,7 +134,7 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   @Override
   public boolean canProvideColStatistics(Table table) {
     StatsSetupConst.clearColumnStatsState(table.getParameters());
-    return settings(table).enabled();
+    return view(table) == null && settings(table).enabled();
   }
 
   @Override
@@ -178,7 +182,7 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
    * object that is left to answer queries.
    */
   private TableRows answering(Table table) {
-    TableRows counted = rows(table);
+    TableRows counted = view(table) == null ? rows(table) : TableRows.unknown();
     Map<String, String> parameters = table.getParameters();
     StatsSetupConst.clearColumnStatsState(parameters);
     if (!counted.isExact()) {
@@ -187,6 +191,10 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     parameters.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
     StatsSetupConst.setBasicStatsState(parameters, StatsSetupConst.TRUE);
     return counted;
+  }
+
+  private static MetadataView view(Table table) {
+    return MetadataView.of(table.getPath());
   }
 
   private TableRows rows(Table table) {
@@ -204,7 +212,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   @Override
   public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
     PruningSettings settings = settings(table);
-    return settings.joins()
+    return view(table) == null
+        && settings.joins()
         && DynamicPruning.mayRestrict(table, condition)
         && !ColumnStatistics.of(getConf(), table.getPath(), settings)
             .keepsMostFiles(DynamicPruning.columnOf(condition));

@@ -1,5 +1,7 @@
 package io.pyhudi.hive.client;
 
+import io.pyhudi.hive.protocol.MetadataRequest;
+import io.pyhudi.hive.protocol.MetadataResponse;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.PruneStatus;
@@ -65,6 +67,14 @@ public final class PruningClient {
     }
   }
 
+  /** One exchange with a service. */
+  private interface Call<T> {
+    T send(ServiceConnection connection, int timeoutMillis) throws TException;
+
+    /** Checks that the response belongs to the request and has status OK. */
+    void check(T response, ServiceAddress address) throws PruningException;
+  }
+
   /**
    * Returns the response of the first service that gives one.
    *
@@ -73,6 +83,69 @@ public final class PruningClient {
    */
   public PruneResponse prune(
       PruneRequest request, List<ServiceAddress> addresses, Credentials credentials, Limits limits)
+      throws PruningException {
+    Call<PruneResponse> call =
+        new Call<PruneResponse>() {
+          @Override
+          public PruneResponse send(ServiceConnection connection, int timeoutMillis)
+              throws TException {
+            return connection.prune(request, timeoutMillis);
+          }
+
+          @Override
+          public void check(PruneResponse response, ServiceAddress address)
+              throws PruningException {
+            checkVersion(response.getStatus(), response.getProtocolVersion(), address);
+            checkIds(
+                request.getRequestId(),
+                request.getBasePath(),
+                response.getRequestId(),
+                response.getBasePath(),
+                address);
+            checkStatus(response.getStatus(), response.getMessage(), address);
+          }
+        };
+    return first(call, addresses, credentials, limits);
+  }
+
+  /**
+   * Returns the rows of a metadata view from the first service that gives them.
+   *
+   * @return a response to exactly this request, with status OK
+   * @throws PruningException if there is none; its outcome and message give the reason
+   */
+  public MetadataResponse metadata(
+      MetadataRequest request,
+      List<ServiceAddress> addresses,
+      Credentials credentials,
+      Limits limits)
+      throws PruningException {
+    Call<MetadataResponse> call =
+        new Call<MetadataResponse>() {
+          @Override
+          public MetadataResponse send(ServiceConnection connection, int timeoutMillis)
+              throws TException {
+            return connection.metadata(request, timeoutMillis);
+          }
+
+          @Override
+          public void check(MetadataResponse response, ServiceAddress address)
+              throws PruningException {
+            checkVersion(response.getStatus(), response.getProtocolVersion(), address);
+            checkIds(
+                request.getRequestId(),
+                request.getBasePath(),
+                response.getRequestId(),
+                response.getBasePath(),
+                address);
+            checkStatus(response.getStatus(), response.getMessage(), address);
+          }
+        };
+    return first(call, addresses, credentials, limits);
+  }
+
+  private <T> T first(
+      Call<T> call, List<ServiceAddress> addresses, Credentials credentials, Limits limits)
       throws PruningException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limits.timeoutMillis);
     List<ServiceAddress> allowed = new ArrayList<>(addresses);
@@ -94,8 +167,7 @@ public final class PruningClient {
         continue;
       }
       try {
-        PruneResponse response =
-            send(address, request, left / (allowed.size() - i), credentials, limits);
+        T response = send(address, call, left / (allowed.size() - i), credentials, limits);
         breaker.succeeded(address);
         return response;
       } catch (PruningException e) {
@@ -110,30 +182,32 @@ public final class PruningClient {
     throw failure;
   }
 
-  private PruneResponse send(
+  private <T> T send(
       ServiceAddress address,
-      PruneRequest request,
+      Call<T> call,
       long millis,
       Credentials credentials,
       Limits limits)
       throws PruningException {
     int timeout = (int) Math.max(1, Math.min(millis, Integer.MAX_VALUE));
     AtomicReference<ServiceConnection> used = new AtomicReference<>();
-    Future<PruneResponse> call =
+    Future<T> answer =
         threads.submit(
-            () -> call(address, request, timeout, credentials, limits.maxResponseBytes, used));
+            () -> exchange(address, call, timeout, credentials, limits.maxResponseBytes, used));
     try {
-      return check(request, call.get(timeout, TimeUnit.MILLISECONDS), address);
+      T response = answer.get(timeout, TimeUnit.MILLISECONDS);
+      call.check(response, address);
+      return response;
     } catch (TimeoutException e) {
       throw abandon(
-          call,
+          answer,
           used,
           new PruningException(
               Outcome.TIMED_OUT, address + " did not answer within " + timeout + " ms"));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw abandon(
-          call,
+          answer,
           used,
           new PruningException(Outcome.TIMED_OUT, "interrupted while waiting for " + address));
     } catch (ExecutionException e) {
@@ -141,9 +215,9 @@ public final class PruningClient {
     }
   }
 
-  private PruneResponse call(
+  private <T> T exchange(
       ServiceAddress address,
-      PruneRequest request,
+      Call<T> call,
       int timeoutMillis,
       Credentials credentials,
       int maxResponseBytes,
@@ -152,7 +226,7 @@ public final class PruningClient {
     ServiceConnection pooled = pool.take(address, credentials, maxResponseBytes);
     if (pooled != null) {
       try {
-        return exchange(address, pooled, request, timeoutMillis, used);
+        return exchange(address, pooled, call, timeoutMillis, used);
       } catch (TTransportException e) {
         // The service may have been restarted since; retry on a new connection.
         if (isTimeout(e)) {
@@ -163,20 +237,20 @@ public final class PruningClient {
     ServiceConnection fresh = new ServiceConnection(address, credentials, maxResponseBytes);
     used.set(fresh);
     fresh.open(timeoutMillis);
-    return exchange(address, fresh, request, timeoutMillis, used);
+    return exchange(address, fresh, call, timeoutMillis, used);
   }
 
-  private PruneResponse exchange(
+  private <T> T exchange(
       ServiceAddress address,
       ServiceConnection connection,
-      PruneRequest request,
+      Call<T> call,
       int timeoutMillis,
       AtomicReference<ServiceConnection> used)
       throws TException {
     used.set(connection);
     boolean done = false;
     try {
-      PruneResponse response = connection.prune(request, timeoutMillis);
+      T response = call.send(connection, timeoutMillis);
       done = true;
       return response;
     } finally {
@@ -190,10 +264,8 @@ public final class PruningClient {
   }
 
   private static PruningException abandon(
-      Future<PruneResponse> call,
-      AtomicReference<ServiceConnection> used,
-      PruningException reason) {
-    call.cancel(true);
+      Future<?> answer, AtomicReference<ServiceConnection> used, PruningException reason) {
+    answer.cancel(true);
     ServiceConnection connection = used.get();
     if (connection != null) {
       connection.close();
@@ -222,6 +294,11 @@ public final class PruningClient {
               + " (hudi.pruning.tls.ca) or a certificate (hudi.pruning.tls.keystore)",
           cause);
     }
+    if (cause instanceof TApplicationException
+        && ((TApplicationException) cause).getType() == TApplicationException.UNKNOWN_METHOD) {
+      return new PruningException(
+          Outcome.OTHER_VERSION, address + " is older than this handler; upgrade it", cause);
+    }
     boolean unreachable =
         cause instanceof TTransportException
             && ((TTransportException) cause).getType() != TTransportException.CORRUPTED_DATA;
@@ -237,40 +314,44 @@ public final class PruningClient {
             || cause.getCause() instanceof SocketTimeoutException);
   }
 
-  /** Checks that the response belongs to the request and has status OK. */
-  private static PruneResponse check(
-      PruneRequest request, PruneResponse response, ServiceAddress address)
+  private static void checkVersion(PruneStatus status, int version, ServiceAddress address)
       throws PruningException {
-    if (response.getStatus() == PruneStatus.UNSUPPORTED_VERSION
-        || response.getProtocolVersion() != pruningConstants.PROTOCOL_VERSION) {
+    if (status == PruneStatus.UNSUPPORTED_VERSION
+        || version != pruningConstants.PROTOCOL_VERSION) {
       throw new PruningException(
           Outcome.OTHER_VERSION,
           address
               + " uses protocol version "
-              + response.getProtocolVersion()
+              + version
               + ", this handler uses "
               + pruningConstants.PROTOCOL_VERSION);
     }
-    if (!request.getRequestId().equals(response.getRequestId())
-        || !request.getBasePath().equals(response.getBasePath())) {
+  }
+
+  private static void checkIds(
+      String id, String basePath, String answeredId, String answeredPath, ServiceAddress address)
+      throws PruningException {
+    if (!id.equals(answeredId) || !basePath.equals(answeredPath)) {
       throw new PruningException(
           Outcome.WRONG_ANSWER,
           address
               + " answered "
-              + response.getRequestId()
+              + answeredId
               + " for "
-              + response.getBasePath()
+              + answeredPath
               + ", expected "
-              + request.getRequestId()
+              + id
               + " for "
-              + request.getBasePath());
+              + basePath);
     }
-    PruneStatus status = response.getStatus();
+  }
+
+  private static void checkStatus(PruneStatus status, String message, ServiceAddress address)
+      throws PruningException {
     if (status != PruneStatus.OK) {
       throw new PruningException(
-          outcomeOf(status), address + " answered " + status + ": " + response.getMessage());
+          outcomeOf(status), address + " answered " + status + ": " + message);
     }
-    return response;
   }
 
   private static Outcome outcomeOf(PruneStatus status) {

@@ -1,5 +1,7 @@
 package io.pyhudi.hive.client;
 
+import io.pyhudi.hive.protocol.MetadataRequest;
+import io.pyhudi.hive.protocol.MetadataResponse;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.PruningService;
@@ -75,6 +77,14 @@ final class ServiceConnection implements Closeable {
   PruneResponse prune(PruneRequest request, int timeoutMillis) throws TException {
     limit(timeoutMillis);
     return client.prune(request);
+  }
+
+  /**
+   * @param timeoutMillis as for {@link #prune}
+   */
+  MetadataResponse metadata(MetadataRequest request, int timeoutMillis) throws TException {
+    limit(timeoutMillis);
+    return client.metadata(request);
   }
 
   /**

@@ -25,6 +25,11 @@ public final class TableRows {
     return COUNTED.of(conf, basePath, settings);
   }
 
+  /** Returns numbers that are not known. */
+  public static TableRows unknown() {
+    return UNKNOWN;
+  }
+
   private static TableRows read(PruneResponse response) {
     return new TableRows(response.getCounts());
   }

@@ -34,6 +34,10 @@ public final class SliceReaders {
             : HiddenKeys.in(settings, split.hiddenKeysTable());
     boolean vectorized = Utilities.getIsVectorized(job);
     Projection projection = Projection.of(job);
+    if (split.metadata() != null) {
+      RowReader rows = new MetadataRowsReader(split.metadata(), projection);
+      return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
+    }
     boolean isForHive =
         split.isPlainFile() && (split.mergedSlice() == null || !isForHudi(split, projection));
     boolean isForBatches =

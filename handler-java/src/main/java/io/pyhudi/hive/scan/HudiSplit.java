@@ -1,5 +1,7 @@
 package io.pyhudi.hive.scan;
 
+import io.pyhudi.hive.metadata.MetadataRows;
+import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.table.Slice;
 import java.io.DataInput;
@@ -12,8 +14,8 @@ import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.Reporter;
 
 /**
- * A part of a plain Parquet file, a whole slice that Hudi has to merge, or rows that represent all
- * rows.
+ * A part of a plain Parquet file, a whole slice that Hudi has to merge, rows that represent all
+ * rows, or those of a metadata view.
  *
  * <p>Its path is a data file of the slice, or the table's base path. Hive finds the split's table
  * by this path. The first split of a scan also carries the scan's numbers, since only a task has
@@ -26,6 +28,7 @@ public final class HudiSplit extends FileSplit {
   private ScanReport report;
   private String table;
   private ExtremeRows extremes;
+  private MetadataRows metadata;
   private long fileLength = -1;
 
   /** Creates an empty split, which Hadoop fills by {@link #readFields}. */
@@ -66,6 +69,18 @@ public final class HudiSplit extends FileSplit {
     HudiSplit split = new HudiSplit(basePath, 0, 1, new String[0], null);
     split.extremes = rows;
     return split;
+  }
+
+  /** Creates a split of the rows of a metadata view. */
+  static HudiSplit metadata(MetadataView view, MetadataRows rows) {
+    HudiSplit split = new HudiSplit(view.location(), 0, 1, new String[0], null);
+    split.metadata = rows;
+    return split;
+  }
+
+  /** Returns the rows of a metadata view, or null if a table is read. */
+  public MetadataRows metadata() {
+    return metadata;
   }
 
   /** Returns the rows that represent all rows of the table, or null if files are read. */
@@ -148,6 +163,9 @@ public final class HudiSplit extends FileSplit {
     if (report != null && reporter != null) {
       report.count(reporter);
     }
+    if (metadata != null && reporter != null) {
+      metadata.count(reporter);
+    }
   }
 
   @Override
@@ -168,6 +186,10 @@ public final class HudiSplit extends FileSplit {
     if (extremes != null) {
       extremes.write(out);
     }
+    out.writeBoolean(metadata != null);
+    if (metadata != null) {
+      metadata.write(out);
+    }
     out.writeLong(fileLength);
   }
 
@@ -180,6 +202,7 @@ public final class HudiSplit extends FileSplit {
     table = readText(in);
     report = in.readBoolean() ? ScanReport.read(in) : null;
     extremes = in.readBoolean() ? ExtremeRows.read(in) : null;
+    metadata = in.readBoolean() ? MetadataRows.read(in) : null;
     fileLength = in.readLong();
   }
 

@@ -2,6 +2,8 @@ package io.pyhudi.hive.scan;
 
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.client.Outcome;
+import io.pyhudi.hive.metadata.MetadataRows;
+import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.table.HudiTable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -56,15 +58,43 @@ final class ScanLog {
     fields.put("outcome", verdict.outcome().name());
     fields.putAll(report.parts());
     fields.put("message", verdict.message());
+    write(settings, fields);
+    if (!EXPECTED.contains(verdict.outcome())) {
+      LOG.warn(
+          "{}: nothing is pruned, {}: {}", table.basePath(), verdict.outcome(), verdict.message());
+    }
+  }
+
+  /**
+   * Writes the line of a scan of a metadata view.
+   *
+   * @param name the view's name in Hive, or null
+   */
+  static void write(
+      JobConf job,
+      String name,
+      PruningSettings settings,
+      MetadataView view,
+      Outcome outcome,
+      MetadataRows rows) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("time", Instant.now().toString());
+    fields.put("queryId", ScanPruner.queryId(job));
+    fields.put("table", name);
+    fields.put("basePath", view.basePath().toString());
+    fields.put("metadataView", view.name());
+    fields.put("outcome", outcome.name());
+    fields.put("rowsConsidered", rows.considered());
+    fields.put("rowsSent", rows.size());
+    write(settings, fields);
+  }
+
+  private static void write(PruningSettings settings, Map<String, Object> fields) {
     String line = Json.object(fields);
     if (settings.logLevel() == PruningSettings.LogLevel.INFO) {
       LOG.info("{}", line);
     } else if (settings.logLevel() == PruningSettings.LogLevel.DEBUG) {
       LOG.debug("{}", line);
-    }
-    if (!EXPECTED.contains(verdict.outcome())) {
-      LOG.warn(
-          "{}: nothing is pruned, {}: {}", table.basePath(), verdict.outcome(), verdict.message());
     }
     if (!settings.reportDir().isEmpty()) {
       append(settings.reportDir(), line);

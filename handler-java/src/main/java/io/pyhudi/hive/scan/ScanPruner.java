@@ -100,14 +100,18 @@ final class ScanPruner {
   }
 
   private PruneRequest newRequest(HudiTable table, List<Path> locations, List<Node> nodes) {
-    String id = queryId(job) + "#" + REQUESTS.incrementAndGet();
-    PruneRequest request = PruneRequests.create(table, id, nodes, settings);
+    PruneRequest request = PruneRequests.create(table, newRequestId(job), nodes, settings);
     // Hive's Parquet reader turns instants into wall clocks in the JVM's zone.
     request.setTimeZone(ZoneId.systemDefault().getId());
     if (settings.listing() && table.isScannedWhole(locations) && ServiceListing.isPossible(table)) {
       request.setListKept(true);
     }
     return request;
+  }
+
+  /** Returns an id for the next request of a query. */
+  static String newRequestId(JobConf job) {
+    return queryId(job) + "#" + REQUESTS.incrementAndGet();
   }
 
   static String queryId(JobConf job) {

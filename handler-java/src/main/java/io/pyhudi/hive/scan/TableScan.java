@@ -1,6 +1,7 @@
 package io.pyhudi.hive.scan;
 
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.KeptSlices;
 import io.pyhudi.hive.protocol.PruneCounts;
@@ -61,6 +62,10 @@ public final class TableScan {
   /** Describes the result of {@link #plan} for the whole table. It logs and counts nothing. */
   public static String preview(JobConf job, Path basePath, PruningSettings settings)
       throws IOException {
+    MetadataView view = MetadataView.of(basePath);
+    if (view != null) {
+      return MetadataScan.preview(job, view, settings);
+    }
     HudiTable table = HudiTable.ofQuery(job, basePath, settings);
     List<Path> everything = Collections.singletonList(basePath);
     ScanVerdict verdict = new ScanPruner(job, settings).prune(table, everything);

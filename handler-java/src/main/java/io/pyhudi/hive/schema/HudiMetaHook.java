@@ -4,17 +4,25 @@ import io.pyhudi.hive.HudiCopyOnWriteInputFormat;
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
 import io.pyhudi.hive.HudiOutputFormat;
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.metadata.MetadataRequests;
+import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Properties;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.metastore.DefaultHiveMetaHook;
 import org.apache.hadoop.hive.metastore.TableType;
 import org.apache.hadoop.hive.metastore.api.EnvironmentContext;
+import org.apache.hadoop.hive.metastore.api.FieldSchema;
 import org.apache.hadoop.hive.metastore.api.MetaException;
 import org.apache.hadoop.hive.metastore.api.StorageDescriptor;
 import org.apache.hadoop.hive.metastore.api.Table;
@@ -51,14 +59,63 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
     if (storage.getLocation() == null) {
       throw refuse(table, "a Hudi table needs LOCATION, the path of the existing table");
     }
+    storage.getSerdeInfo().setSerializationLib(ParquetHiveSerDe.class.getName());
+    storage.setOutputFormat(HudiOutputFormat.class.getName());
+    MetadataView view = view(table);
+    if (view != null) {
+      storage.setInputFormat(HudiMergeOnReadInputFormat.class.getName());
+      storage.setLocation(view.location().toString());
+      storage.setCols(declared(table, view));
+      return;
+    }
     TableColumns columns = columns(table);
     check(table, columns);
-    storage.getSerdeInfo().setSerializationLib(ParquetHiveSerDe.class.getName());
     storage.setInputFormat(
         columns.isCopyOnWrite()
             ? HudiCopyOnWriteInputFormat.class.getName()
             : HudiMergeOnReadInputFormat.class.getName());
-    storage.setOutputFormat(HudiOutputFormat.class.getName());
+  }
+
+  private static MetadataView view(Table table) throws MetaException {
+    try {
+      Path location = new Path(table.getSd().getLocation());
+      return MetadataView.of(location, table.getParameters().get(MetadataView.PROPERTY));
+    } catch (IllegalArgumentException e) {
+      throw refuse(table, e.getMessage());
+    }
+  }
+
+  /**
+   * Returns the declared columns of a view, with the comments that the service has for them. Those
+   * that it knows may be missing: a view may be older than the service.
+   */
+  private List<FieldSchema> declared(Table table, MetadataView view) throws MetaException {
+    Map<String, FieldSchema> known = new LinkedHashMap<>();
+    Properties properties = new Properties();
+    properties.putAll(table.getParameters());
+    try {
+      MetadataRequests.columns(view, PruningSettings.ofTable(properties))
+          .forEach(column -> known.put(column.getName(), column));
+    } catch (IOException e) {
+      throw refuse(table, e.getMessage());
+    }
+    List<FieldSchema> columns = new ArrayList<>();
+    for (FieldSchema column : table.getSd().getCols()) {
+      FieldSchema found = known.get(column.getName().toLowerCase(Locale.ROOT));
+      if (found == null || !found.getType().equalsIgnoreCase(column.getType())) {
+        throw refuse(
+            table,
+            "the "
+                + view
+                + " has no column "
+                + column.getName()
+                + " "
+                + column.getType()
+                + ". Leave the columns out, they are taken from the pruning service");
+      }
+      columns.add(found);
+    }
+    return columns;
   }
 
   private TableColumns columns(Table table) throws MetaException {
@@ -100,9 +157,23 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
               + " CREATE EXTERNAL TABLE again (the data stays)");
     }
     refuseProperties(table);
+    MetadataView view = viewAsCreated(table);
     if (operation.equals("ADDCOLS")) {
-      check(table, columns(table));
+      if (view == null) {
+        check(table, columns(table));
+      } else {
+        table.getSd().setCols(declared(table, view));
+      }
     }
+  }
+
+  private static MetadataView viewAsCreated(Table table) throws MetaException {
+    MetadataView view = view(table);
+    if (view != null && !view.location().equals(new Path(table.getSd().getLocation()))) {
+      throw refuse(
+          table, "a table cannot become a " + view + "; CREATE EXTERNAL TABLE with another name");
+    }
+    return view;
   }
 
   private static void refuseProperties(Table table) throws MetaException {

@@ -1,5 +1,8 @@
 package io.pyhudi.hive.schema;
 
+import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.metadata.MetadataRequests;
+import io.pyhudi.hive.metadata.MetadataView;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,7 +39,7 @@ public final class HudiSchemaSerDe extends ParquetHiveSerDe {
     try {
       List<String> names = new ArrayList<>();
       List<String> types = new ArrayList<>();
-      for (FieldSchema column : TableColumns.of(conf, new Path(location)).columns()) {
+      for (FieldSchema column : columns(conf, new Path(location), table)) {
         names.add(column.getName());
         types.add(column.getType());
       }
@@ -45,8 +48,16 @@ public final class HudiSchemaSerDe extends ParquetHiveSerDe {
       completed.setProperty(serdeConstants.LIST_COLUMNS, String.join(",", names));
       completed.setProperty(serdeConstants.LIST_COLUMN_TYPES, String.join(":", types));
       return completed;
-    } catch (IOException e) {
+    } catch (IOException | IllegalArgumentException e) {
       throw new SerDeException(e.getMessage(), e);
     }
+  }
+
+  private static List<FieldSchema> columns(Configuration conf, Path location, Properties table)
+      throws IOException {
+    MetadataView view = MetadataView.of(location, table.getProperty(MetadataView.PROPERTY));
+    return view == null
+        ? TableColumns.of(conf, location).columns()
+        : MetadataRequests.columns(view, PruningSettings.ofTable(table));
   }
 }

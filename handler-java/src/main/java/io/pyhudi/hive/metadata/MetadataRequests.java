@@ -1,0 +1,94 @@
+package io.pyhudi.hive.metadata;
+
+import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.client.PruningClient;
+import io.pyhudi.hive.client.PruningException;
+import io.pyhudi.hive.protocol.MetadataColumn;
+import io.pyhudi.hive.protocol.MetadataRequest;
+import io.pyhudi.hive.protocol.Node;
+import io.pyhudi.hive.protocol.NodeKind;
+import io.pyhudi.hive.protocol.TruthValue;
+import io.pyhudi.hive.protocol.pruningConstants;
+import java.io.IOException;
+import java.time.ZoneId;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.UUID;
+import org.apache.hadoop.hive.metastore.api.FieldSchema;
+
+/** Requests rows of metadata views from the pruning service, which is their only source. */
+public final class MetadataRequests {
+  /** A client of its own: what scans have seen of a service does not keep views from it. */
+  private static final PruningClient CLIENT = new PruningClient();
+
+  private MetadataRequests() {}
+
+  /**
+   * Returns the rows of a view for which a filter may be TRUE.
+   *
+   * @param id identifies the request in the logs of both sides
+   * @param filter the nodes of the filter, the root last
+   * @throws IOException if no service gives them
+   */
+  public static MetadataRows rows(
+      MetadataView view, String id, List<Node> filter, PruningSettings settings)
+      throws IOException {
+    return send(view, request(view, id, filter), settings);
+  }
+
+  private static MetadataRequest request(MetadataView view, String id, List<Node> filter) {
+    MetadataRequest request =
+        new MetadataRequest(
+            pruningConstants.PROTOCOL_VERSION,
+            id,
+            view.basePath().toString(),
+            view.name(),
+            filter);
+    request.setTimeZone(ZoneId.systemDefault().getId());
+    return request;
+  }
+
+  private static MetadataRows send(
+      MetadataView view, MetadataRequest request, PruningSettings settings) throws IOException {
+    PruningClient.Limits limits =
+        new PruningClient.Limits(
+            settings.metadataTimeoutMillis(),
+            settings.maxResponseBytes(),
+            settings.breakerMillis());
+    try {
+      return MetadataRows.of(
+          CLIENT.metadata(request, settings.addresses(), settings.credentials(), limits));
+    } catch (PruningException e) {
+      throw new IOException(
+          view
+              + ": the pruning service gives no rows, and there is no other source: "
+              + e.getMessage()
+              + "; start it (pyhudi serve), or look at hudi.pruning.service.addresses",
+          e);
+    }
+  }
+
+  /** Returns the columns of a view. Throws IOException if no service names them. */
+  public static List<FieldSchema> columns(MetadataView view, PruningSettings settings)
+      throws IOException {
+    String id = UUID.randomUUID().toString();
+    MetadataRequest request = request(view, id, constant(TruthValue.NO));
+    request.setColumns(Collections.emptyList());
+    MetadataRows none = send(view, request, settings);
+    List<FieldSchema> columns = new ArrayList<>();
+    for (MetadataColumn column : none.columns()) {
+      columns.add(new FieldSchema(column.getName(), column.getType(), column.getComment()));
+    }
+    return columns;
+  }
+
+  /** Returns a filter that asks for all rows. */
+  public static List<Node> everything() {
+    return constant(TruthValue.YES);
+  }
+
+  private static List<Node> constant(TruthValue truth) {
+    return Collections.singletonList(new Node(NodeKind.CONSTANT).setTruth(truth));
+  }
+}
