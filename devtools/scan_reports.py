@@ -21,6 +21,8 @@ class ScanTotals:
         bytes_considered: The size of the files considered.
         bytes_kept: The size of the files read.
         pruning_micros: The time that the handler spent on pruning, in microseconds.
+        rows_considered: Rows of metadata views to which the service applied a filter.
+        rows_sent: Rows of metadata views that it sent.
     """
 
     scans: int
@@ -32,6 +34,8 @@ class ScanTotals:
     bytes_considered: int
     bytes_kept: int
     pruning_micros: int
+    rows_considered: int
+    rows_sent: int
 
 
 class ScanReports:
@@ -55,16 +59,18 @@ class ScanReports:
             path.unlink()
 
         def total(name: str) -> int:
-            return sum(scan[name] or 0 for scan in found)
+            return sum(scan.get(name) or 0 for scan in found)
 
         return ScanTotals(
             scans=len(found),
             outcomes=tuple(sorted({scan["outcome"] for scan in found})),
-            listings=tuple(sorted({scan["listing"] for scan in found})),
-            states=tuple(sorted({scan["state"] for scan in found if scan["state"]})),
+            listings=tuple(sorted({scan["listing"] for scan in found if "listing" in scan})),
+            states=tuple(sorted({scan["state"] for scan in found if scan.get("state")})),
             files_considered=total("filesConsidered"),
             files_kept=total("filesKept"),
             bytes_considered=total("bytesConsidered"),
             bytes_kept=total("bytesKept"),
             pruning_micros=total("pruningMicros"),
+            rows_considered=total("rowsConsidered"),
+            rows_sent=total("rowsSent"),
         )

@@ -1,7 +1,10 @@
 package io.pyhudi.hive.client;
 
+import io.pyhudi.hive.protocol.MetadataRequest;
+import io.pyhudi.hive.protocol.MetadataResponse;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
+import io.pyhudi.hive.protocol.PruneStatus;
 import io.pyhudi.hive.protocol.PruningService;
 import io.pyhudi.hive.protocol.ServiceInfo;
 import io.pyhudi.hive.protocol.pruningConstants;
@@ -90,6 +93,16 @@ final class TestService implements AutoCloseable {
     @Override
     public PruneResponse prune(PruneRequest request) {
       return answer.apply(request);
+    }
+
+    @Override
+    public MetadataResponse metadata(MetadataRequest request) {
+      return new MetadataResponse(
+              pruningConstants.PROTOCOL_VERSION,
+              request.getRequestId(),
+              request.getBasePath(),
+              PruneStatus.FAILED)
+          .setMessage("there are no rows");
     }
 
     @Override
