@@ -37,8 +37,9 @@ NAMES = [
 ]
 MEMBERS = {
     "Table": [
-        *("explain", "files", "history", "indexes", "instant", "name", "properties", "prune"),
-        *("scan", "schema", "schema_at", "table_type", "to_pyarrow_dataset", "uri", "version"),
+        *("column_ranges", "explain", "files", "history", "indexes", "instant", "name"),
+        *("properties", "prune", "scan", "schema", "schema_at", "table_type"),
+        *("to_pyarrow_dataset", "uri", "version"),
     ],
     "Plan": [
         *("bytes_kept", "bytes_total", "explain", "files", "files_kept", "files_skipped"),
