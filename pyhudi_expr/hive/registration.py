@@ -13,6 +13,7 @@ from pyhudi_expr.service.metadata_rows import hive_type
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
+_CALLING = re.compile(r"hudi\.pruning\.")
 _OURS = re.compile(r"hudi\.|hoodie\..+\.consume\.")
 #: The table property that makes a table one that describes another, see the handler's MetadataView.
 METADATA_VIEW = "hudi.metadata.view"
@@ -78,13 +79,17 @@ def registration(
 
 
 def view_registrations(table: Registration) -> tuple[Registration, ...]:
-    """Return the registrations of the read-only tables that describe a table."""
+    """Return the registrations of the read-only tables that describe a table.
+
+    They have its properties that say how the pruning service is called.
+    """
+    ours = {key: value for key, value in table.properties.items() if _CALLING.match(key)}
     return tuple(
         Registration(
             TableName(table.name.database, f"{table.name.table}__{view.name}"),
             f"{table.location.rstrip('/')}/{VIEWS_DIR}/{view.name}",
             tuple(_view_column(column) for column in view.columns),
-            properties={METADATA_VIEW: view.name},
+            properties={**ours, METADATA_VIEW: view.name},
         )
         for view in VIEWS.values()
     )

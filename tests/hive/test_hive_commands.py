@@ -66,6 +66,22 @@ def test_a_table_is_registered_updated_and_then_unchanged(
     assert [text.split()[:2] for text in changed["statements"]] == [["ALTER", "TABLE"]]
 
 
+def test_the_tables_that_describe_a_table_are_registered_beside_it(
+    run: Run, golden: Mapping[str, Path]
+) -> None:
+    arguments = (golden["cow_v9_txns_simple_meta"], "--name", "beside", "--metadata", "--dry-run")
+    planned = report(run, "register", *arguments)
+    assert planned["table"] == "default.beside"
+    names = [view["table"].removeprefix("default.beside__") for view in planned["metadata"]]
+    assert names == ["files", "history", "indexes", "column_ranges"]
+    for view in planned["metadata"]:
+        assert [text.split()[0] for text in view["statements"]] == ["CREATE"]
+        assert all(column["comment"] for column in view["columns"])
+    code, out, _ = run("register", *arguments)
+    assert code == 0
+    assert out.count("STORED BY") == 5
+
+
 def test_a_last_column_removed_in_hive_is_added_again(
     run: Run, golden: Mapping[str, Path], hive_server: HiveServer
 ) -> None:

@@ -53,7 +53,8 @@ def test_a_new_table_is_created_with_columns_comments_and_properties():
 
 
 def test_tables_that_describe_a_table_are_created_beside_it():
-    views = {str(view.name): view for view in view_registrations(TARGET)}
+    target = replace(TARGET, properties={"hudi.pruning.joins": "false", "hudi.view": "x"})
+    views = {str(view.name): view for view in view_registrations(target)}
     assert list(views) == [
         f"`db`.`trips__{name}`" for name in ("files", "history", "indexes", "column_ranges")
     ]
@@ -62,7 +63,7 @@ def test_tables_that_describe_a_table_are_created_beside_it():
     assert "`path` string COMMENT 'The file, relative to the table'" in statement
     assert "`row_count` bigint COMMENT" in statement
     assert "LOCATION '/warehouse/trips/.hoodie/pyhudi/views/files'" in statement
-    assert "TBLPROPERTIES ('hudi.metadata.view'='files')" in statement
+    assert "TBLPROPERTIES ('hudi.pruning.joins'='false', 'hudi.metadata.view'='files')" in statement
     assert "`column_names` array<string>" in statements(views["`db`.`trips__indexes`"], None)[0]
 
 

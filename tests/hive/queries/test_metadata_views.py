@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 import pytest
 
 import pyhudi_expr as ph
-from devtools.hiveserver import HiveServer
 from devtools.runtime import free_port
-from pyhudi_expr.cli.main import main
+from pyhudi_expr.hive.metastore_table import TableName
+from pyhudi_expr.hive.registration import registration, statements, view_registrations
 from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.table.hudi_table import HudiTable
 from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
 from tests.marks import long
 
@@ -68,21 +69,19 @@ class Described:
 
 
 @pytest.fixture(scope="module")
-def described(
-    hive: Hive, hive_server: HiveServer, golden: Mapping[str, Path]
-) -> Iterator[Mapping[str, Described]]:
-    """The three tables, registered by the command line."""
+def described(hive: Hive, golden: Mapping[str, Path]) -> Iterator[Mapping[str, Described]]:
+    """The three tables, registered as `pyhudi hive register --metadata` does."""
     tables = {}
-    address = ("--hs2", f"127.0.0.1:{hive_server.port}", "--auth", "NOSASL")
+    registered = []
     for archive in (PARTITIONED, PLAIN, MERGED):
-        name = f"described_{archive}"
-        register = ["hive", "register", str(golden[archive]), "--name", name, "--metadata"]
-        assert main([*register, *address]) == 0
-        tables[archive] = Described(name, golden[archive])
+        name = TableName("default", f"described_{archive}")
+        target = registration(HudiTable.open(str(golden[archive])), name, str(golden[archive]))
+        for each in (target, *view_registrations(target)):
+            hive.run(*statements(each, None))
+            registered.append(each.name)
+        tables[archive] = Described(name.table, golden[archive])
     yield tables
-    for table in tables.values():
-        for suffix in ("", "__files", "__history", "__indexes", "__column_ranges"):
-            hive.run(f"DROP TABLE {table.name}{suffix}")
+    hive.run(*(f"DROP TABLE {name}" for name in registered))
 
 
 VIEWS = ("files", "history", "indexes", "column_ranges")
