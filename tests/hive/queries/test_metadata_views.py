@@ -6,20 +6,16 @@ The tables are Hudi's, of tests/data/golden: partitioned and not, copy on write 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import pyhudi_expr as ph
 from devtools.runtime import free_port
-from pyhudi_expr.hive.metastore_table import TableName
-from pyhudi_expr.hive.registration import registration, statements, view_registrations
 from pyhudi_expr.hive.session import QueryError
-from pyhudi_expr.table.hudi_table import HudiTable
-from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
+from tests.hive.described_tables import VIEWS, Described, described_tables
+from tests.hive.query_results import FETCH, MR, TEZ, Hive
 from tests.marks import long
 
 pytestmark = pytest.mark.hive
@@ -30,61 +26,12 @@ PARTITIONED, PLAIN, MERGED = (
     "mor_v6_metadata_pending_compaction",
 )
 SHUFFLE = {"hive.auto.convert.join": "false"}
-RENAMED = {
-    "partition": "partition_path",
-    "columns": "column_names",
-    "column": "column_name",
-    "type": "column_type",
-    "min": "min_value",
-    "max": "max_value",
-    "nulls": "null_count",
-    "rows": "row_count",
-}
-
-
-@dataclass(frozen=True)
-class Described:
-    """A table that is registered with the tables that describe it."""
-
-    name: str
-    path: Path
-
-    def rows(self, view: str) -> tuple[list[str], Rows]:
-        """The rows of the Python API, and their columns in Hive."""
-        found: pa.Table = getattr(ph.table(self.path), view)()
-        columns = [self._column(found[name]) for name in found.column_names]
-        names = [RENAMED.get(name, name) for name in found.column_names]
-        return names, sorted(zip(*columns, strict=True), key=repr)
-
-    @staticmethod
-    def _column(column: pa.ChunkedArray) -> list[object]:
-        """Values as PyHive has them."""
-        if pa.types.is_timestamp(column.type):
-            wall = pc.local_timestamp(column) if column.type.tz else column
-            return wall.to_pylist()
-        if pa.types.is_list(column.type):
-            quoted = [",".join(f'"{name}"' for name in names) for names in column.to_pylist()]
-            return [f"[{text}]" for text in quoted]
-        return column.to_pylist()
 
 
 @pytest.fixture(scope="module")
 def described(hive: Hive, golden: Mapping[str, Path]) -> Iterator[Mapping[str, Described]]:
-    """The three tables, registered as `pyhudi hive register --metadata` does."""
-    tables = {}
-    registered = []
-    for archive in (PARTITIONED, PLAIN, MERGED):
-        name = TableName("default", f"described_{archive}")
-        target = registration(HudiTable.open(str(golden[archive])), name, str(golden[archive]))
-        for each in (target, *view_registrations(target)):
-            hive.run(*statements(each, None))
-            registered.append(each.name)
-        tables[archive] = Described(name.table, golden[archive])
-    yield tables
-    hive.run(*(f"DROP TABLE {name}" for name in registered))
-
-
-VIEWS = ("files", "history", "indexes", "column_ranges")
+    with described_tables(hive, golden, (PARTITIONED, PLAIN, MERGED)) as tables:
+        yield tables
 
 
 @pytest.mark.parametrize(
