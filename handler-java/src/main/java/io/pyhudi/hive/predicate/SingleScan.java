@@ -1,6 +1,7 @@
 package io.pyhudi.hive.predicate;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -11,10 +12,14 @@ import org.apache.hadoop.hive.ql.exec.TableScanOperator;
 import org.apache.hadoop.hive.ql.exec.Utilities;
 import org.apache.hadoop.hive.ql.plan.MapWork;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.mapred.JobConf;
 
 /** Finds the scan in a job's plan that reads some locations. */
 public final class SingleScan {
+  private static final String TASK = "mapreduce.task.attempt.id";
+  private static final String OLD_TASK = "mapred.task.id";
+
   private SingleScan() {}
 
   /**
@@ -32,6 +37,31 @@ public final class SingleScan {
     List<Operator<? extends OperatorDesc>> scans = new ArrayList<>();
     if (work != null) {
       aliasesOf(work, locations).forEach(alias -> scans.add(work.getAliasToWork().get(alias)));
+    }
+    return scans;
+  }
+
+  /**
+   * Returns the scans of all aliases that read the locations, if these splits are made for a
+   * MapReduce job of several aliases: Hive passes no filter to it. Empty if they are not, or if an
+   * alias begins with something else.
+   *
+   * <p>A task, too, may read a small table while it has the plan of its job, which says nothing of
+   * that table.
+   */
+  static List<TableScanDesc> ofSharedJob(JobConf job, List<Path> locations) {
+    boolean isOfTask = job.get(TASK) != null || job.get(OLD_TASK) != null;
+    MapWork work =
+        isOfTask || Utilities.getPlanPath(job) == null ? null : Utilities.getMapWork(job);
+    if (work == null || work.getAliasToWork().size() < 2) {
+      return Collections.emptyList();
+    }
+    List<TableScanDesc> scans = new ArrayList<>();
+    for (Operator<? extends OperatorDesc> operator : all(job, locations)) {
+      if (!isScan(operator)) {
+        return Collections.emptyList();
+      }
+      scans.add(((TableScanOperator) operator).getConf());
     }
     return scans;
   }

@@ -21,8 +21,8 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.SerializationUtilities;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
-import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.mapred.JobConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,7 +64,7 @@ final class ScanPruner {
               queryId(job),
               table.basePath(),
               table.stateKey(),
-              job.get(TableScanDesc.FILTER_EXPR_CONF_STR),
+              SerializationUtilities.serializeExpression(filter),
               settings.asMap());
       return RECENT.get(key, () -> request(table, locations, filter));
     } catch (RuntimeException | LinkageError e) {
