@@ -183,11 +183,7 @@ public final class PruningClient {
   }
 
   private <T> T send(
-      ServiceAddress address,
-      Call<T> call,
-      long millis,
-      Credentials credentials,
-      Limits limits)
+      ServiceAddress address, Call<T> call, long millis, Credentials credentials, Limits limits)
       throws PruningException {
     int timeout = (int) Math.max(1, Math.min(millis, Integer.MAX_VALUE));
     AtomicReference<ServiceConnection> used = new AtomicReference<>();
@@ -316,8 +312,7 @@ public final class PruningClient {
 
   private static void checkVersion(PruneStatus status, int version, ServiceAddress address)
       throws PruningException {
-    if (status == PruneStatus.UNSUPPORTED_VERSION
-        || version != pruningConstants.PROTOCOL_VERSION) {
+    if (status == PruneStatus.UNSUPPORTED_VERSION || version != pruningConstants.PROTOCOL_VERSION) {
       throw new PruningException(
           Outcome.OTHER_VERSION,
           address

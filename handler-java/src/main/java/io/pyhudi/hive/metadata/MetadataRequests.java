@@ -40,11 +40,7 @@ public final class MetadataRequests {
   private static MetadataRequest request(MetadataView view, String id, List<Node> filter) {
     MetadataRequest request =
         new MetadataRequest(
-            pruningConstants.PROTOCOL_VERSION,
-            id,
-            view.basePath().toString(),
-            view.name(),
-            filter);
+            pruningConstants.PROTOCOL_VERSION, id, view.basePath().toString(), view.name(), filter);
     request.setTimeZone(ZoneId.systemDefault().getId());
     return request;
   }

@@ -102,8 +102,7 @@ public final class MetadataRows {
   }
 
   private <T> IntFunction<Writable> of(
-      List<T> values, MetadataColumn column, Function<T, Writable> convert)
-      throws IOException {
+      List<T> values, MetadataColumn column, Function<T, Writable> convert) throws IOException {
     if (values == null || values.size() != size()) {
       throw unreadable(column.getName(), "was not sent with " + size() + " values");
     }

@@ -185,8 +185,8 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
       throw refuse(
           table,
           PruningSettings.AS_OF
-              + " of a table needs Hive 4: a map join in Hive 3.1 would read the newest state of the"
-              + " same table as of then, too; SET it in the session");
+              + " of a table needs Hive 4: a map join in Hive 3.1 would read the newest state of"
+              + " the same table as of then, too; SET it in the session");
     }
   }
 

@@ -19,7 +19,9 @@ class MetadataViewTest {
     assertEquals("files", view.name());
     assertEquals(FILES, view.location());
     for (Path other :
-        new Path[] {TABLE, FILES.getParent(), new Path(FILES, "more"), new Path("/"), new Path("/a")}) {
+        new Path[] {
+          TABLE, FILES.getParent(), new Path(FILES, "more"), new Path("/"), new Path("/a")
+        }) {
       assertNull(MetadataView.of(other), other.toString());
     }
   }
@@ -35,8 +37,7 @@ class MetadataViewTest {
   void aViewKeepsItsProperty() {
     for (String property : new String[] {null, "history"}) {
       IllegalArgumentException refused =
-          assertThrows(
-              IllegalArgumentException.class, () -> MetadataView.of(FILES, property));
+          assertThrows(IllegalArgumentException.class, () -> MetadataView.of(FILES, property));
       assertTrue(refused.getMessage().contains("the location of files"), refused.getMessage());
     }
   }

@@ -100,8 +100,7 @@ class ScanFilterTest {
   @Test
   void aFilterThatHiveHasSetIsThatOfItsOwnScanOnly() {
     JobConf job = sharedJob();
-    job.set(
-        TableScanDesc.FILTER_EXPR_CONF_STR, SerializationUtilities.serializeExpression(OSLO));
+    job.set(TableScanDesc.FILTER_EXPR_CONF_STR, SerializationUtilities.serializeExpression(OSLO));
     assertNull(filter(job, OTHERS));
     assertNull(filter(job, TRIPS));
   }
