@@ -17,8 +17,8 @@ _CALLING = re.compile(r"hudi\.pruning\.")
 _OURS = re.compile(r"hudi\.|hoodie\..+\.consume\.")
 #: The table property that makes a table one that describes another, see the handler's MetadataView.
 METADATA_VIEW = "hudi.metadata.view"
-#: Where these tables have their locations, which are empty.
-VIEWS_DIR = ".hoodie/pyhudi/views"
+#: Where, beside the Hudi table, these tables have their locations, which are empty.
+VIEWS_DIR = ".pyhudi-views"
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -83,11 +83,12 @@ def view_registrations(table: Registration) -> tuple[Registration, ...]:
 
     They have its properties that say how the pruning service is called.
     """
+    parent, _, name = table.location.rstrip("/").rpartition("/")
     ours = {key: value for key, value in table.properties.items() if _CALLING.match(key)}
     return tuple(
         Registration(
             TableName(table.name.database, f"{table.name.table}__{view.name}"),
-            f"{table.location.rstrip('/')}/{VIEWS_DIR}/{view.name}",
+            f"{parent}/{VIEWS_DIR}/{name}/{view.name}",
             tuple(_view_column(column) for column in view.columns),
             properties={**ours, METADATA_VIEW: view.name},
         )

@@ -62,7 +62,7 @@ def test_tables_that_describe_a_table_are_created_beside_it():
     (statement,) = statements(files, None)
     assert "`path` string COMMENT 'The file, relative to the table'" in statement
     assert "`row_count` bigint COMMENT" in statement
-    assert "LOCATION '/warehouse/trips/.hoodie/pyhudi/views/files'" in statement
+    assert "LOCATION '/warehouse/.pyhudi-views/trips/files'" in statement
     assert "TBLPROPERTIES ('hudi.pruning.joins'='false', 'hudi.metadata.view'='files')" in statement
     assert "`column_names` array<string>" in statements(views["`db`.`trips__indexes`"], None)[0]
 

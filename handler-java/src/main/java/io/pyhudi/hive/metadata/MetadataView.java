@@ -8,15 +8,14 @@ import org.apache.hadoop.fs.Path;
 /**
  * A read-only table that describes a Hudi table: its files, history, indexes or column_ranges.
  *
- * <p>Its location is an empty directory of its own within the Hudi table: MapReduce knows the
- * tables of a job by their locations only.
+ * <p>Its location is an empty directory of its own beside the Hudi table: MapReduce knows the
+ * tables of a job by their locations only, and those below a table's location as that table.
  */
 public final class MetadataView {
   /** The table property that names a view when it is created. */
   public static final String PROPERTY = "hudi.metadata.view";
 
-  private static final String DIRECTORY = ".hoodie/pyhudi/views";
-  private static final int DEPTH = 3;
+  private static final String DIRECTORY = ".pyhudi-views";
   private static final long FEW_BYTES = 1L << 20;
   private static final long MANY_BYTES = 1L << 28;
 
@@ -30,13 +29,11 @@ public final class MetadataView {
 
   /** Returns the view at a table's location; null if it is no view's location. */
   public static MetadataView of(Path location) {
-    Path directory = location.getParent();
-    Path basePath = directory;
-    for (int i = 0; i < DEPTH && basePath != null; i++) {
-      basePath = basePath.getParent();
-    }
-    return basePath != null && new Path(basePath, DIRECTORY).equals(directory)
-        ? new MetadataView(basePath, location.getName())
+    Path table = location.getParent();
+    Path directory = table == null ? null : table.getParent();
+    Path parent = directory == null ? null : directory.getParent();
+    return parent != null && directory.getName().equals(DIRECTORY)
+        ? new MetadataView(new Path(parent, table.getName()), location.getName())
         : null;
   }
 
@@ -49,6 +46,11 @@ public final class MetadataView {
    */
   public static MetadataView of(Path location, String property) {
     MetadataView view = of(location);
+    if (view == null && property != null && location.getParent() == null) {
+      throw new IllegalArgumentException(
+          location
+              + " is the root of its store: there is no place beside it for a view's location");
+    }
     if (view == null) {
       return property == null ? null : new MetadataView(location, property.trim());
     }
@@ -70,7 +72,8 @@ public final class MetadataView {
   }
 
   public Path location() {
-    return new Path(new Path(basePath, DIRECTORY), name);
+    Path directory = new Path(basePath.getParent(), DIRECTORY);
+    return new Path(new Path(directory, basePath.getName()), name);
   }
 
   /**

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class MetadataViewTest {
   private static final Path TABLE = new Path("s3a://lake/trips");
-  private static final Path FILES = new Path(TABLE, ".hoodie/pyhudi/views/files");
+  private static final Path FILES = new Path("s3a://lake/.pyhudi-views/trips/files");
 
   @Test
   void aLocationIsThatOfAViewByItsDirectories() {
@@ -35,6 +35,8 @@ class MetadataViewTest {
 
   @Test
   void aViewKeepsItsProperty() {
+    Path root = new Path("s3a://lake/");
+    assertThrows(IllegalArgumentException.class, () -> MetadataView.of(root, "files"));
     for (String property : new String[] {null, "history"}) {
       IllegalArgumentException refused =
           assertThrows(IllegalArgumentException.class, () -> MetadataView.of(FILES, property));
