@@ -37,12 +37,29 @@ class TableName:
 
 
 @dataclass(frozen=True)
+class FileFormat:
+    """The classes that read and write the files of a table or of a partition.
+
+    Attributes:
+        input: The input format.
+        output: The output format.
+        serde: The serialization library.
+    """
+
+    input: str
+    output: str
+    serde: str
+
+
+@dataclass(frozen=True)
 class MetastoreTable:
     """A table of the metastore.
 
     Attributes:
         kind: For example, EXTERNAL_TABLE.
         handler: The storage handler. None for a native table.
+        partition_keys: The columns of its partitions in the metastore, in lower case.
+        buckets: Their number; 0 for a table without.
     """
 
     columns: tuple[HiveColumn, ...]
@@ -51,6 +68,15 @@ class MetastoreTable:
     handler: str | None
     input_format: str
     properties: Mapping[str, str]
+    output_format: str = ""
+    serde: str = ""
+    partition_keys: tuple[str, ...] = ()
+    buckets: int = 0
+
+    @property
+    def format(self) -> FileFormat:
+        """The classes of its files, and of new partitions."""
+        return FileFormat(self.input_format, self.output_format, self.serde)
 
     @property
     def has_our_handler(self) -> bool:
@@ -98,6 +124,10 @@ def _parse(info: Mapping[str, Any]) -> MetastoreTable:
         handler=properties.get("storage_handler"),
         input_format=storage.get("inputFormat") or "",
         properties=properties,
+        output_format=storage.get("outputFormat") or "",
+        serde=(storage.get("serdeInfo") or {}).get("serializationLib") or "",
+        partition_keys=tuple(key["name"].lower() for key in info.get("partitionKeys") or ()),
+        buckets=max(0, int(storage.get("numBuckets") or 0)),
     )
 
 

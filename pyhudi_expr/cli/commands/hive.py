@@ -8,7 +8,7 @@ from functools import wraps
 
 import click
 
-from pyhudi_expr.cli.confirmation import YES, is_asked
+from pyhudi_expr.cli.confirmation import DRY_RUN, YES, is_asked
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.table_location import complete_directories
@@ -179,6 +179,37 @@ def register(
     if replacing and not dry_run and is_asked(is_confirmed):
         hive_output.ask_to_drop(address, planned)
     hive_output.register(address, planned, replacing, dry_run, as_json)
+
+
+@hive.command(
+    epilog=examples(
+        ("pyhudi hive adopt lake.trips --hs2 host:10000 --dry-run", "what would be run"),
+        ("pyhudi hive adopt lake --hs2 host:10000", "every table in the database that Hudi synced"),
+        ("pyhudi hive adopt lake --hs2 host:10000 --undo", ""),
+    )
+)
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE|DATABASE...")
+@click.option("--undo", "undoing", is_flag=True, help="Give tables back what they had.")
+@DRY_RUN
+@_with_address
+@AS_JSON
+def adopt(
+    address: HiveAddress,
+    tables: tuple[str, ...],
+    undoing: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Prune tables that Hudi's sync has registered: set our input format, and keep all else.
+
+    TABLE is [DATABASE.]TABLE in Hive. Of a table, its input format and those of its partitions are
+    changed; columns, partitions, locations and properties stay, and the former ones are kept in
+    table properties. Other tables are skipped with a line that says why. Hudi's sync sets its own
+    input format again: run this after it. The exit code is 1 if a table failed.
+    """
+    with require_extra("hive"):
+        from pyhudi_expr.cli import hive_adoption
+    hive_adoption.adopt(address, tables, undoing, dry_run, as_json)
 
 
 @hive.command(

@@ -140,7 +140,7 @@ public final class PruningSettings {
   }
 
   /** Returns the same settings for base files only. */
-  PruningSettings readOptimized() {
+  public PruningSettings readOptimized() {
     return with(VIEW, "read_optimized", consume);
   }
 

@@ -59,17 +59,17 @@ public final class TableScan {
     return scan;
   }
 
-  /** Describes the result of {@link #plan} for the whole table. It logs and counts nothing. */
-  public static String preview(JobConf job, Path basePath, PruningSettings settings)
+  /** Describes the result of {@link #plan}. It logs and counts nothing. */
+  public static String preview(
+      JobConf job, Path basePath, List<Path> locations, PruningSettings settings)
       throws IOException {
     MetadataView view = MetadataView.of(basePath);
     if (view != null) {
       return MetadataScan.preview(job, view, settings);
     }
     HudiTable table = HudiTable.ofQuery(job, basePath, settings);
-    List<Path> everything = Collections.singletonList(basePath);
-    ScanVerdict verdict = new ScanPruner(job, settings).prune(table, everything);
-    String found = prune(table, everything, verdict, settings).report.text();
+    ScanVerdict verdict = new ScanPruner(job, settings).prune(table, locations);
+    String found = prune(table, locations, verdict, settings).report.text();
     if (table.changes() != null) {
       found += ", " + table.stateText();
     } else if (table.asOf() != null) {

@@ -1,0 +1,113 @@
+package io.pyhudi.hive;
+
+import io.pyhudi.hive.scan.ExplainedScan;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.ExplainTask;
+import org.apache.hadoop.hive.ql.exec.FetchTask;
+import org.apache.hadoop.hive.ql.exec.Operator;
+import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.exec.Task;
+import org.apache.hadoop.hive.ql.exec.Utilities;
+import org.apache.hadoop.hive.ql.exec.mr.ExecDriver;
+import org.apache.hadoop.hive.ql.exec.tez.TezTask;
+import org.apache.hadoop.hive.ql.parse.AbstractSemanticAnalyzerHook;
+import org.apache.hadoop.hive.ql.parse.HiveSemanticAnalyzerHookContext;
+import org.apache.hadoop.hive.ql.plan.BaseWork;
+import org.apache.hadoop.hive.ql.plan.ExplainWork;
+import org.apache.hadoop.hive.ql.plan.FetchWork;
+import org.apache.hadoop.hive.ql.plan.MapWork;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.plan.PartitionDesc;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Shows pruning in EXPLAIN for tables without the storage handler that one of the input formats
+ * reads, as {@code hive.semantic.analyzer.hook}. Hive offers an input format nothing for EXPLAIN.
+ * It changes no plan, and other statements than EXPLAIN are left alone.
+ */
+public final class HudiExplainHook extends AbstractSemanticAnalyzerHook {
+  private static final Logger LOG = LoggerFactory.getLogger(HudiExplainHook.class);
+
+  @Override
+  public void postAnalyze(HiveSemanticAnalyzerHookContext context, List<Task<?>> tasks) {
+    try {
+      for (Task<?> task : tasks) {
+        if (task instanceof ExplainTask) {
+          describe((ExplainWork) task.getWork(), (Configuration) context.getConf());
+        }
+      }
+    } catch (Exception | LinkageError e) {
+      LOG.warn("EXPLAIN cannot tell what would be pruned", e);
+    }
+  }
+
+  private static void describe(ExplainWork work, Configuration conf) {
+    List<Task<?>> tasks = new ArrayList<>();
+    if (work.getRootTasks() != null) {
+      tasks.addAll(work.getRootTasks());
+    }
+    if (work.getFetchTask() instanceof FetchTask) {
+      describe(((FetchTask) work.getFetchTask()).getWork(), conf);
+    }
+    for (Task<?> task : tasks) {
+      if (task instanceof FetchTask) {
+        describe(((FetchTask) task).getWork(), conf);
+      }
+    }
+    for (TezTask task : Utilities.getTezTasks(tasks)) {
+      describe(task.getWork().getAllWork(), conf);
+    }
+    for (ExecDriver task : Utilities.getMRTasks(tasks)) {
+      describe(Collections.singletonList(task.getWork().getMapWork()), conf);
+    }
+  }
+
+  private static void describe(FetchWork work, Configuration conf) {
+    if (!(work.getSource() instanceof TableScanOperator)) {
+      return;
+    }
+    Map<Path, PartitionDesc> scanned = new HashMap<>();
+    if (work.isPartitioned()) {
+      List<Path> directories = work.getPartDir();
+      for (int i = 0; i < directories.size(); i++) {
+        scanned.put(directories.get(i), work.getPartDesc().get(i));
+      }
+    } else if (work.getTblDir() != null) {
+      scanned.put(work.getTblDir(), new PartitionDesc(work.getTblDesc(), null));
+    }
+    ExplainedScan.describe((TableScanOperator) work.getSource(), scanned, conf);
+  }
+
+  private static void describe(Collection<? extends BaseWork> works, Configuration conf) {
+    for (BaseWork work : works) {
+      if (work instanceof MapWork) {
+        MapWork map = (MapWork) work;
+        map.getAliasToWork().forEach((alias, scan) -> describe(map, alias, scan, conf));
+      }
+    }
+  }
+
+  private static void describe(
+      MapWork work, String alias, Operator<? extends OperatorDesc> scan, Configuration conf) {
+    if (!(scan instanceof TableScanOperator)) {
+      return;
+    }
+    Map<Path, PartitionDesc> scanned = new HashMap<>();
+    work.getPathToAliases()
+        .forEach(
+            (path, aliases) -> {
+              if (aliases.contains(alias)) {
+                scanned.put(path, work.getPathToPartitionInfo().get(path));
+              }
+            });
+    ExplainedScan.describe((TableScanOperator) scan, scanned, conf);
+  }
+}

@@ -1,0 +1,75 @@
+"""The action and output of `pyhudi hive adopt`; needs the extra `hive`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.progress import ProgressBar, progress_while
+from pyhudi_expr.hive.address import HiveAddress
+from pyhudi_expr.hive.adopting import Adopted, Outcome, adopt_all, tables_of, undo_all
+from pyhudi_expr.hive.session import open_session
+from pyhudi_expr.table.errors import HudiError
+
+
+def adopt(
+    address: HiveAddress, tables: Sequence[str], undoing: bool, dry_run: bool, as_json: bool
+) -> None:
+    """Adopt tables, or undo it, and print what was done. Raises HudiError if a table failed."""
+    with open_session(address) as session:
+        with progress_while("querying HiveServer2"):
+            names = tables_of(session, tables, address.database)
+        each = (undo_all if undoing else adopt_all)(session, names, dry_run=dry_run)
+        done = []
+        with ProgressBar("undoing" if undoing else "adopting") as bar:
+            for number, one in enumerate(each, 1):
+                done.append(one)
+                bar.advance(number, len(names), "tables")
+    if as_json:
+        click.echo(reports.as_json(_report(done, dry_run)))
+    else:
+        _print(done, undoing, dry_run)
+    failed = [str(one.name) for one in done if one.outcome is Outcome.FAILED]
+    if failed:
+        raise HudiError(f"{len(failed)} of {len(done)} tables failed: {', '.join(failed)}")
+
+
+def _print(done: Sequence[Adopted], undoing: bool, dry_run: bool) -> None:
+    """Print the statements of a dry run, a line for each table, and the totals."""
+    for one in done:
+        for statement in one.statements if dry_run else ():
+            click.echo(f"{statement};")
+    for one in done:
+        click.echo(f"{one.name}: {_text(one, undoing, dry_run)}", err=dry_run)
+    counts = Counter(one.outcome for one in done)
+    totals = ", ".join(f"{counts[each]} {each.value}" for each in Outcome if counts[each])
+    click.echo(f"{len(done)} tables: {totals or 'none'}", err=True)
+
+
+def _text(one: Adopted, undoing: bool, dry_run: bool) -> str:
+    if one.outcome is Outcome.CHANGED:
+        word = "undone" if undoing else "adopted"
+        partitions = f", {one.partitions} partitions" if one.partitions else ""
+        return f"{'would be ' if dry_run else ''}{word}{partitions}"
+    if one.outcome is Outcome.UNCHANGED:
+        return "it is up to date"
+    return f"{one.outcome.value}: {one.message}"
+
+
+def _report(done: Sequence[Adopted], dry_run: bool) -> reports.Report:
+    return {
+        "run": not dry_run,
+        "tables": [
+            {
+                "table": f"{one.name.database}.{one.name.table}",
+                "outcome": one.outcome.value,
+                "partitions": one.partitions,
+                "statements": list(one.statements),
+                "message": one.message,
+            }
+            for one in done
+        ],
+    }
