@@ -11,6 +11,7 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import ProgressBar, progress_while
 from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.hive.adopting import Adopted, Outcome, adopt_all, tables_of, undo_all
+from pyhudi_expr.hive.metastore_table import TableName
 from pyhudi_expr.hive.session import open_session
 from pyhudi_expr.table.errors import HudiError
 
@@ -35,6 +36,26 @@ def adopt(
     failed = [str(one.name) for one in done if one.outcome is Outcome.FAILED]
     if failed:
         raise HudiError(f"{len(failed)} of {len(done)} tables failed: {', '.join(failed)}")
+
+
+class Follower:
+    """Adopts tables again and again, and prints what has changed."""
+
+    def __init__(self, address: HiveAddress, tables: Sequence[str]) -> None:
+        self._address = address
+        self._tables = tables
+        self._shown: dict[TableName, str] = {}
+
+    def step(self) -> None:
+        """Adopt once. Raises HudiError if HiveServer2 cannot be reached."""
+        with open_session(self._address) as session:
+            names = tables_of(session, self._tables, self._address.database)
+            for one in adopt_all(session, names, dry_run=False):
+                text = _text(one, undoing=False, dry_run=False)
+                news = one.outcome is Outcome.CHANGED or self._shown.get(one.name) != text
+                if news and one.outcome is not Outcome.UNCHANGED:
+                    click.echo(f"{one.name}: {text}")
+                self._shown[one.name] = text
 
 
 def _print(done: Sequence[Adopted], undoing: bool, dry_run: bool) -> None:

@@ -13,16 +13,12 @@ from pyhudi_expr.hive.adoption import (
     adoption,
     is_adopted,
     is_of_sync,
+    is_ours,
     undoing,
 )
 from pyhudi_expr.hive.columns import HiveColumn, accepts, hive_columns, quote_identifier
 from pyhudi_expr.hive.metastore_partitions import partition_formats
-from pyhudi_expr.hive.metastore_table import (
-    INPUT_FORMATS,
-    MetastoreTable,
-    TableName,
-    metastore_table,
-)
+from pyhudi_expr.hive.metastore_table import MetastoreTable, TableName, metastore_table
 from pyhudi_expr.hive.session import ConnectionFailed, HiveSession
 from pyhudi_expr.table.config_keys import BOOTSTRAP_BASE_PATH
 from pyhudi_expr.table.errors import HudiError
@@ -127,7 +123,7 @@ def _partitions(
     session: HiveSession, name: TableName, table: MetastoreTable
 ) -> tuple[PartitionFormat, ...]:
     """Return the partitions of a table that may be changed; others need no look."""
-    concerns_us = is_of_sync(table) or table.input_format in INPUT_FORMATS
+    concerns_us = is_of_sync(table) or is_ours(table)
     return partition_formats(session, name, table) if concerns_us else ()
 
 

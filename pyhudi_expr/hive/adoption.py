@@ -79,6 +79,11 @@ def is_of_sync(table: MetastoreTable) -> bool:
     return table.handler is None and table.input_format in _OURS
 
 
+def is_ours(table: MetastoreTable) -> bool:
+    """Return whether one of our input formats reads it, without the storage handler."""
+    return table.handler is None and table.input_format in INPUT_FORMATS
+
+
 def adoption(
     name: TableName, table: MetastoreTable, partitions: tuple[PartitionFormat, ...]
 ) -> AdoptionPlan:

@@ -16,8 +16,10 @@ from typing import Any
 from thrift.Thrift import TException
 
 from pyhudi_expr.hive.address import HiveAddress
+from pyhudi_expr.hive.adoption import is_of_sync, is_ours
+from pyhudi_expr.hive.metastore_partitions import partition_formats
 from pyhudi_expr.hive.metastore_table import (
-    STORAGE_HANDLER,
+    INPUT_FORMATS,
     MetastoreTable,
     metastore_table,
     same_place,
@@ -32,6 +34,7 @@ from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.table.hudi_table import HudiTable
 
 DIAGNOSIS = "io.pyhudi.hive.HudiDiagnosis"
+EXPLAIN_HOOK = "io.pyhudi.hive.HudiExplainHook"
 _FUNCTION = "pyhudi_hudi_diagnosis"
 #: A service that was just started reads the table first.
 _PROBE_MILLIS = 60_000
@@ -111,14 +114,44 @@ def _inside(
         yield _settings(diagnosis["settings"], there)
         yield _service_from_hive(diagnosis)
         yield from _services_from_here(address, diagnosis)
-    yield from _registered(target, there)
-    if diagnosis is None or there is None or there.handler != STORAGE_HANDLER:
-        yield Finding("probe", Verdict.SKIPPED, "needs a table that uses the storage handler")
+    reading = None if there is None else _reading(session, target, there)
+    yield from _registered(target, there, reading)
+    if diagnosis is None or there is None or reading is None or not reading.ours:
+        message = "needs a table that the storage handler or its input formats read"
+        yield Finding("probe", Verdict.SKIPPED, message)
     elif is_old:
         message = "EXPLAIN of Hive 3.1 shows no pruning; the line that each scan logs does"
         yield Finding("probe", Verdict.SKIPPED, message)
+    elif there.handler is None and (refused := _without_hook(session)) is not None:
+        yield refused
     else:
-        yield _probed(session, target, find_probe(table))
+        yield _probed(session, target, find_probe(table, without=there.partition_keys))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How many of a table's parts (the partitions in the metastore, or the table) we read."""
+
+    ours: int
+    parts: int
+
+
+def _reading(session: HiveSession, target: Registration, there: MetastoreTable) -> _Reading:
+    if there.handler is None and there.partition_keys and (is_of_sync(there) or is_ours(there)):
+        formats = partition_formats(session, target.name, there)
+        return _Reading(sum(each.format.input in INPUT_FORMATS for each in formats), len(formats))
+    return _Reading(int(there.has_our_handler), 1)
+
+
+def _without_hook(session: HiveSession) -> Finding | None:
+    """Have EXPLAIN show pruning of tables without the handler; return why it will not."""
+    try:
+        session.set({"hive.semantic.analyzer.hook": EXPLAIN_HOOK})
+    except QueryError as error:
+        message = f"EXPLAIN shows no pruning of a table without the storage handler: {error}"
+        remedy = f"set hive.semantic.analyzer.hook={EXPLAIN_HOOK} in hive-site.xml"
+        return Finding("probe", Verdict.SKIPPED, message, remedy)
+    return None
 
 
 def _diagnosis(session: HiveSession, there: MetastoreTable | None) -> Mapping[str, Any]:
@@ -231,31 +264,51 @@ def _services_from_here(address: HiveAddress, diagnosis: Mapping[str, Any]) -> I
             yield Finding(link, Verdict.DOUBTFUL, message, remedy)
 
 
-def _registered(target: Registration, there: MetastoreTable | None) -> Iterator[Finding]:
+def _registered(
+    target: Registration, there: MetastoreTable | None, reading: _Reading | None
+) -> Iterator[Finding]:
     name = str(target.name).replace("`", "")
     register = f"pyhudi hive register {quote(target.location)} --name {quote(name)}"
-    if there is None:
+    if there is None or reading is None:
         message = f"{target.name} is not in the metastore"
         yield Finding("registration", Verdict.BROKEN, message, register)
         return
-    if not there.has_our_handler:
+    if not there.has_our_handler and not reading.ours:
         message = f"{target.name} is read by {there.handler or there.input_format}: never pruned"
-        yield Finding("registration", Verdict.BROKEN, message, f"{register} --replace")
+        remedy = (
+            f"pyhudi hive adopt {quote(name)}" if is_of_sync(there) else f"{register} --replace"
+        )
+        yield Finding("registration", Verdict.BROKEN, message, remedy)
         return
     if not same_place(there.location, target.location):
         message = f"{target.name} reads {there.location}, not {target.location}"
         remedy = "name Hive's location with --location, or another table with --name"
         yield Finding("registration", Verdict.BROKEN, message, remedy)
         return
-    by = "the storage handler" if there.handler else there.input_format
-    yield Finding("registration", Verdict.GOOD, f"{target.name}, read by {by}")
-    if there.handler:
-        wrong = mismatch(target, there)
-        yield (
-            Finding("columns", Verdict.BROKEN, wrong, register)
-            if wrong
-            else Finding("columns", Verdict.GOOD, f"{len(there.columns)}, as in the Hudi table")
+    if there.handler is None:
+        yield _adopted(target, there, reading, f"pyhudi hive adopt {quote(name)}")
+        return
+    yield Finding("registration", Verdict.GOOD, f"{target.name}, read by the storage handler")
+    wrong = mismatch(target, there)
+    yield (
+        Finding("columns", Verdict.BROKEN, wrong, register)
+        if wrong
+        else Finding("columns", Verdict.GOOD, f"{len(there.columns)}, as in the Hudi table")
+    )
+
+
+def _adopted(target: Registration, there: MetastoreTable, reading: _Reading, adopt: str) -> Finding:
+    if reading.ours < reading.parts:
+        message = f"{target.name}: {reading.ours} of {reading.parts} partitions are pruned"
+    elif not is_ours(there):
+        message = (
+            f"{target.name}: its partitions are pruned, new ones will not be: Hudi's sync has set"
+            " its input format again"
         )
+    else:
+        message = f"{target.name}, read by {there.input_format}"
+        return Finding("registration", Verdict.GOOD, message)
+    return Finding("registration", Verdict.DOUBTFUL, message, adopt)
 
 
 def _indexes(table: HudiTable) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,14 +34,19 @@ class Probe:
     files: int
 
 
-def find_probe(table: HudiTable) -> Probe | None:
+def find_probe(table: HudiTable, without: Collection[str] = ()) -> Probe | None:
     """Return a condition "column <= its minimum" that excludes a file; None if there is none.
+
+    Args:
+        table: The table.
+        without: Columns, in lower case, that are none of Hive's filter: Hive itself excludes their
+            partitions.
 
     Raises:
         HudiError: The table cannot be read.
     """
     pruner = Pruner()
-    for predicate in _predicates(pruner, table):
+    for predicate in _predicates(pruner, table, without):
         result = pruner.prune(table.base_path, _request(parse_predicate(predicate)))
         if result.files_kept < result.files_total:
             return Probe(predicate, result.files_kept, result.files_total)
@@ -52,10 +57,10 @@ def _request(predicate: HudiExpression) -> PruneRequest:
     return PruneRequest(predicate, reader=PartitionReader.ENGINE)
 
 
-def _predicates(pruner: Pruner, table: HudiTable) -> Iterator[str]:
+def _predicates(pruner: Pruner, table: HudiTable, without: Collection[str]) -> Iterator[str]:
     for field in table.schema():
         simple = pa.types.is_string(field.type) or pa.types.is_integer(field.type)
-        if not simple or field.name in META_COLUMNS:
+        if not simple or field.name in META_COLUMNS or field.name.lower() in without:
             continue
         request = _request(Not(IsNull(Column((field.name,)))))
         result = pruner.prune(table.base_path, request)

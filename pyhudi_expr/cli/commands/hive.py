@@ -27,6 +27,22 @@ _NAME = click.option(
 _LOCATION = click.option(
     "--location", "seen", metavar="URI", help="Where Hive finds it, if not at TABLE."
 )
+_FOLLOW = click.option(
+    "--follow", "following", is_flag=True, help="Go on and do it again, until Ctrl-C."
+)
+_EVERY = click.option(
+    "--every",
+    type=_SECONDS,
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --follow: how often.",
+)
+_CALLBACK = click.option(
+    "--callback",
+    metavar="HOST:PORT",
+    help="With --follow: listen for Hudi's commit callbacks, and do it at once after each.",
+)
 
 
 @click.group(cls=Commands, short_help="Register tables in Hive; find out why they are not pruned.")
@@ -129,6 +145,7 @@ def _host_and_port(hs2: str) -> tuple[str, int]:
     epilog=examples(
         ("pyhudi hive register /warehouse/trips --hs2 host:10000 --dry-run", "what would be run"),
         ("pyhudi hive register /warehouse/trips --hs2 host:10000 --name lake.trips", ""),
+        ("pyhudi hive register /warehouse/trips --hs2 host:10000 --follow", "with its columns"),
     )
 )
 @click.argument("table", shell_complete=complete_directories)
@@ -150,6 +167,9 @@ def _host_and_port(hs2: str) -> tuple[str, int]:
 )
 @click.option("--dry-run", is_flag=True, help="Print the statements and run nothing.")
 @YES
+@_FOLLOW
+@_EVERY
+@_CALLBACK
 @_with_address
 @AS_JSON
 def register(
@@ -162,23 +182,31 @@ def register(
     with_views: bool,
     dry_run: bool,
     is_confirmed: bool,
+    following: bool,
+    every: float,
+    callback: str | None,
     as_json: bool,
 ) -> None:
     """Register the Hudi table TABLE in Hive: create Hive's table, or update its columns.
 
     Columns, types and comments are those of the Hudi table. New columns are added. A table that has
     changed in other ways is dropped and created again (the data stays). Types such as varchar(n),
-    comments and hudi. properties that were set in Hive stay. You can run it again at any time.
+    comments and hudi. properties that were set in Hive stay. You can run it again at any time, or
+    let --follow do that whenever the Hudi table's columns change.
     """
     given = key_values(properties)
+    _check_following(following, callback, dry_run, as_json)
     with require_extra("hive"):
-        from pyhudi_expr.cli import hive_output
+        from pyhudi_expr.cli import hive_following, hive_output
     planned = hive_output.plan_registration(address, table, name, seen, given)
     if with_views:
         planned = planned.with_views()
     if replacing and not dry_run and is_asked(is_confirmed):
         hive_output.ask_to_drop(address, planned)
     hive_output.register(address, planned, replacing, dry_run, as_json)
+    if following:
+        follower = hive_following.Follower(address, planned, name, seen, given)
+        hive_following.follow(follower.step, every, _listened(callback))
 
 
 @hive.command(
@@ -191,6 +219,9 @@ def register(
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE|DATABASE...")
 @click.option("--undo", "undoing", is_flag=True, help="Give tables back what they had.")
 @DRY_RUN
+@_FOLLOW
+@_EVERY
+@_CALLBACK
 @_with_address
 @AS_JSON
 def adopt(
@@ -198,6 +229,9 @@ def adopt(
     tables: tuple[str, ...],
     undoing: bool,
     dry_run: bool,
+    following: bool,
+    every: float,
+    callback: str | None,
     as_json: bool,
 ) -> None:
     """Prune tables that Hudi's sync has registered: set our input format, and keep all else.
@@ -205,11 +239,34 @@ def adopt(
     TABLE is [DATABASE.]TABLE in Hive. Of a table, its input format and those of its partitions are
     changed; columns, partitions, locations and properties stay, and the former ones are kept in
     table properties. Other tables are skipped with a line that says why. Hudi's sync sets its own
-    input format again: run this after it. The exit code is 1 if a table failed.
+    input format again: run this after it, or with --follow. The exit code is 1 if a table failed.
     """
+    _check_following(following, callback, dry_run or undoing, as_json)
     with require_extra("hive"):
-        from pyhudi_expr.cli import hive_adoption
-    hive_adoption.adopt(address, tables, undoing, dry_run, as_json)
+        from pyhudi_expr.cli import hive_adoption, hive_following
+    if following:
+        follower = hive_adoption.Follower(address, tables)
+        hive_following.follow(follower.step, every, _listened(callback))
+    else:
+        hive_adoption.adopt(address, tables, undoing, dry_run, as_json)
+
+
+def _check_following(
+    following: bool, callback: str | None, changes_nothing: bool, as_json: bool
+) -> None:
+    if callback is not None and not following:
+        raise click.UsageError("--callback needs --follow")
+    if following and (changes_nothing or as_json):
+        raise click.UsageError("--follow goes on and prints lines: leave the other options out")
+
+
+def _listened(callback: str | None) -> tuple[str, int] | None:
+    if callback is None:
+        return None
+    host, _, port = callback.rpartition(":")
+    if not host or not port.isdecimal():
+        raise click.UsageError(f"--callback {callback} is not of the form HOST:PORT")
+    return host.strip("[]"), int(port)
 
 
 @hive.command(

@@ -6,70 +6,33 @@ formats fail on Hive 4 with timestamps and structs, so comparisons with them rea
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
-from devtools.hiveserver import HUDI_INPUT_FORMAT_SETTINGS
 from devtools.matrix import Matrices, Partitioning
-from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
-from pyhudi_expr.cli.main import main
+from devtools.tables import HudiTable, TableType
+from tests.hive.adoption.adopt_command import (
+    HUDI_BASE_FILES,
+    HUDI_MERGED,
+    OUR_BASE_FILES,
+    OUR_MERGED,
+    Adopt,
+    outcomes,
+    rows_by_hudi,
+    state,
+)
 from tests.hive.adoption.hudi_sync import HudiSync
-from tests.hive.adoption.metastore_state import State, input_formats, metastore_state
-from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
+from tests.hive.adoption.metastore_state import State, input_formats
+from tests.hive.query_results import FETCH, MR, TEZ, Hive
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
-COW, MOR = TableType.COW, TableType.MOR
-LAKE = "lake"
-OUR_BASE_FILES, OUR_MERGED = "HudiCopyOnWriteInputFormat", "HudiMergeOnReadInputFormat"
-HUDI_BASE_FILES, HUDI_MERGED = "HoodieParquetInputFormat", "HoodieParquetRealtimeInputFormat"
 AS_NUMBER = {
     "hoodie.datasource.hive_sync.support_timestamp": "false",
     "hoodie.datasource.hive_sync.table": "as_numbers",
 }
-
-Adopt = Callable[..., list[Mapping[str, Any]]]
-
-
-@pytest.fixture(scope="module")
-def lake(hive: Hive) -> str:
-    hive.run(f"CREATE DATABASE {LAKE}")
-    return LAKE
-
-
-@pytest.fixture
-def adopt(hive: Hive, capsys: pytest.CaptureFixture[str]) -> Adopt:
-    """`pyhudi hive adopt`; returns what it reports of each table."""
-    options = ["--hs2", f"127.0.0.1:{hive.server.port}", "--auth", "NOSASL", "--json"]
-
-    def adopt(*arguments: str, code: int = 0) -> list[Mapping[str, Any]]:
-        capsys.readouterr()
-        found = main(["hive", "adopt", *arguments, *options])
-        captured = capsys.readouterr()
-        assert found == code, captured.err
-        tables: list[Mapping[str, Any]] = json.loads(captured.out)["tables"]
-        return tables
-
-    return adopt
-
-
-def state(hive: Hive, name: str) -> State:
-    with hive.server.session() as session:
-        return metastore_state(session, name)
-
-
-def outcomes(reported: list[Mapping[str, Any]]) -> dict[str, str]:
-    return {each["table"].partition(".")[2]: each["outcome"] for each in reported}
-
-
-def rows_by_hudi(hive: Hive, query: str) -> Rows:
-    """The rows by Hudi's own input formats, which fail in vectorised queries."""
-    return hive.query(query, settings=HUDI_INPUT_FORMAT_SETTINGS).rows
 
 
 @dataclass(frozen=True)
@@ -96,7 +59,7 @@ class Synced:
 @pytest.fixture(scope="module")
 def synced(hive: Hive, matrices: Matrices, hudi_sync: HudiSync, lake: str) -> Synced:
     """The metastore is stale: it does not know one of the partitions."""
-    table = matrices.get(MOR, 9, Partitioning.HIVE).table
+    table = matrices.get(TableType.MOR, 9, Partitioning.HIVE).table
     base_files, merged = hudi_sync.run(table, lake)
     hudi_sync.run(table, lake, AS_NUMBER)
     as_numbers = f"{lake}.as_numbers"
@@ -134,6 +97,8 @@ def test_adopted_tables_return_the_same_rows_and_read_fewer_files(
     before = {query: rows_by_hudi(hive, query) for query in queries}
 
     assert set(outcomes(adopt(*synced.names)).values()) == {"changed"}
+    assert set(input_formats(synced.before[synced.merged]).values()) == {HUDI_MERGED}
+    assert set(input_formats(synced.before[synced.base_files]).values()) == {HUDI_BASE_FILES}
     assert set(input_formats(state(hive, synced.merged)).values()) == {OUR_MERGED}
     assert set(input_formats(state(hive, synced.base_files)).values()) == {OUR_BASE_FILES}
     again = adopt(*synced.names)
@@ -171,12 +136,11 @@ def test_instants_that_the_sync_declares_as_numbers_stay_numbers(
     before = [rows_by_hudi(hive, query) for query in queries]
     adopt(synced.as_numbers)
     assert [hive.query_both_ways(query).rows for query in queries] == before
-    assert before[0] and before[1]
+    assert before[0]
+    assert before[1]
 
 
-def test_undoing_restores_what_the_metastore_held(
-    hive: Hive, synced: Synced, adopt: Adopt
-) -> None:
+def test_undoing_restores_what_the_metastore_held(hive: Hive, synced: Synced, adopt: Adopt) -> None:
     adopt(*synced.names)
     undone = adopt(*synced.names, "--undo")
     assert set(outcomes(undone).values()) == {"changed"}

@@ -1,0 +1,32 @@
+"""`pyhudi hive adopt`, and what becomes of Hive's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from devtools.hiveserver import HUDI_INPUT_FORMAT_SETTINGS
+from tests.hive.adoption.metastore_state import State, metastore_state
+from tests.hive.query_results import Hive, Rows
+
+OUR_BASE_FILES, OUR_MERGED = "HudiCopyOnWriteInputFormat", "HudiMergeOnReadInputFormat"
+HUDI_BASE_FILES, HUDI_MERGED = "HoodieParquetInputFormat", "HoodieParquetRealtimeInputFormat"
+
+Adopt = Callable[..., list[Mapping[str, Any]]]
+"""The command with its arguments, and `code`, the expected exit code: what it reports of tables."""
+
+
+def state(hive: Hive, name: str) -> State:
+    """What the metastore holds."""
+    with hive.server.session() as session:
+        return metastore_state(session, name)
+
+
+def outcomes(reported: list[Mapping[str, Any]]) -> dict[str, str]:
+    """What has become of each table, by its name without the database."""
+    return {each["table"].partition(".")[2]: each["outcome"] for each in reported}
+
+
+def rows_by_hudi(hive: Hive, query: str) -> Rows:
+    """The rows by Hudi's own input formats, which fail in vectorised queries."""
+    return hive.query(query, settings=HUDI_INPUT_FORMAT_SETTINGS).rows
