@@ -6,13 +6,17 @@ formats fail on Hive 4 with timestamps and structs, so comparisons with them rea
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
 
 from devtools.matrix import Matrices, Partitioning
+from devtools.service import ServiceProcess
 from devtools.tables import HudiTable, TableType
+from pyhudi_expr.cli.main import main
+from pyhudi_expr.hive.doctor import EXPLAIN_HOOK
 from tests.hive.adoption.adopt_command import (
     HUDI_BASE_FILES,
     HUDI_MERGED,
@@ -138,6 +142,62 @@ def test_instants_that_the_sync_declares_as_numbers_stay_numbers(
     assert [hive.query_both_ways(query).rows for query in queries] == before
     assert before[0]
     assert before[1]
+
+
+@pytest.mark.parametrize("engine", [FETCH, MR, TEZ])
+def test_explain_shows_what_the_scan_reads(
+    hive: Hive, synced: Synced, adopt: Adopt, engine: str
+) -> None:
+    adopt(*synced.names)
+    query = f"SELECT id FROM {synced.merged} WHERE s = 'name_003_05' AND q < '2'"
+    answer = hive.query_both_ways(query, engine)
+    assert answer.files[1] < answer.files[0]
+    considered, kept = answer.files
+    settings = {"hive.explain.user": "false", "hive.semantic.analyzer.hook": EXPLAIN_HOOK}
+    plan = hive.query(f"EXPLAIN {query}", engine, settings=settings).rows
+    shown = [str(row[0]).strip() for row in plan if "hudi.pruning" in str(row[0])]
+    assert len(shown) == 1
+    assert shown[0].startswith(f"hudi.pruning PRUNED, reads {kept} of {considered} files")
+    assert hive.query(query, engine, settings=settings).rows == answer.rows
+
+
+def test_the_doctor_recommends_to_adopt_and_probes_what_was_adopted(
+    hive: Hive,
+    synced: Synced,
+    adopt: Adopt,
+    pruning_service: ServiceProcess,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server = ("--hs2", f"127.0.0.1:{hive.server.port}", "--auth", "NOSASL", "--json")
+    service = ("--set", f"hudi.pruning.service.addresses={pruning_service.address}")
+
+    def findings() -> dict[str, dict[str, str]]:
+        capsys.readouterr()
+        main(["hive", "doctor", str(synced.table.path), "--name", synced.merged, *server, *service])
+        found = json.loads(capsys.readouterr().out)["findings"]
+        return {each["link"]: each for each in found}
+
+    adopt(synced.merged, "--undo")
+    before = findings()
+    assert before["registration"]["verdict"] == "failed"
+    assert before["registration"]["remedy"] == f"pyhudi hive adopt {synced.merged}"
+    assert before["probe"]["verdict"] == "skipped"
+
+    adopt(synced.merged)
+    after = findings()
+    assert {each["verdict"] for each in after.values()} == {"ok"}
+    assert "PRUNED" in after["probe"]["message"]
+
+    hive.run(
+        f"ALTER TABLE {synced.merged} PARTITION (q='1') SET FILEFORMAT"
+        f" INPUTFORMAT 'org.apache.hudi.hadoop.realtime.{HUDI_MERGED}'"
+        " OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'"
+        " SERDE 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe'"
+    )
+    partly = findings()
+    assert partly["registration"]["verdict"] == "warning"
+    assert "2 of 3 partitions are pruned" in partly["registration"]["message"]
+    assert partly["registration"]["remedy"] == f"pyhudi hive adopt {synced.merged}"
 
 
 def test_undoing_restores_what_the_metastore_held(hive: Hive, synced: Synced, adopt: Adopt) -> None:
