@@ -34,7 +34,7 @@ _COMMANDS = dict(every_command())
 def test_all_documented_commands_exist():
     promised = """inspect; index create; index drop; index list; index refresh; index verify;
     index stats; prune; explain; scan; layout analyze; layout cluster; virtual-keys enable;
-    hive register; hive doctor; serve; bench; demo"""
+    hive register; hive adopt; hive doctor; serve; bench; demo"""
     assert {tuple(each.split()) for each in promised.split(";")} <= set(_COMMANDS)
 
 

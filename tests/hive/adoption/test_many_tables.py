@@ -44,6 +44,8 @@ def test_each_table_that_cannot_be_adopted_is_named_with_the_reason(
         "CREATE EXTERNAL TABLE mixed.handled STORED BY 'io.pyhudi.hive.HudiStorageHandler'"
         f" LOCATION '{path}'",
     )
+    hive.run("ALTER TABLE mixed.good UPDATE STATISTICS SET ('numRows'='50')")
+    of_good = state(hive, "mixed.good")
     untouched = ("nothing_there", "bootstrapped", "other_type", "other_column", "plain")
     before = {name: state(hive, f"mixed.{name}") for name in untouched}
     reported = adopt("mixed")
@@ -66,6 +68,8 @@ def test_each_table_that_cannot_be_adopted_is_named_with_the_reason(
         assert reason in reasons[name]
     assert outcomes(reported)["good"] == "changed"
     assert {name: state(hive, f"mixed.{name}") for name in untouched} == before
+    assert outcomes(adopt("mixed", "--undo"))["good"] == "changed"
+    assert state(hive, "mixed.good") == of_good, "its statistics, too"
     (missing,) = adopt("mixed.absent", code=1)
     assert (missing["outcome"], missing["message"]) == ("failed", "it is not in the metastore")
 
