@@ -41,7 +41,7 @@ public final class HudiExplainHook extends AbstractSemanticAnalyzerHook {
     try {
       for (Task<?> task : tasks) {
         if (task instanceof ExplainTask) {
-          describe((ExplainWork) task.getWork(), (Configuration) context.getConf());
+          describe((ExplainWork) task.getWork(), context.getConf());
         }
       }
     } catch (Exception | LinkageError e) {

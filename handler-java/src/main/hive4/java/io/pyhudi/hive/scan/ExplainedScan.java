@@ -61,7 +61,8 @@ public final class ExplainedScan {
     boolean isReadOptimized = false;
     for (Map.Entry<Path, PartitionDesc> each : scanned.entrySet()) {
       Class<?> format = each.getValue().getInputFileFormatClass();
-      if (format == HudiCopyOnWriteInputFormat.class || format == HudiMergeOnReadInputFormat.class) {
+      if (format == HudiCopyOnWriteInputFormat.class
+          || format == HudiMergeOnReadInputFormat.class) {
         ours.add(each.getKey());
         isReadOptimized |= format == HudiCopyOnWriteInputFormat.class;
       }
