@@ -107,7 +107,7 @@ def test_a_registered_table_follows_the_columns_at_hudis_commit_callback(
     with following("register", str(table.path), *server, *options) as process:
         read_until(process, "commit callbacks")
         assert is_listening(port)
-        wider = spark.range(3, 6, 1, 1).selectExpr("id", "int(id) AS a", "'new' AS b")
+        wider = spark.range(3, 6, 1, 1).selectExpr("id", "int(id) AS a", "nullif('new', '') AS b")
         upsert(replace(table, spec=replace(spec, extra=callback)), wider)
         assert "ADD COLUMNS" in read_until(process, "ADD COLUMNS")
         read_until(process, "registered")

@@ -37,7 +37,7 @@ def visits(spark: SparkSession, first: int, last: int, days: str) -> DataFrame:
 
 
 def with_rating(frame: DataFrame) -> DataFrame:
-    return frame.selectExpr("id", "s", "int(id * 10) AS rating", "day")
+    return frame.selectExpr("id", "s", "nullif(int(id * 10), 0) AS rating", "day")
 
 
 @pytest.fixture

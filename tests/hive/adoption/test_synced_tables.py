@@ -30,6 +30,7 @@ from tests.hive.adoption.adopt_command import (
 from tests.hive.adoption.hudi_sync import HudiSync
 from tests.hive.adoption.metastore_state import State, input_formats
 from tests.hive.query_results import FETCH, MR, TEZ, Hive
+from tests.marks import long
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
@@ -76,9 +77,8 @@ def synced(hive: Hive, matrices: Matrices, hudi_sync: HudiSync, lake: str) -> Sy
 
 #: Each with the columns that Hudi's own readers can read on Hive 4.
 PREDICATES = (
-    *("id = 5005", "s >= 'updated_'", "ti BETWEEN 3 AND 4", "q = '1' AND ti < -5", "q >= '2'"),
-    *("q = '3' OR id = 1001", "q = '2' OR s = 'name_003_05'", "n IS NULL AND i > 20000", "b"),
-    *("upper(u) = 'X' OR dec9 < -700", "`_hoodie_record_key` = '17003'", "q IS NULL OR d < 2"),
+    *("s >= 'updated_'", "q = '1' AND ti < -5", "q = '3' OR id = 1001 OR dec9 < -700"),
+    *("n IS NULL AND i > 20000", "`_hoodie_record_key` = '17003' OR q IS NULL"),
 )
 COLUMNS = "id, q, s, n, dec9"
 
@@ -116,7 +116,7 @@ def test_adopted_tables_return_the_same_rows_and_read_fewer_files(
     assert fewer > len(queries) // 2
 
 
-@pytest.mark.parametrize("engine", [FETCH, MR, TEZ])
+@pytest.mark.parametrize("engine", [long(FETCH), long(MR), TEZ])
 def test_every_type_is_read_and_filtered(
     hive: Hive, synced: Synced, adopt: Adopt, engine: str
 ) -> None:
@@ -131,7 +131,7 @@ def test_every_type_is_read_and_filtered(
 def test_instants_that_the_sync_declares_as_numbers_stay_numbers(
     hive: Hive, synced: Synced, adopt: Adopt
 ) -> None:
-    micros = "ts >= 777600000000 AND ts < 1036800000000"
+    micros = "ts >= 2422000000000 AND ts < 2424000000000"
     queries = [
         f"SELECT id, ts FROM {synced.as_numbers} WHERE {where}"
         for where in (micros, f"NOT ({micros})", "ts IN (5, 6)", "ts % 2 = 0 AND id < 3000")
@@ -144,7 +144,7 @@ def test_instants_that_the_sync_declares_as_numbers_stay_numbers(
     assert before[1]
 
 
-@pytest.mark.parametrize("engine", [FETCH, MR, TEZ])
+@pytest.mark.parametrize("engine", [FETCH, long(MR), TEZ])
 def test_explain_shows_what_the_scan_reads(
     hive: Hive, synced: Synced, adopt: Adopt, engine: str
 ) -> None:

@@ -11,6 +11,7 @@ import org.apache.hadoop.hive.ql.io.parquet.read.ParquetRecordReaderWrapper;
 import org.apache.hadoop.hive.ql.io.parquet.vector.VectorizedParquetRecordReader;
 import org.apache.hadoop.io.ArrayWritable;
 import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
@@ -70,6 +71,19 @@ final class PlainParquet {
   private static final class Rows extends ParquetRecordReaderWrapper {
     Rows(FileSplit split, JobConf job, Reporter reporter) throws IOException, InterruptedException {
       super(new ParquetInputFormat<>(DataWritableReadSupport.class), split, job, reporter);
+    }
+
+    /**
+     * Reads the next row. Tez passes all readers of a task the row that the first of them made; if
+     * that one merges, its row has the partition columns of the metastore, too.
+     */
+    @Override
+    public boolean next(NullWritable key, ArrayWritable row) throws IOException {
+      int columns = createValue().get().length;
+      if (row.get().length != columns) {
+        row.set(new Writable[columns]);
+      }
+      return super.next(key, row);
     }
 
     @Override
