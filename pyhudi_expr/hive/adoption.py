@@ -19,8 +19,9 @@ from pyhudi_expr.hive.metastore_table import (
     FileFormat,
     MetastoreTable,
     TableName,
+    partition_clause,
+    quote_string,
 )
-from pyhudi_expr.hive.registration import quote_string
 from pyhudi_expr.table.errors import HudiError
 
 RECORD = "pyhudi.adopted.from"
@@ -134,7 +135,7 @@ def undoing(
     if any(wanted[each.values] == former for each in todo):
         statements.append(_set_format(name, _every_partition(table), former))
     statements += [
-        _set_format(name, _partition(table, values), exceptions[values])
+        _set_format(name, partition_clause(table.partition_keys, values), exceptions[values])
         for values in wanted
         if todo and values in exceptions
     ]
@@ -238,12 +239,6 @@ def _set_records(
 def _every_partition(table: MetastoreTable) -> str:
     """Return the clause for all partitions, which Hive changes in one step."""
     return f" PARTITION ({', '.join(map(quote_identifier, table.partition_keys))})"
-
-
-def _partition(table: MetastoreTable, values: tuple[str, ...]) -> str:
-    pairs = zip(table.partition_keys, values, strict=True)
-    named = ", ".join(f"{quote_identifier(key)}={quote_string(value)}" for key, value in pairs)
-    return f" PARTITION ({named})"
 
 
 def _set_format(name: TableName, partition: str, to: FileFormat) -> str:

@@ -22,10 +22,11 @@ from pyhudi_expr.hive.metastore_table import (
     INPUT_FORMATS,
     MetastoreTable,
     metastore_table,
+    quote_string,
     same_place,
 )
 from pyhudi_expr.hive.probe import Probe, find_probe
-from pyhudi_expr.hive.registration import Registration, mismatch, quote_string
+from pyhudi_expr.hive.registration import Registration, mismatch
 from pyhudi_expr.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses

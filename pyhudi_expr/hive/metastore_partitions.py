@@ -1,16 +1,22 @@
 """The partitions of a table in Hive's metastore, by the plan of a query over all of them.
 
-One statement for a table, however many partitions it has; DESCRIBE needs one for each.
+That is one statement for a table, however many partitions it has; DESCRIBE needs one for each. The
+latter is used where Hive cannot plan the query: without the class of an input format, say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from urllib.parse import unquote
 
 from pyhudi_expr.hive.adoption import PartitionFormat
-from pyhudi_expr.hive.metastore_table import FileFormat, MetastoreTable, TableName
-from pyhudi_expr.hive.session import HiveSession
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.hive.metastore_table import (
+    FileFormat,
+    MetastoreTable,
+    TableName,
+    partition_format,
+)
+from pyhudi_expr.hive.session import HiveSession, QueryError
 
 _SETTINGS: Mapping[str, str] = {
     "hive.explain.user": "false",
@@ -19,6 +25,7 @@ _SETTINGS: Mapping[str, str] = {
     "hive.fetch.task.conversion.threshold": "-1",
     "hive.strict.checks.no.partition.filter": "false",
 }
+_CLASSES = ("input format:", "output format:", "serde:")
 _STEP = 2
 _Block = Mapping[str, str]
 
@@ -29,35 +36,39 @@ def partition_formats(
     """Return the classes of each partition; () for a table without partitions.
 
     Raises:
-        QueryError: Hive refuses to plan the query.
-        HudiError: The plan cannot be read.
+        QueryError: Hive refuses to describe a partition.
     """
-    if not table.partition_keys:
+    keys = table.partition_keys
+    if not keys:
         return ()
-    session.set(_SETTINGS)
-    shown = session.run(f"EXPLAIN EXTENDED SELECT * FROM {name}")
-    lines = [line for row in shown for line in str(row[0]).split("\n")]
-    found = tuple(_parsed(lines, table.partition_keys))
-    listed = len(session.run(f"SHOW PARTITIONS {name}"))
-    if len(found) != listed:
-        raise HudiError(
-            f"{name}: EXPLAIN EXTENDED shows {len(found)} partitions, SHOW PARTITIONS {listed}; was"
-            " one added just now? Run this again"
-        )
-    return found
+    listed = [_values(str(row[0])) for row in session.run(f"SHOW PARTITIONS {name}")]
+    try:
+        session.set(_SETTINGS)
+        shown = session.run(f"EXPLAIN EXTENDED SELECT * FROM {name}")
+    except QueryError:
+        shown = []
+    found = tuple(parsed([line for row in shown for line in str(row[0]).split("\n")], keys))
+    if sorted(each.values for each in found) == sorted(listed):
+        return found
+    return tuple(
+        PartitionFormat(values, partition_format(session, name, keys, values)) for values in listed
+    )
 
 
-def _parsed(lines: list[str], keys: tuple[str, ...]) -> Iterator[PartitionFormat]:
+def _values(partition: str) -> tuple[str, ...]:
+    """Return the values in a partition's name, `day=1/city=Oslo`."""
+    return tuple(unquote(pair.partition("=")[2]) for pair in partition.split("/"))
+
+
+def parsed(lines: list[str], keys: tuple[str, ...]) -> Iterator[PartitionFormat]:
+    """Return the partitions in the lines of EXPLAIN EXTENDED whose values can be told."""
     for start, line in enumerate(lines):
         if line.strip() != "Partition":
             continue
         block = _block(lines, start, keys)
-        values = tuple(block[key] for key in keys if key in block)
-        if len(values) == len(keys):
-            yield PartitionFormat(
-                values,
-                FileFormat(block["input format:"], block["output format:"], block["serde:"]),
-            )
+        if all(each in block for each in (*keys, *_CLASSES)):
+            values = tuple(block[key] for key in keys)
+            yield PartitionFormat(values, FileFormat(*(block[each] for each in _CLASSES)))
 
 
 def _block(lines: list[str], start: int, keys: tuple[str, ...]) -> _Block:
@@ -71,7 +82,7 @@ def _block(lines: list[str], start: int, keys: tuple[str, ...]) -> _Block:
             break
         if depth == indent:
             in_values = text == "partition values:"
-            for name in ("input format:", "output format:", "serde:"):
+            for name in _CLASSES:
                 if text.startswith(name):
                     block.setdefault(name, text[len(name) :].strip())
         elif in_values and depth == indent + _STEP:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -95,13 +95,28 @@ def metastore_table(session: HiveSession, name: TableName) -> MetastoreTable | N
     shown = session.run(f"SHOW TABLES IN {quote_identifier(name.database)} LIKE '{name.table}'")
     if not any(row[0] == name.table.lower() for row in shown):
         return None
-    # As text, comments and long types would have to be reassembled.
-    session.run("SET hive.ddl.output.format=json")
-    try:
-        rows = session.run(f"DESCRIBE EXTENDED {name}")
-    finally:
-        session.run("SET hive.ddl.output.format=text")
-    return _parse(json.loads(rows[0][0])["tableInfo"])
+    return _parse(_described(session, str(name))["tableInfo"])
+
+
+def partition_format(
+    session: HiveSession, name: TableName, keys: Sequence[str], values: Sequence[str]
+) -> FileFormat:
+    """Return the classes of one partition. Raises QueryError."""
+    found = _described(session, f"{name}{partition_clause(keys, values)}")
+    return _format(found["partitionInfo"]["sd"])
+
+
+def partition_clause(keys: Sequence[str], values: Sequence[str]) -> str:
+    """Return ` PARTITION (key='value', ...)` with the values of all keys."""
+    pairs = zip(keys, values, strict=True)
+    named = ", ".join(f"{quote_identifier(key)}={quote_string(value)}" for key, value in pairs)
+    return f" PARTITION ({named})"
+
+
+def quote_string(value: str) -> str:
+    """Return a string literal of Hive's SQL."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace(";", "\\;")
+    return f"'{escaped}'"
 
 
 def same_place(one: str, other: str) -> bool:
@@ -114,18 +129,38 @@ def same_place(one: str, other: str) -> bool:
     return len(schemes - {""}) <= 1 and len(hosts - {""}) <= 1
 
 
+def _described(session: HiveSession, what: str) -> Mapping[str, Any]:
+    # As text, comments and long types would have to be reassembled.
+    session.run("SET hive.ddl.output.format=json")
+    try:
+        rows = session.run(f"DESCRIBE EXTENDED {what}")
+    finally:
+        session.run("SET hive.ddl.output.format=text")
+    found: Mapping[str, Any] = json.loads(rows[0][0])
+    return found
+
+
+def _format(storage: Mapping[str, Any]) -> FileFormat:
+    return FileFormat(
+        storage.get("inputFormat") or "",
+        storage.get("outputFormat") or "",
+        (storage.get("serdeInfo") or {}).get("serializationLib") or "",
+    )
+
+
 def _parse(info: Mapping[str, Any]) -> MetastoreTable:
     storage = info["sd"]
+    formats = _format(storage)
     properties = {key: str(value) for key, value in info["parameters"].items()}
     return MetastoreTable(
         columns=_columns(storage["cols"]),
         kind=info["tableType"],
         location=storage.get("location") or "",
         handler=properties.get("storage_handler"),
-        input_format=storage.get("inputFormat") or "",
+        input_format=formats.input,
         properties=properties,
-        output_format=storage.get("outputFormat") or "",
-        serde=(storage.get("serdeInfo") or {}).get("serializationLib") or "",
+        output_format=formats.output,
+        serde=formats.serde,
         partition_keys=tuple(key["name"].lower() for key in info.get("partitionKeys") or ()),
         buckets=max(0, int(storage.get("numBuckets") or 0)),
     )

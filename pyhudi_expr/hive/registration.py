@@ -8,7 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from pyhudi_expr.api.metadata_views import VIEWS, ViewColumn
 from pyhudi_expr.hive.columns import HiveColumn, accepts, hive_columns, quote_identifier
-from pyhudi_expr.hive.metastore_table import STORAGE_HANDLER, MetastoreTable, TableName, same_place
+from pyhudi_expr.hive.metastore_table import (
+    STORAGE_HANDLER,
+    MetastoreTable,
+    TableName,
+    quote_string,
+    same_place,
+)
 from pyhudi_expr.service.metadata_rows import hive_type
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -227,9 +233,3 @@ def _pairs(properties: Mapping[str, str]) -> str:
     return ", ".join(
         f"{quote_string(key)}={quote_string(value)}" for key, value in properties.items()
     )
-
-
-def quote_string(value: str) -> str:
-    """Return a string literal of Hive's SQL."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace(";", "\\;")
-    return f"'{escaped}'"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
 from devtools.hiveserver import HUDI_INPUT_FORMAT_SETTINGS
+from pyhudi_expr.cli.main import main
 from tests.hive.adoption.metastore_state import State, metastore_state
 from tests.hive.query_results import Hive, Rows
 
@@ -14,6 +18,21 @@ HUDI_BASE_FILES, HUDI_MERGED = "HoodieParquetInputFormat", "HoodieParquetRealtim
 
 Adopt = Callable[..., list[Mapping[str, Any]]]
 """The command with its arguments, and `code`, the expected exit code: what it reports of tables."""
+
+
+def adopt_in(hive: Hive, capsys: pytest.CaptureFixture[str]) -> Adopt:
+    """The command with a HiveServer2."""
+    options = ["--hs2", f"127.0.0.1:{hive.server.port}", "--auth", "NOSASL", "--json"]
+
+    def adopt(*arguments: str, code: int = 0) -> list[Mapping[str, Any]]:
+        capsys.readouterr()
+        found = main(["hive", "adopt", *arguments, *options])
+        captured = capsys.readouterr()
+        assert found == code, captured.err
+        tables: list[Mapping[str, Any]] = json.loads(captured.out)["tables"]
+        return tables
+
+    return adopt
 
 
 def state(hive: Hive, name: str) -> State:

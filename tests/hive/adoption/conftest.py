@@ -1,15 +1,10 @@
 """Fixtures for tables that Hudi's sync has registered."""
 
-import json
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 from pyspark.sql import SparkSession
 
 from devtools.runtime import HIVE_LIB
-from pyhudi_expr.cli.main import main
-from tests.hive.adoption.adopt_command import Adopt
+from tests.hive.adoption.adopt_command import Adopt, adopt_in
 from tests.hive.adoption.hudi_sync import HudiSync, metastore_uri
 from tests.hive.query_results import Hive
 
@@ -33,14 +28,4 @@ def lake(hive: Hive) -> str:
 @pytest.fixture
 def adopt(hive: Hive, capsys: pytest.CaptureFixture[str]) -> Adopt:
     """`pyhudi hive adopt` with the session's HiveServer2."""
-    options = ["--hs2", f"127.0.0.1:{hive.server.port}", "--auth", "NOSASL", "--json"]
-
-    def adopt(*arguments: str, code: int = 0) -> list[Mapping[str, Any]]:
-        capsys.readouterr()
-        found = main(["hive", "adopt", *arguments, *options])
-        captured = capsys.readouterr()
-        assert found == code, captured.err
-        tables: list[Mapping[str, Any]] = json.loads(captured.out)["tables"]
-        return tables
-
-    return adopt
+    return adopt_in(hive, capsys)
