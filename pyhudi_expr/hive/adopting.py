@@ -123,7 +123,7 @@ def _partitions(
     session: HiveSession, name: TableName, table: MetastoreTable
 ) -> tuple[PartitionFormat, ...]:
     """Return the partitions of a table that may be changed; others need no look."""
-    concerns_us = is_of_sync(table) or is_ours(table)
+    concerns_us = is_of_sync(table) or is_ours(table) or is_adopted(table)
     return partition_formats(session, name, table) if concerns_us else ()
 
 
