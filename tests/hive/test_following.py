@@ -19,6 +19,8 @@ from devtools.runtime import free_port, is_listening
 from devtools.tables import TableSpec, create, upsert
 from pyhudi_expr.hive.following import CommitCalls, repeat
 from pyhudi_expr.table.errors import HudiError
+from tests.hive.adoption.adopt_command import FORMATS_OF_SYNC, OUR_BASE_FILES, SYNCED, state
+from tests.hive.adoption.metastore_state import input_formats
 from tests.hive.query_results import Hive
 
 LONG = 60.0
@@ -129,3 +131,18 @@ def test_following_goes_on_after_a_failure(
         shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], path)
         read_until(process, "DROP TABLE")
         read_until(process, "registered")
+
+
+@pytest.mark.hive
+def test_a_table_that_the_sync_sets_back_is_adopted_again(
+    hive: Hive, golden: Mapping[str, Path]
+) -> None:
+    path, name = golden["cow_v9_txns_nonpart_nometa"], "default.set_back"
+    hive.run(SYNCED.format(name=name, path=path))
+    server = ("--hs2", f"127.0.0.1:{hive.server.port}", "--auth", "NOSASL", "--every", "0.2")
+    with following("adopt", name, *server) as process:
+        read_until(process, "adopted")
+        assert input_formats(state(hive, name)) == {"": OUR_BASE_FILES}
+        hive.run(f"ALTER TABLE {name} SET FILEFORMAT {FORMATS_OF_SYNC}")
+        read_until(process, "adopted")
+        assert input_formats(state(hive, name)) == {"": OUR_BASE_FILES}

@@ -15,6 +15,18 @@ from tests.hive.query_results import Hive, Rows
 
 OUR_BASE_FILES, OUR_MERGED = "HudiCopyOnWriteInputFormat", "HudiMergeOnReadInputFormat"
 HUDI_BASE_FILES, HUDI_MERGED = "HoodieParquetInputFormat", "HoodieParquetRealtimeInputFormat"
+FORMATS_OF_SYNC = (
+    f"INPUTFORMAT 'org.apache.hudi.hadoop.{HUDI_BASE_FILES}'"
+    " OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'"
+    " SERDE 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe'"
+)
+SYNCED = (
+    "CREATE EXTERNAL TABLE {name} (`txn_id` string, `amount` decimal(15,2)) ROW FORMAT SERDE"
+    " 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe' STORED AS INPUTFORMAT"
+    f" 'org.apache.hudi.hadoop.{HUDI_BASE_FILES}' OUTPUTFORMAT"
+    " 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat' LOCATION '{path}'"
+)
+"""Registers a golden table as Hudi's sync does, but for most of its columns."""
 
 Adopt = Callable[..., list[Mapping[str, Any]]]
 """The command with its arguments, and `code`, the expected exit code: what it reports of tables."""

@@ -10,18 +10,17 @@ import pytest
 
 from pyhudi_expr.cli.main import main
 from tests.cli.terminals import at_a_terminal
-from tests.hive.adoption.adopt_command import HUDI_BASE_FILES, Adopt, outcomes, state
+from tests.hive.adoption.adopt_command import (
+    HUDI_BASE_FILES,
+    SYNCED,
+    Adopt,
+    outcomes,
+    state,
+)
 from tests.hive.adoption.metastore_state import input_formats
 from tests.hive.query_results import Hive
 
 pytestmark = pytest.mark.hive
-
-SYNCED = (
-    "CREATE EXTERNAL TABLE {name} (`txn_id` string, `amount` decimal(15,2)) ROW FORMAT SERDE"
-    " 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe' STORED AS INPUTFORMAT"
-    f" 'org.apache.hudi.hadoop.{HUDI_BASE_FILES}' OUTPUTFORMAT"
-    " 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat' LOCATION '{path}'"
-)
 
 
 def test_each_table_that_cannot_be_adopted_is_named_with_the_reason(
