@@ -75,7 +75,7 @@ class _Reported:
         try:
             self._step()
             self._last = ""
-        except HudiError as error:
+        except (HudiError, OSError) as error:
             text = " ".join(str(error).split())
             if text != self._last:
                 click.echo(f"not done, tried again: {text}", err=True)

@@ -123,12 +123,13 @@ def test_following_goes_on_after_a_failure(
 ) -> None:
     path = tmp_path / "table"
     shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    other = shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], tmp_path / "other")
     server = ("--hs2", f"127.0.0.1:{hive.server.port}", "--auth", "NOSASL", "--every", "0.2")
     with following("register", str(path), "--name", "followed_on", *server) as process:
         read_until(process, "registered")
         path.rename(tmp_path / "away")
         assert "no Hudi table here" in read_until(process, "not done, tried again")
-        shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], path)
+        other.rename(path)
         read_until(process, "DROP TABLE")
         read_until(process, "registered")
 
