@@ -84,6 +84,7 @@ COLUMNS = "id, q, s, n, dec9"
 
 
 def test_a_dry_run_changes_nothing(hive: Hive, synced: Synced, adopt: Adopt) -> None:
+    adopt(*synced.names, "--undo")
     planned = adopt(*synced.names, "--dry-run")
     assert set(outcomes(planned).values()) == {"changed"}
     assert all(each["partitions"] == 3 for each in planned)
@@ -93,6 +94,7 @@ def test_a_dry_run_changes_nothing(hive: Hive, synced: Synced, adopt: Adopt) -> 
 def test_adopted_tables_return_the_same_rows_and_read_fewer_files(
     hive: Hive, synced: Synced, adopt: Adopt
 ) -> None:
+    adopt(*synced.names, "--undo")
     select = f"SELECT {COLUMNS} FROM"
     queries = [
         *(f"{select} {synced.merged} WHERE {where}" for where in PREDICATES),
@@ -136,7 +138,7 @@ def test_instants_that_the_sync_declares_as_numbers_stay_numbers(
         f"SELECT id, ts FROM {synced.as_numbers} WHERE {where}"
         for where in (micros, f"NOT ({micros})", "ts IN (5, 6)", "ts % 2 = 0 AND id < 3000")
     ]
-    adopt(synced.as_numbers, "--undo", code=0)
+    adopt(synced.as_numbers, "--undo")
     before = [rows_by_hudi(hive, query) for query in queries]
     adopt(synced.as_numbers)
     assert [hive.query_both_ways(query).rows for query in queries] == before
