@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyField
-from pyhudi_expr.expr.nodes import Column, HudiExpression, walk
+from pyhudi_expr.expr.nodes import Column, HudiExpression, Term, walk
 from pyhudi_expr.table.errors import UnknownColumn
 from pyhudi_expr.table.hudi_names import META_COLUMNS
 
@@ -15,11 +15,11 @@ _CURLY_QUOTES = "‘’“”"
 _SHOWN = 12
 
 
-def check_columns(predicate: HudiExpression, schema: pa.Schema, table: str) -> None:
+def check_columns(predicate: HudiExpression | Term, schema: pa.Schema, table: str) -> None:
     """Check that a table has all columns of a predicate, whatever their letter case.
 
     Args:
-        predicate: The predicate, not bound yet.
+        predicate: The predicate, or a term of one, not bound yet.
         schema: The table's schema at the instant of the query.
         table: The table, for the message.
 

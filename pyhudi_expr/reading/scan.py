@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression, Unknown
+from pyhudi_expr.expr.nodes import ALWAYS, Column, HudiExpression, Unknown
 from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.frontend.arrow.expression_check import (
     columns_read,
@@ -254,6 +254,8 @@ def scan_snapshot(
     rows = _for_rows(filter, predicate, schema, zone)
     request = PruneRequest(predicate, snapshot.listing.view, zone, reader=PartitionReader.ENGINE)
     result = pruner.prune_snapshot(snapshot, request)
+    for name in columns or ():
+        check_columns(Column((name,)), schema, table.base_path)
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
     requested = _fields(names, schema)
     if isinstance(filter, pc.Expression):

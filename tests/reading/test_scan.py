@@ -159,7 +159,7 @@ def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> N
     ("filter_", "columns", "error_pattern"),
     [
         ("regoin = 'us'", None, "there is no column regoin; is it region?"),
-        (None, ["regoin"], "no column named regoin; is it region?"),
+        (None, ["regoin"], "there is no column regoin; is it region?"),
         ("region RLIKE 'u'", None, "RLIKE"),
         ("initcap(region) = 'Us'", None, "initcap"),
         (pc.field("regoin") == "us", None, "no column named regoin; is it region?"),
