@@ -134,7 +134,8 @@ def _parquet(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordB
             pa.BufferReader(file.content(block)), coerce_int96_timestamp_unit="us"
         )
         present = [name for name in roots if name in source.schema_arrow.names]
-        return one_batch(source.read(present))
+        # Without threads, see table/timeline/archive.py.
+        return one_batch(source.read(present, use_threads=False))
     except (OSError, pa.ArrowException) as error:
         raise CorruptFile(file.name, f"a Parquet block cannot be read: {error}") from error
 

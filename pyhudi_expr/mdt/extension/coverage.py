@@ -86,9 +86,9 @@ class Coverage:
         import pyarrow.parquet as pq
 
         try:
-            # Not `read_table`, see table/timeline/archive.py.
+            # Without threads, see table/timeline/archive.py.
             with pq.ParquetFile(pa.BufferReader(content)) as file_of_slices:
-                slices = file_of_slices.read().cast(_SCHEMA)
+                slices = file_of_slices.read(use_threads=False).cast(_SCHEMA)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise CorruptFile(file, f"no list of covered file slices: {error}") from error
         return Coverage(frozenset(filter(None, instants.split(","))), before, slices)

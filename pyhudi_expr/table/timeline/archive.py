@@ -56,9 +56,9 @@ def _read_times(storage: Storage, file: str) -> pa.Table:
     import pyarrow.parquet as pq  # on use: most tables have no archive, and the import takes time
 
     try:
-        # Not `read_table`: threads of its scan hold Python's buffers slightly longer than the scan
-        # lasts, and abort (SIGABRT) a process that exits at that moment.
+        # Without threads: Arrow's hold Python's buffers slightly longer than the reading lasts, and
+        # abort (SIGABRT) a process that exits at that moment.
         with storage.open_input(file) as source, pq.ParquetFile(source) as archived:
-            return archived.read(["instantTime", "completionTime"])
+            return archived.read(["instantTime", "completionTime"], use_threads=False)
     except (OSError, pa.ArrowException) as error:
         raise CorruptFile(file, f"the archived timeline cannot be read: {error}") from error
