@@ -132,6 +132,18 @@ HIVE = Table(
             ("queries/test_incremental.py",),
             ("test_time_travel.py::test_changes_have_the_rows_of_hudis_spark_reader",),
         ),
+        _hive("metadata tables", ("test_metadata_views.py",), ("test_metadata_views.py",)),
+        _hive(
+            "tables of Hudi's sync",
+            (
+                "adoption/test_synced_tables.py",
+                "adoption/test_sync_runs.py",
+                "adoption/test_many_tables.py",
+                "test_following.py",
+            ),
+            (),
+        ),
+        _hive("jobs over several tables", ("queries/test_shared_jobs.py",), ()),
     ),
 )
 

@@ -40,7 +40,7 @@ def adopt_in(hive: Hive, capsys: pytest.CaptureFixture[str]) -> Adopt:
         capsys.readouterr()
         found = main(["hive", "adopt", *arguments, *options])
         captured = capsys.readouterr()
-        assert found == code, captured.err
+        assert found == code, captured.out + captured.err
         tables: list[Mapping[str, Any]] = json.loads(captured.out)["tables"]
         return tables
 
