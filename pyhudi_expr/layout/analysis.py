@@ -1,8 +1,8 @@
 """Estimate what a layout would do for given predicates, before anything is rewritten.
 
 A sample of the rows is ordered and divided as the table's files would be. The bounds of each piece
-then prune the predicates as a file's statistics would. Today's layout is evaluated by its own
-statistics.
+then prune the predicates as a file's statistics would. Today's layout is evaluated by the same
+rows, in the files that they are in; a note says what the table's own statistics make of it.
 
 A piece of the sample has a narrower range than the file that it stands for, the more so the fewer
 rows it has: shares are slightly too low, for good and bad layouts alike.
@@ -91,7 +91,7 @@ class Analysis:
     """The result of an analysis.
 
     Attributes:
-        today: Shares by the table's own statistics.
+        today: Shares of today's layout, by the same sample.
         candidates: Shares of the candidates; those that read least come first.
         files: Number of files of each candidate.
         notes: What else to know.
@@ -147,11 +147,6 @@ def analyze(
     pruner = Pruner(PruneOptions(footers=True, footer_wait=_FOOTER_WAIT))
     requests = (PruneRequest(each, zone=zone, reader=PartitionReader.ENGINE) for each in predicates)
     results = [pruner.prune(table, request) for request in requests]
-    today = Shares(
-        None,
-        tuple(result.files_kept / max(result.files_total, 1) for result in results),
-        tuple(result.bytes_kept / max(result.bytes_total, 1) for result in results),
-    )
     opened, listing = HudiTable.open(table), results[0].listing
     schema = opened.schema()
     bound = [bind(each, Scope(schema, zone)) for each in predicates]
@@ -166,7 +161,9 @@ def analyze(
     kept = pa.schema([one for one in stored if one.name in needed])
     sample, notes = _sampled(opened, listing, kept, target)
     notes += list(dict.fromkeys(reason for each in bound for reason in unknown_reasons(each)))
-    shares = [_shares(sample, layout, bound, count) for layout in layouts]
+    notes.append(_measured(results))
+    today = _shares(sample, None, Tiling(sample.file), bound)
+    shares = [_shares(sample, one, _tiled(sample, one, count), bound) for one in layouts]
     shares.sort(key=lambda one: (one.mean_bytes, one.mean_files))
     return Analysis(
         table, listing.instant, today, tuple(shares), count, tuple(notes), sample, tuple(results)
@@ -238,10 +235,19 @@ def _sampled(
     return sample, notes
 
 
+def _measured(results: Sequence[PruneResult]) -> str:
+    """Return what is read today by the table's own statistics, which know every row."""
+    shares = [one.bytes_kept / max(one.bytes_total, 1) for one in results]
+    read = sum(shares) / len(shares)
+    return (
+        f"every layout is estimated by the sample; by the statistics of all rows {read:.1%} of the "
+        "bytes are read today"
+    )
+
+
 def _shares(
-    sample: Sample, layout: Layout, predicates: Sequence[BoundExpression], files: int
+    sample: Sample, layout: Layout | None, tiling: Tiling, predicates: Sequence[BoundExpression]
 ) -> Shares:
-    tiling = _tiled(sample, layout, files)
     kept = _read(sample, tiling, predicates)
     rows = tiling.rows / tiling.rows.sum()
     return Shares(
