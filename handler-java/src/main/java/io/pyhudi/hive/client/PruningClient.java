@@ -67,12 +67,44 @@ public final class PruningClient {
     }
   }
 
-  /** One exchange with a service. */
-  private interface Call<T> {
-    T send(ServiceConnection connection, int timeoutMillis) throws TException;
+  /** What every response says of itself. */
+  private static final class Envelope {
+    final PruneStatus status;
+    final int version;
+    final String id;
+    final String basePath;
+    final String message;
+
+    Envelope(PruneStatus status, int version, String id, String basePath, String message) {
+      this.status = status;
+      this.version = version;
+      this.id = id;
+      this.basePath = basePath;
+      this.message = message;
+    }
+  }
+
+  /** One exchange with a service, for a request of this id and base path. */
+  private abstract static class Call<T> {
+    private final String id;
+    private final String basePath;
+
+    Call(String id, String basePath) {
+      this.id = id;
+      this.basePath = basePath;
+    }
+
+    abstract T send(ServiceConnection connection, int timeoutMillis) throws TException;
+
+    abstract Envelope envelope(T response);
 
     /** Checks that the response belongs to the request and has status OK. */
-    void check(T response, ServiceAddress address) throws PruningException;
+    final void check(T response, ServiceAddress address) throws PruningException {
+      Envelope found = envelope(response);
+      checkVersion(found.status, found.version, address);
+      checkIds(id, basePath, found.id, found.basePath, address);
+      checkStatus(found.status, found.message, address);
+    }
   }
 
   /**
@@ -85,24 +117,20 @@ public final class PruningClient {
       PruneRequest request, List<ServiceAddress> addresses, Credentials credentials, Limits limits)
       throws PruningException {
     Call<PruneResponse> call =
-        new Call<PruneResponse>() {
+        new Call<PruneResponse>(request.getRequestId(), request.getBasePath()) {
           @Override
-          public PruneResponse send(ServiceConnection connection, int timeoutMillis)
-              throws TException {
+          PruneResponse send(ServiceConnection connection, int timeoutMillis) throws TException {
             return connection.prune(request, timeoutMillis);
           }
 
           @Override
-          public void check(PruneResponse response, ServiceAddress address)
-              throws PruningException {
-            checkVersion(response.getStatus(), response.getProtocolVersion(), address);
-            checkIds(
-                request.getRequestId(),
-                request.getBasePath(),
+          Envelope envelope(PruneResponse response) {
+            return new Envelope(
+                response.getStatus(),
+                response.getProtocolVersion(),
                 response.getRequestId(),
                 response.getBasePath(),
-                address);
-            checkStatus(response.getStatus(), response.getMessage(), address);
+                response.getMessage());
           }
         };
     return first(call, addresses, credentials, limits);
@@ -121,24 +149,20 @@ public final class PruningClient {
       Limits limits)
       throws PruningException {
     Call<MetadataResponse> call =
-        new Call<MetadataResponse>() {
+        new Call<MetadataResponse>(request.getRequestId(), request.getBasePath()) {
           @Override
-          public MetadataResponse send(ServiceConnection connection, int timeoutMillis)
-              throws TException {
+          MetadataResponse send(ServiceConnection connection, int timeoutMillis) throws TException {
             return connection.metadata(request, timeoutMillis);
           }
 
           @Override
-          public void check(MetadataResponse response, ServiceAddress address)
-              throws PruningException {
-            checkVersion(response.getStatus(), response.getProtocolVersion(), address);
-            checkIds(
-                request.getRequestId(),
-                request.getBasePath(),
+          Envelope envelope(MetadataResponse response) {
+            return new Envelope(
+                response.getStatus(),
+                response.getProtocolVersion(),
                 response.getRequestId(),
                 response.getBasePath(),
-                address);
-            checkStatus(response.getStatus(), response.getMessage(), address);
+                response.getMessage());
           }
         };
     return first(call, addresses, credentials, limits);

@@ -42,6 +42,12 @@ public final class ScanFilter {
         : null;
   }
 
+  /** Returns the filter that {@link #of} has found in serialized form: as Hive has passed it. */
+  public static String text(JobConf job, ExprNodeGenericFuncDesc filter) {
+    String serialized = job.get(TableScanDesc.FILTER_EXPR_CONF_STR);
+    return serialized == null ? SerializationUtilities.serializeExpression(filter) : serialized;
+  }
+
   private static boolean isOfTheOnlyScan(
       ExprNodeGenericFuncDesc filter, JobConf job, List<Path> locations) {
     TableScanOperator scan = SingleScan.of(job, locations);

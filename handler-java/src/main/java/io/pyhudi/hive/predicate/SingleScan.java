@@ -33,12 +33,18 @@ public final class SingleScan {
 
   /** Returns the first operator of each alias that reads the locations; none without a plan. */
   static List<Operator<? extends OperatorDesc>> all(JobConf job, List<Path> locations) {
-    MapWork work = Utilities.getPlanPath(job) == null ? null : Utilities.getMapWork(job);
+    MapWork work = plan(job);
+    return work == null ? Collections.emptyList() : all(work, locations);
+  }
+
+  private static List<Operator<? extends OperatorDesc>> all(MapWork work, List<Path> locations) {
     List<Operator<? extends OperatorDesc>> scans = new ArrayList<>();
-    if (work != null) {
-      aliasesOf(work, locations).forEach(alias -> scans.add(work.getAliasToWork().get(alias)));
-    }
+    aliasesOf(work, locations).forEach(alias -> scans.add(work.getAliasToWork().get(alias)));
     return scans;
+  }
+
+  private static MapWork plan(JobConf job) {
+    return Utilities.getPlanPath(job) == null ? null : Utilities.getMapWork(job);
   }
 
   /**
@@ -51,13 +57,12 @@ public final class SingleScan {
    */
   static List<TableScanDesc> ofSharedJob(JobConf job, List<Path> locations) {
     boolean isOfTask = job.get(TASK) != null || job.get(OLD_TASK) != null;
-    MapWork work =
-        isOfTask || Utilities.getPlanPath(job) == null ? null : Utilities.getMapWork(job);
+    MapWork work = isOfTask ? null : plan(job);
     if (work == null || work.getAliasToWork().size() < 2) {
       return Collections.emptyList();
     }
     List<TableScanDesc> scans = new ArrayList<>();
-    for (Operator<? extends OperatorDesc> operator : all(job, locations)) {
+    for (Operator<? extends OperatorDesc> operator : all(work, locations)) {
       if (!isScan(operator)) {
         return Collections.emptyList();
       }

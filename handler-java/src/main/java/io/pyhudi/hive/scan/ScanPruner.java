@@ -21,7 +21,6 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.hive.ql.exec.SerializationUtilities;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.mapred.JobConf;
 import org.slf4j.Logger;
@@ -64,7 +63,7 @@ final class ScanPruner {
               queryId(job),
               table.basePath(),
               table.stateKey(),
-              SerializationUtilities.serializeExpression(filter),
+              ScanFilter.text(job, filter),
               settings.asMap());
       return RECENT.get(key, () -> request(table, locations, filter));
     } catch (RuntimeException | LinkageError e) {

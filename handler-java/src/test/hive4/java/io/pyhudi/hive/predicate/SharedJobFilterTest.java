@@ -1,8 +1,8 @@
 package io.pyhudi.hive.predicate;
 
-import static io.pyhudi.hive.predicate.Expressions.call;
-import static io.pyhudi.hive.predicate.Expressions.column;
-import static io.pyhudi.hive.predicate.Expressions.constant;
+import static io.pyhudi.hive.predicate.FilteredScans.BERN;
+import static io.pyhudi.hive.predicate.FilteredScans.OSLO;
+import static io.pyhudi.hive.predicate.FilteredScans.scan;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
@@ -12,7 +12,6 @@ import org.apache.hadoop.hive.ql.CompilationOpContext;
 import org.apache.hadoop.hive.ql.exec.OperatorFactory;
 import org.apache.hadoop.hive.ql.exec.SerializationUtilities;
 import org.apache.hadoop.hive.ql.exec.Utilities;
-import org.apache.hadoop.hive.ql.metadata.Table;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.ql.plan.MapWork;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
@@ -22,17 +21,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Hive 3.1 cannot write a plan on the JDK of these tests. */
 class SharedJobFilterTest {
-  private static final ExprNodeGenericFuncDesc OSLO =
-      call("=", column("city", "string"), constant("Oslo", "string"));
-  private static final ExprNodeGenericFuncDesc BERN =
-      call("=", column("city", "string"), constant("Bern", "string"));
-
-  private static TableScanDesc scan(String table, ExprNodeGenericFuncDesc filter) {
-    TableScanDesc scan = new TableScanDesc(table, new Table("lake", table));
-    scan.setFilterExpr(filter);
-    return scan;
-  }
-
   private static final Path TRIPS = new Path("file:/lake/trips");
   private static final Path OTHERS = new Path("file:/lake/others");
 
