@@ -11,10 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.api.contents import file_columns
-from pyhudi_expr.arrays import AnyArray, AnyField, Int64Array, arrow_array, arrow_buffer, value_list
+from pyhudi_expr.arrays import AnyArray, AnyField, Int64Array, arrow_array, value_list
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, domain_of, floats_of
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Domain,
+    Kind,
+    decimals_of,
+    domain_of,
+    floats_of,
+)
 from pyhudi_expr.frontend.common.hive_types import type_name
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
@@ -141,10 +149,7 @@ def _ordinal_values(ordinals: Int64Array, domain: Domain) -> AnyArray:
             floats = floats_of(known)
             return pa.array(floats.astype(np.float32) if domain.bits == 32 else floats)
         case Kind.DECIMAL:
-            # A decimal128 is the unscaled value in 16 bytes.
-            wide = np.ascontiguousarray(np.stack([known, known >> 63], axis=1))
-            type_ = pa.decimal128(domain.precision, domain.scale)
-            return pa.Array.from_buffers(type_, len(known), [None, arrow_buffer(wide)])
+            return decimals_of(known, domain.scale)
         case Kind.DATE:
             return pa.array(known.astype(np.int32), pa.int32()).cast(pa.date32())
         case Kind.WALL_CLOCK | Kind.INSTANT:

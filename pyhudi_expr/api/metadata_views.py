@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.api.column_ranges import column_range_tables, ranged_columns
 from pyhudi_expr.api.contents import files_table, history_table, indexes_table
 from pyhudi_expr.arrays import AnyArray, AnyChunkedArray, BoolArray, arrow_array, timestamp_type
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
+from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.snapshot import TableSnapshot
 
 MayMatch: TypeAlias = Callable[[pa.Table], BoolArray]
@@ -86,8 +86,8 @@ def _history(snapshot: TableSnapshot, _: MayMatch) -> Iterator[pa.Table]:
 
 
 def _indexes(snapshot: TableSnapshot, _: MayMatch) -> Iterator[pa.Table]:
-    with reading_indexes(snapshot.table.storage) as table:
-        found = indexes_table(IndexCatalog.open(table))
+    with reading_catalog(snapshot.table.storage) as catalog:
+        found = indexes_table(catalog)
     yield pa.table(
         {
             name: found["columns" if name == "column_names" else name]

@@ -42,7 +42,7 @@ from pyhudi_expr.api.predicates import (
 from pyhudi_expr.api.progress import Bar, progress_bar
 from pyhudi_expr.api.questions import Question, snapshot_at
 from pyhudi_expr.api.scan import Scan
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
+from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.reading.scan import Progress, scan_snapshot, unheard
@@ -149,9 +149,9 @@ class Table:
         """
         with (
             self._bar("reading the indexes"),
-            reading_indexes(self._latest().storage) as table,
+            reading_catalog(self._latest().storage) as catalog,
         ):
-            return indexes_table(IndexCatalog.open(table))
+            return indexes_table(catalog)
 
     def column_ranges(
         self, columns: Iterable[str] | None = None, *, as_of: Instant | None = None

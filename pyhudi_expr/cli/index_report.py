@@ -10,7 +10,7 @@ from rich.table import Table
 from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_catalog
 from pyhudi_expr.index.catalog.index_sizes import PartitionSize, index_sizes
 from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, no_such_index
 from pyhudi_expr.table.errors import HudiError
@@ -30,9 +30,9 @@ def print_stats(base_path: str, name: str | None, as_json: bool) -> None:
     """Print the reports of a table's indexes, or of one of them."""
     with (
         progress_while("reading the indexes"),
-        reading_indexes(Storage.open(base_path)) as table,
+        reading_catalog(Storage.open(base_path)) as catalog,
     ):
-        found = index_reports(IndexCatalog.open(table), name)
+        found = index_reports(catalog, name)
     if as_json:
         click.echo(reports.as_json({"indexes": found}))
         return

@@ -10,7 +10,6 @@ import click
 
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.frontend.sql.parser import DIALECTS
-from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
@@ -42,14 +41,6 @@ DIALECT = click.option(
     help="The SQL that the predicate or the queries are written in.",
 )
 """The parameter `dialect`: a key of `DIALECTS`."""
-
-_READERS = {"hive": PartitionReader.ENGINE, "spark": PartitionReader.HUDI_SPARK}
-
-
-def reader_of(dialect: str) -> PartitionReader:
-    """Return where the engine of the dialect takes partition values from."""
-    return _READERS.get(dialect, PartitionReader.ANY)
-
 
 VIEW = click.option(
     "--view",

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyScalar, Float64Array, Int64Array
+from pyhudi_expr.arrays import AnyArray, AnyScalar, Float64Array, Int64Array, arrow_buffer
 from pyhudi_expr.expr.nodes import PythonValue
 
 Ordinals = Int64Array
@@ -136,6 +136,14 @@ def floats_of(ordinals: Ordinals) -> Float64Array:
     bits = np.where(ordinals >= 0, ordinals, np.int64(MIN_ORDINAL) - ordinals)
     floats = bits.astype(np.int64).view(np.float64)
     return np.where(ordinals < _MINUS_INFINITY, -np.inf, floats)
+
+
+def decimals_of(ordinals: Ordinals, scale: int) -> AnyArray:
+    """Return decimal256 of the ordinals of decimals, which are unscaled values."""
+    # A decimal256 is four little-endian words; the sign fills the upper three.
+    words = np.stack([ordinals, *[ordinals >> 63] * 3], axis=1).astype("<i8")
+    type_ = pa.decimal256(76, scale)
+    return pa.Array.from_buffers(type_, len(ordinals), [None, arrow_buffer(words)])
 
 
 def integer_range(bits: int) -> tuple[int, int]:

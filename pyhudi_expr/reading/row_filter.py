@@ -200,6 +200,12 @@ def _type_of(term: Term, schema: pa.Schema) -> pa.DataType | None:
     return None
 
 
+def _common_type(terms: Sequence[Term], schema: pa.Schema) -> pa.DataType | None:
+    """Return the only type of the terms that have one; None if they have several."""
+    types = {type_ for term in terms if (type_ := _type_of(term, schema)) is not None}
+    return types.pop() if len(types) == 1 else None
+
+
 def _stays_as_it_is(option: Literal, type_: pa.DataType | None) -> bool:
     """Return whether a cast to the type keeps a constant."""
     own = option.type
@@ -234,8 +240,7 @@ def _with_common_types(
 ) -> tuple[Any, ...]:
     """Return compared terms, with constants in the type of the columns beside them."""
     terms = [_as_in_rows(term) for term in terms]
-    types = {type_ for term in terms for type_ in [_type_of(term, schema)] if type_ is not None}
-    target = types.pop() if len(types) == 1 else None
+    target = _common_type(terms, schema)
     numbers = _numbers(terms, schema)
     return tuple(
         numbers(
@@ -291,8 +296,7 @@ def _floating(term: Term, of_columns: pa.DataType, schema: pa.Schema) -> Term:
 
 def _of_one_decimal(terms: Sequence[Term], schema: pa.Schema) -> Sequence[Term]:
     """Return the results of a CASE with decimal literals in the type of the column among them."""
-    types = {type_ for one in terms if (type_ := _type_of(one, schema)) is not None}
-    target = types.pop() if len(types) == 1 else None
+    target = _common_type(terms, schema)
     if target is None or not pa.types.is_decimal(target):
         return terms
     return [replace(one, type=target) if isinstance(one, Literal) else one for one in terms]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
+from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses
 from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
@@ -72,8 +72,8 @@ def run(
             drop_index(statement, options)
             return None
         case ShowIndexes(table=table):
-            with reading_indexes(Storage.open(table)) as opened:
-                return checked_statuses(IndexCatalog.open(opened))
+            with reading_catalog(Storage.open(table)) as catalog:
+                return checked_statuses(catalog)
         case RefreshIndex():
             return refresh_index(spark, statement, options)
 

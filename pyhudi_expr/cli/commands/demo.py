@@ -11,6 +11,7 @@ from time import perf_counter
 import click
 from rich.table import Table
 
+from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.api.defaults import DEFAULT_ZONE
 from pyhudi_expr.api.sizes import share_text, size_text
 from pyhudi_expr.cli import reports
@@ -26,7 +27,6 @@ from pyhudi_expr.cli.predicate_options import (
     ZONE,
     checked_snapshot,
     prune_options,
-    reader_of,
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location

@@ -18,7 +18,7 @@ from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separa
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import key_values, spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
+from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
 from pyhudi_expr.indexing import dropping, preparation
 from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
@@ -258,8 +258,8 @@ def verify(name: str, table: str, as_json: bool, **settings: OptionValue) -> Non
 def list_indexes(table: str, as_json: bool, **settings: OptionValue) -> None:
     """Print a table's indexes: their columns, where they are stored, and how fresh they are."""
     path = _located(table, settings)
-    with progress_while("reading the table"), reading_indexes(Storage.open(path)) as opened:
-        found = checked_statuses(IndexCatalog.open(opened))
+    with progress_while("reading the table"), reading_catalog(Storage.open(path)) as catalog:
+        found = checked_statuses(catalog)
     if as_json:
         click.echo(reports.as_json({"indexes": [reports.index_report(one) for one in found]}))
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.explanation_view import print_details, print_explanation
 from pyhudi_expr.cli.html_page import AS_HTML, write_page
@@ -22,7 +23,6 @@ from pyhudi_expr.cli.predicate_options import (
     ZONE,
     checked_snapshot,
     prune_options,
-    reader_of,
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location

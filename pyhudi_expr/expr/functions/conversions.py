@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, arrow_buffer
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
     Domain,
     Ordinals,
+    decimals_of,
     integer_range,
 )
 from pyhudi_expr.expr.functions.signature import Function, nullable_where, ordinals, where_known
@@ -166,12 +167,10 @@ class Widened:
         return replace(operand, lower=lower, upper=upper)
 
     def _wide(self, ends: Ordinals, unknown: int) -> Values:
-        # A decimal256 is four little-endian words; the sign fills the upper three.
         values = np.atleast_1d(ends)
-        words = np.stack([values, *[values >> 63] * 3], axis=1).astype("<i8")
-        type_ = pa.decimal256(76, self.source.scale)
-        array = pa.Array.from_buffers(type_, len(values), [None, arrow_buffer(words)])
-        known = pc.if_else(pa.array(values != unknown), array, pa.scalar(None, type=type_))
+        decimals = decimals_of(values, self.source.scale)
+        nothing = pa.scalar(None, type=decimals.type)
+        known = pc.if_else(pa.array(values != unknown), decimals, nothing)
         wide = known.cast(self.target.arrow_type)
         return wide if ends.ndim else wide[0]
 

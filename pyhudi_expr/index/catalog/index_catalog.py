@@ -59,3 +59,10 @@ def reading_indexes(storage: Storage) -> Iterator[HudiTable]:
         table = HudiTable.at(ahead)
         expect_commits(table)
         yield table
+
+
+@contextmanager
+def reading_catalog(storage: Storage) -> Iterator[IndexCatalog]:
+    """Open a table's indexes, see `reading_indexes`. Raises HudiError."""
+    with reading_indexes(storage) as table:
+        yield IndexCatalog.open(table)

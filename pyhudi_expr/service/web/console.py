@@ -14,7 +14,7 @@ import ipaddress
 from dataclasses import replace
 from http import HTTPStatus
 
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
+from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses
 from pyhudi_expr.pages.console import TableState, overview_page, table_page
 from pyhudi_expr.pages.console_view import View
@@ -86,8 +86,8 @@ class Console:
     def _state(self, requested: str) -> TableState:
         try:
             path = self._roots.resolve(requested)
-            with reading_indexes(Storage.open(path, self._storage_options)) as table:
-                return TableState(table.timeline, checked_statuses(IndexCatalog.open(table)))
+            with reading_catalog(Storage.open(path, self._storage_options)) as catalog:
+                return TableState(catalog.table.timeline, checked_statuses(catalog))
         except (HudiError, RootError) as error:
             return TableState(None, (), str(error))
 
