@@ -31,8 +31,8 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Op
 from pyhudi_expr.index.costs import LookupCost, RemainingRead, slices_hit
 from pyhudi_expr.index.lookups.bloom_filters import MOST_FILES
+from pyhudi_expr.index.lookups.direct_lookups import look_up_bytes
 from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression, MatchingCalls
-from pyhudi_expr.index.lookups.record_index import look_up_bytes
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray
-from pyhudi_expr.index.lookups.record_index import KeyLocations, RecordIndex
+from pyhudi_expr.index.lookups.record_index import RecordIndex
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex
 from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition
 from pyhudi_expr.mdt.extension.coverage import UNCOVERED
@@ -39,9 +39,9 @@ class _Covered:
         """Return whether there may be any, see `secondary_index.SliceTrust`."""
         return True
 
-    def slices(self, records: KeyLocations) -> BoolArray:
+    def slices(self, accounted: BoolArray) -> BoolArray:
         """Return the accounted slices, see `secondary_index.SliceTrust`."""
-        return records.is_trusted
+        return accounted.copy()
 
 
 def key_indexes(

@@ -1,18 +1,33 @@
-"""A large value that is loaded once, by the query that needs it or in the background."""
+"""A large value that is computed once, by the query that needs it or in the background."""
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Generic, TypeVar
+
+from pyhudi_expr.table.errors import HudiError
 
 T = TypeVar("T")
 
-#: Bytes of an index that a query reads in the foreground: at most some seconds.
-AT_ONCE_BYTES = 16 << 20
+_ONE_AT_A_TIME = threading.Lock()
+_ENDING = threading.Event()
+_THREADS: set[threading.Thread] = set()
 
-_READER = ThreadPoolExecutor(1, thread_name_prefix="indexes")
+
+class ProcessEndsError(HudiError):
+    """A computation in the background stops, as the process ends."""
+
+
+def check_running() -> None:
+    """Stop a long computation in the background when the process ends; it calls this often.
+
+    Raises:
+        ProcessEndsError: The process ends.
+    """
+    if _ENDING.is_set():
+        raise ProcessEndsError("the process ends")
 
 
 class LazyValue(Generic[T]):
@@ -23,7 +38,7 @@ class LazyValue(Generic[T]):
         self._making, self._asking = threading.Lock(), threading.Lock()
         self._value: T | None = None
         self._made = False
-        self._future: Future[T] | None = None
+        self._ended: threading.Event | None = None
 
     @property
     def computed(self) -> T | None:
@@ -37,18 +52,41 @@ class LazyValue(Generic[T]):
                 self._value, self._made = self._make(), True
         return self._value  # type: ignore[return-value]
 
-    def is_ready(self, read_bytes: int, patience: float) -> bool:
-        """Return whether the value is available soon; otherwise compute it in the background.
+    def wait(self, patience: float) -> bool:
+        """Compute the value in the background, and return whether that ended soon.
+
+        Where it ended with an error, `value` computes anew and raises its own. A process that ends
+        does not wait for computations that call `check_running`.
 
         Args:
-            read_bytes: Bytes that the computation reads.
-            patience: Seconds to wait for it.
+            patience: Seconds to wait.
         """
-        if self._made or read_bytes <= AT_ONCE_BYTES:
+        if self._made:
             return True
         with self._asking:
-            if self._future is None or (self._future.done() and not self._made):
-                self._future = _READER.submit(self.value)
-            future = self._future
-        wait([future], timeout=patience)
-        return future.done()
+            if self._ended is None or (self._ended.is_set() and not self._made):
+                self._ended = threading.Event()
+                thread = threading.Thread(target=self._compute, args=(self._ended,), daemon=True)
+                _THREADS.add(thread)
+                thread.start()
+            ended = self._ended
+        return ended.wait(patience)
+
+    def _compute(self, ended: threading.Event) -> None:
+        try:
+            with _ONE_AT_A_TIME:
+                check_running()
+                self.value()
+        except Exception:
+            return
+        finally:
+            ended.set()
+            _THREADS.discard(threading.current_thread())
+
+
+@atexit.register
+def _end() -> None:
+    """Stop the threads: what they hold must not be freed while the interpreter is taken down."""
+    _ENDING.set()
+    for thread in list(_THREADS):
+        thread.join()

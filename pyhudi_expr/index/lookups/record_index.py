@@ -28,46 +28,55 @@ The index describes the newest slices as a snapshot query sees them. It gives no
   files have deleted;
 * when it has shards for each partition (`isPartitioned`), where a key may be in several.
 
-All entries are read once, those of a large index in the background, and kept as sorted hashes. Two
-keys with the same hash cost a slice that is kept in vain. Until then, and for an index that exceeds
-the memory limit, a few keys are looked up in its files (`index.lookups.key_lookups`).
+How it is read
+--------------
+
+A small index is read whole, once, and kept as sorted hashes. Two keys with the same hash cost a
+slice that is kept in vain. In a larger one each key is looked up in the blocks that may hold it
+(`index.lookups.direct_lookups`), and a certificate says how many entries name each group
+(`mdt.certificates`). Without one for the index's state all entries are counted once: at once if
+that takes a second at most, else in the background.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, dictionary_of, string_list
+from pyhudi_expr.arrays import BoolArray, Int32Array, dictionary_of, string_list, value_list
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.lookups.direct_lookups import KeyLookup, listing_groups, look_up_bytes
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
-from pyhudi_expr.index.lookups.key_lookups import MOST_KEYS, groups_of, is_complete
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
-from pyhudi_expr.index.lookups.lazy_value import AT_ONCE_BYTES, LazyValue
+from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts, row_counts
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.mdt.certificates.stored import certify_records, record_certificate
 from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.mdt.store.hashed_records import newest
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.record_locations import group_of, locations
-from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import RECORD_INDEX, RECORD_KEY
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableType
 
-MOST_BYTES = 256 << 20
-"""The largest index that is read into memory: some 60 million keys, which take 700 MB there."""
-_BLOCK_BYTES = 64 << 10
+IN_MEMORY_BYTES = 1 << 20
+"""The largest index that is read into memory rather than looked up: some 200,000 entries."""
+AT_ONCE_BYTES = 16 << 20
+"""The largest index whose entries a query counts itself: that takes a second."""
+COUNTING_SECONDS = 60.0
+"""How long a report waits until the entries of a large index are counted."""
 #: Changes whenever the columns or their meaning change.
-_CONTENT = "record_index 1"
+_CONTENT = "record_index 2"
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
 
 
@@ -103,6 +112,36 @@ def unusable_reason(mdt: MetadataTable) -> str:
     return ""
 
 
+class KeyPlaces(Protocol):
+    """Where record keys are.
+
+    Attributes:
+        is_trusted: One flag for each slice: whether the index is trusted about it.
+    """
+
+    @property
+    def is_trusted(self) -> BoolArray:
+        """The flags of the slices."""
+
+    def numbers_of(self, keys: Sequence[bytes]) -> Int32Array:
+        """Return the slices that entries of the keys name, in no order.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
+
+
+def slices_with(places: KeyPlaces, keys: Sequence[bytes]) -> BoolArray:
+    """Return for each slice whether it may hold one of the keys.
+
+    Raises:
+        HudiError: The index cannot be read.
+    """
+    flags = ~places.is_trusted
+    flags[places.numbers_of(keys)] = True
+    return flags
+
+
 @dataclass(frozen=True)
 class KeyLocations:
     """The locations of all record keys.
@@ -129,6 +168,11 @@ class KeyLocations:
         """Return for each slice whether it may hold one of the keys, given by their hashes."""
         return self.entries.find(keys, len(self.is_trusted)) | ~self.is_trusted
 
+    def numbers_of(self, keys: Sequence[bytes]) -> Int32Array:
+        """Return the slices that entries of the keys name, see `KeyPlaces`."""
+        found = self.entries.find(hashes(ByteStrings.of(keys)), len(self.is_trusted))
+        return np.flatnonzero(found).astype(np.int32)
+
 
 @dataclass(frozen=True)
 class TrustedSlices:
@@ -143,6 +187,24 @@ class TrustedSlices:
     slices: int
     uncounted: int
     differing: int
+
+
+@dataclass(frozen=True)
+class LookedUpKeys:
+    """The locations of record keys, looked up one by one.
+
+    Attributes:
+        lookup: Finds them.
+        is_trusted: One flag for each slice: whether the index is trusted about it.
+    """
+
+    lookup: KeyLookup
+    is_trusted: BoolArray
+
+    def numbers_of(self, keys: Sequence[bytes]) -> Int32Array:
+        """Return the slices that entries of the keys name, see `KeyPlaces`."""
+        found = self.lookup.slices_of(keys)
+        return found[found != UNLISTED]
 
 
 class RecordIndex(CostedSource):
@@ -164,7 +226,9 @@ class RecordIndex(CostedSource):
         self._listing = listing
         self._counted = LazyValue(rows)
         self._read = LazyValue(self._entries)
-        self._complete = LazyValue(self._is_complete)
+        self._certified = LazyValue(lambda: certify_records(mdt, check_running))
+        self._certificate = LazyValue(lambda: record_certificate(mdt))
+        self._lookup = LazyValue(lambda: KeyLookup(mdt, listing_groups(listing)))
 
     @property
     def nbytes(self) -> int:
@@ -173,7 +237,7 @@ class RecordIndex(CostedSource):
 
     def announce(self, question: Question) -> None:
         """Announce the index, if it will be read at once."""
-        if self.read_bytes <= AT_ONCE_BYTES and _key_equalities(question):
+        if self.is_small and _key_equalities(question):
             self._mdt.announce(RECORD_INDEX)
 
     def estimate_cost(self, question: Question) -> LookupCost | None:
@@ -186,44 +250,56 @@ class RecordIndex(CostedSource):
         wanted = _key_equalities(question)
         if not wanted:
             return None
-        find = self._finder(sum(len(keys) for _, keys in wanted), question.footer_wait)
+        places = self.places(question.footer_wait)
         answers = LookupEvidence(self._listing)
         for leaf, keys in wanted:
-            answers.add(leaf, find(keys))
+            answers.add(leaf, slices_with(places, keys))
         return Answer(answers)
+
+    def places(self, patience: float) -> KeyPlaces:
+        """Return where keys are: in memory, or in the index's files.
+
+        Args:
+            patience: Seconds to wait until the entries are counted.
+
+        Raises:
+            HudiError: The index cannot be read.
+            StillReadingError: Its entries are being counted in the background.
+        """
+        if self._read.computed or self.is_small:
+            return self._read.value()
+        certificate = self._certified.computed or self._certificate.value()
+        if certificate is None:
+            if self.stored_bytes > AT_ONCE_BYTES and not self._certified.wait(patience):
+                raise StillReadingError
+            certificate = self._certified.value()
+        lookup = self.lookup
+        counts = certificate.entries_of(lookup.groups)
+        return LookedUpKeys(lookup, counts == self._counted.value())
 
     def _expected_bytes(self, keys: int) -> int:
         """Estimate the bytes that a look-up of so many keys reads."""
         return int(look_up_bytes(keys, self.read_bytes))
 
-    def _finder(self, keys: int, patience: float) -> Callable[[list[bytes]], BoolArray]:
-        """Return a function that finds the slices of keys, in memory or in the index's files."""
-        fits = self.read_bytes <= MOST_BYTES
-        if fits and self._read.is_ready(self.read_bytes, patience):
-            return lambda wanted: self.slices_of(hashes(ByteStrings.of(wanted)))
-        if keys <= MOST_KEYS and self._complete.value():
-            return self._look_up
-        raise StillReadingError if fits else HudiError("it is too large for so many keys")
+    @property
+    def lookup(self) -> KeyLookup:
+        """Finds keys in the index's files."""
+        return self._lookup.value()
 
-    def _look_up(self, keys: list[bytes]) -> BoolArray:
-        numbers = dict(_listed_groups(self._listing))
-        found = [numbers.get(group, UNLISTED) for group in groups_of(self._mdt, keys)]
-        flags = np.zeros(self._listing.num_slices, np.bool_)
-        flags[found] = True
-        # An entry that names no slice would offset another one that is missing.
-        return flags if UNLISTED not in found else np.ones_like(flags)
+    @property
+    def stored_bytes(self) -> int:
+        """The size of the index."""
+        return self._mdt.stored_bytes(RECORD_INDEX)
 
-    def _is_complete(self) -> bool:
-        return is_complete(self._mdt, self._counted.value())
+    @property
+    def is_small(self) -> bool:
+        """Whether the index is read into memory."""
+        return self.stored_bytes <= IN_MEMORY_BYTES
 
     @property
     def read_bytes(self) -> int:
-        """Return what the next look-up reads: the whole index, or nothing."""
-        return 0 if self._read.computed else self._mdt.stored_bytes(RECORD_INDEX)
-
-    def slices_of(self, keys: Hashes) -> BoolArray:
-        """Return for each slice whether it may hold one of the keys, given by their hashes."""
-        return self.loaded().slices_of(keys)
+        """Return what reading the index into memory reads: all of it, or nothing."""
+        return 0 if self._read.computed else self.stored_bytes
 
     def loaded(self) -> KeyLocations:
         """Return the entries, read at the first call.
@@ -236,20 +312,12 @@ class RecordIndex(CostedSource):
     def account(self) -> TrustedSlices:
         """Return for how many slices queries trust the index.
 
-        The rules are those of queries: an index that is read quickly is counted slice by slice, a
-        larger one as a whole.
-
         Raises:
             HudiError: The index cannot be read.
         """
         rows = self._counted.value()
         unknown = rows == UNKNOWN
-        if self.read_bytes <= AT_ONCE_BYTES:
-            is_trusted = self.loaded().is_trusted
-        else:
-            # If some rows cannot be counted, the total shows nothing about the others.
-            is_whole = bool(unknown.any()) or self._complete.value()
-            is_trusted = np.full(len(rows), is_whole)
+        is_trusted = self.places(COUNTING_SECONDS).is_trusted
         return TrustedSlices(len(rows), int(unknown.sum()), int((~is_trusted & ~unknown).sum()))
 
     def _entries(self) -> KeyLocations:
@@ -258,17 +326,12 @@ class RecordIndex(CostedSource):
         for group in self._mdt.groups(RECORD_INDEX):
             for table in newest(group, _CONTENT, _rows, self._mdt.cache):
                 places = dictionary_of(table.column("place"))
-                known = [group_of(place) for place in string_list(places.dictionary)]
+                known = [group_of(place) for place in value_list(places.dictionary)]
                 slices = np.array([numbers.get(place, UNLISTED) for place in known], np.int32)
                 found_slices.append(slices[places.indices.to_numpy()])
                 found_hashes.append(table.column("id").to_numpy())
         entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
         return KeyLocations.counted(entries, self._counted.value())
-
-
-def look_up_bytes(keys: int, whole: float) -> float:
-    """Estimate the bytes that a look-up of so many keys reads of an index of `whole` bytes."""
-    return min(keys * _BLOCK_BYTES, whole) if keys <= MOST_KEYS else whole
 
 
 def _key_equalities(question: Question) -> list[tuple[Leaf, list[bytes]]]:
@@ -285,7 +348,9 @@ def _rows(records: EncodedRecords) -> pa.Table:
     """Return the records' keys as hashes, and their locations."""
     ids = hashes(records.cells.key_strings)
     nothing = np.zeros(len(ids), np.bool_)
-    return pa.table({"id": ids, "deleted": nothing, "place": locations(records)})
+    return pa.table(
+        {"id": ids, "deleted": nothing, "place": locations(records).dictionary_encode()}
+    )
 
 
 def _listed_groups(listing: FileListing) -> Iterator[tuple[tuple[str, str], int]]:

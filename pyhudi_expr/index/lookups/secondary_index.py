@@ -21,16 +21,16 @@ The rows of all slices have to be accounted for, as those of the record index ar
 Null values have entries (of the value ``\0``), so IS NULL can be evaluated. If two record keys have
 the same hash, their slices are not trusted.
 
-How a column's values are written: text as it is, integers in digits, dates as days since 1970,
-timestamps in microseconds; in indexes of the extension also booleans as `true` and `false`, and
-decimals as their unscaled integers. If such an index holds text that is not a number, no number is
-looked up in it. Floats are not looked up, as their text is Java's own. All shards are read, so it
-does not matter that V1 shards by the whole key and V2 by the value.
+A small index is read whole, once. In a larger one a value's entries are looked up by their prefix,
+and their record keys in the record index (`index.lookups.direct_lookups`); that each key has
+exactly one entry is known from a certificate (`mdt.certificates`), as with the record index.
+
+`index.lookups.value_texts` has how a column's values are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -39,19 +39,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray
-from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
-from pyhudi_expr.expr.domains import Domain, Kind, unscaled
+from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.expr.bound import BoundColumn, Leaf
+from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.lookups.direct_lookups import ValueLookup, look_up_bytes
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.index_coverage import covered_slices
-from pyhudi_expr.index.lookups.key_predicates import equality, exact
-from pyhudi_expr.index.lookups.lazy_value import AT_ONCE_BYTES, LazyValue
+from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
-from pyhudi_expr.index.lookups.record_index import MOST_BYTES, KeyLocations, RecordIndex
+from pyhudi_expr.index.lookups.record_index import (
+    AT_ONCE_BYTES,
+    IN_MEMORY_BYTES,
+    KeyLocations,
+    RecordIndex,
+)
+from pyhudi_expr.index.lookups.value_texts import extension_text, hudi_text, lookup_values
 from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.mdt.certificates.pairing import number_flags
+from pyhudi_expr.mdt.certificates.stored import certify_values, value_certificate
 from pyhudi_expr.mdt.changes.index_definitions import (
     COLUMN_TYPE,
     IndexDefinition,
@@ -60,8 +68,7 @@ from pyhudi_expr.mdt.changes.index_definitions import (
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.mdt.store.hashed_records import newest
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE, entries
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.mdt.store.secondary_keys import entries
 from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.listing import FileListing
 
@@ -69,9 +76,7 @@ _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DEC
 #: Changes whenever the columns or their meaning change.
 _CONTENT = "secondary_index 1"
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
-_MICROS = 10**6
-
-_Text = Callable[[BoundLiteral, Domain], bytes | None]
+_SHARDS_BY_VALUE = "V2"
 
 
 def secondary_indexes(
@@ -97,10 +102,11 @@ class SliceTrust(Protocol):
             HudiError: The timeline cannot be read.
         """
 
-    def slices(self, records: KeyLocations) -> BoolArray:
+    def slices(self, accounted: BoolArray) -> BoolArray:
         """Return for each slice whether the index has all values of the keys in it.
 
-        The keys are those that the record index places in the slice.
+        Args:
+            accounted: One flag for each slice: whether the record index is trusted about it.
 
         Raises:
             HudiError: The timeline cannot be read.
@@ -119,13 +125,37 @@ class _OfHudi:
         """Return whether there may be any, see `SliceTrust`."""
         return bool(self._covered.any())
 
-    def slices(self, records: KeyLocations) -> BoolArray:
+    def slices(self, accounted: BoolArray) -> BoolArray:
         """Return the trusted slices, see `SliceTrust`."""
-        return self._covered & records.is_trusted.all()
+        return self._covered & accounted.all()
 
     @cached_property
     def _covered(self) -> BoolArray:
         return covered_slices(self.mdt, self.listing, self.index)
+
+
+class ValuePlaces(Protocol):
+    """Where values are.
+
+    Attributes:
+        is_trusted: One flag for each slice: whether the index is trusted about it.
+        numbers_only: Whether all values are integers in digits, or null.
+    """
+
+    @property
+    def is_trusted(self) -> BoolArray:
+        """The flags of the slices."""
+
+    @property
+    def numbers_only(self) -> bool:
+        """Whether all values are numbers or null."""
+
+    def slices_with(self, values: Sequence[bytes]) -> BoolArray:
+        """Return for each slice whether it may hold one of the values, written as in the index.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
 
 
 @dataclass(frozen=True)
@@ -145,6 +175,26 @@ class ValueLocations:
     def slices_of(self, values: Hashes) -> BoolArray:
         """Return for each slice whether it may hold one of the values, given by their hashes."""
         return self.entries.find(values, len(self.is_trusted)) | ~self.is_trusted
+
+    def slices_with(self, values: Sequence[bytes]) -> BoolArray:
+        """Return for each slice whether it may hold one of the values, see `ValuePlaces`."""
+        return self.slices_of(hashes(ByteStrings.of(values)))
+
+
+@dataclass(frozen=True)
+class LookedUpValues:
+    """The locations of values, looked up one by one; the attributes are those of `ValuePlaces`."""
+
+    lookup: ValueLookup
+    is_trusted: BoolArray
+    numbers_only: bool
+
+    def slices_with(self, values: Sequence[bytes]) -> BoolArray:
+        """Return for each slice whether it may hold one of the values, see `ValuePlaces`."""
+        found = self.lookup.slices_of(values)
+        flags = ~self.is_trusted
+        flags[found[found != UNLISTED]] = True
+        return flags
 
 
 def locate_values(
@@ -198,6 +248,9 @@ class SecondaryIndex(CostedSource):
         self._records = records
         self._trust = trust
         self._read = LazyValue(self._entries)
+        self._certified = LazyValue(lambda: certify_values(mdt, self.name, check_running))
+        self._certificate = LazyValue(lambda: value_certificate(mdt, self.name))
+        self._lookup = LazyValue(self._open_lookup)
 
     @property
     def column(self) -> str:
@@ -206,7 +259,7 @@ class SecondaryIndex(CostedSource):
 
     def announce(self, question: Question) -> None:
         """Announce the index and the record index, if they will be read at once."""
-        if self._read_bytes <= AT_ONCE_BYTES and self._value_equalities(question):
+        if self._is_small and self._value_equalities(question):
             self._mdt.announce(self.name)
             self._mdt.announce(RECORD_INDEX)
 
@@ -218,27 +271,51 @@ class SecondaryIndex(CostedSource):
     def estimate_cost(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
         values = sum(len(values) for _, (_, values) in self._value_equalities(question))
-        return LookupCost(self._read_bytes, values) if values and self._trust.any() else None
+        if not values or not self._trust.any():
+            return None
+        # A block for the value, and one for a record key at least.
+        return LookupCost(look_up_bytes(2 * values, self._read_bytes), values)
 
     def answer(self, question: Question) -> Answer | None:
         """Look up the values of the leaves over the column, see `Source`."""
         wanted = self._value_equalities(question)
         if not wanted or not self._trust.any():
             return None
-        if self._read_bytes > MOST_BYTES:
-            raise HudiError("it is too large to be read into memory")
-        if not self._read.is_ready(self._read_bytes, question.footer_wait):
-            raise StillReadingError
-        loaded = self.loaded()
-        answers = LookupEvidence(self._listing)
-        for leaf, (column, values) in wanted:
-            if column.domain.kind not in _SPELLED_AS_NUMBERS or loaded.numbers_only:
-                answers.add(leaf, self.slices_of(values))
-        return Answer(answers)
+        places = self.places(question.footer_wait)
+        chosen = [
+            (leaf, values)
+            for leaf, (column, values) in wanted
+            if column.domain.kind not in _SPELLED_AS_NUMBERS or places.numbers_only
+        ]
+        answers, notes = LookupEvidence(self._listing), []
+        for leaf, values in chosen:
+            if self._are_too_many(places, values, question):
+                notes.append(f"{self.name} is not asked: the values are in too many rows")
+            else:
+                answers.add(leaf, places.slices_with(values))
+        return Answer(answers, tuple(notes))
 
-    def slices_of(self, values: Sequence[bytes]) -> BoolArray:
-        """Return for each slice whether it may hold one of the values, written as in the index."""
-        return self.loaded().slices_of(hashes(ByteStrings.of(values)))
+    def places(self, patience: float) -> ValuePlaces:
+        """Return where values are: in memory, or in the index's files.
+
+        Args:
+            patience: Seconds to wait until the entries have been checked.
+
+        Raises:
+            HudiError: An index cannot be read.
+            StillReadingError: Its entries are being checked in the background.
+        """
+        if self._read.computed or self._is_small:
+            return self._read.value()
+        accounted = self._records.places(patience).is_trusted
+        certificate = self._certified.computed or self._certificate.value()
+        if certificate is None:
+            if self._stored_bytes > AT_ONCE_BYTES and not self._certified.wait(patience):
+                raise StillReadingError
+            certificate = self._certified.value()
+        is_trusted = self._trust.slices(accounted)
+        is_trusted &= ~np.asarray(pc.is_in(self._records.lookup.groups, certificate.doubtful))
+        return LookedUpValues(self._lookup.value(), is_trusted, certificate.numbers_only)
 
     def loaded(self) -> ValueLocations:
         """Return the entries, read at the first call.
@@ -248,11 +325,28 @@ class SecondaryIndex(CostedSource):
         """
         return self._read.value()
 
+    def _open_lookup(self) -> ValueLookup:
+        by_value = self._definition.version == _SHARDS_BY_VALUE
+        return ValueLookup(self._mdt, self.name, by_value, self._records.lookup.slices_of)
+
+    @staticmethod
+    def _are_too_many(places: ValuePlaces, values: Sequence[bytes], question: Question) -> bool:
+        """Return whether looking up the values reads more than the files that remain."""
+        if not isinstance(places, LookedUpValues):
+            return False
+        return places.lookup.read_bytes(values) > question.remaining.bytes
+
+    @property
+    def _stored_bytes(self) -> int:
+        return self._records.stored_bytes + self._mdt.stored_bytes(self.name)
+
+    @property
+    def _is_small(self) -> bool:
+        return self._stored_bytes <= 2 * IN_MEMORY_BYTES
+
     @property
     def _read_bytes(self) -> int:
-        if self._read.computed:
-            return 0
-        return self._records.read_bytes + self._mdt.stored_bytes(self.name)
+        return 0 if self._read.computed else self._stored_bytes
 
     def _entries(self) -> ValueLocations:
         numbers_only = True
@@ -265,7 +359,7 @@ class SecondaryIndex(CostedSource):
                     yield table.column("value").to_numpy(), table.column("key").to_numpy()
 
         records = self._records.loaded()
-        found = locate_values(pairs(), records, self._trust.slices(records))
+        found = locate_values(pairs(), records, self._trust.slices(records.is_trusted))
         return replace(found, numbers_only=numbers_only)
 
     def _value_equalities(
@@ -287,53 +381,6 @@ class SecondaryIndex(CostedSource):
         return COLUMN_TYPE in self._definition.options
 
 
-def lookup_values(leaf: Leaf, column: str, text: _Text) -> tuple[BoundColumn, list[bytes]] | None:
-    """Return the column and values of an equality over the column, written by `text`; else None."""
-    match leaf:
-        case BoundIsNull(term=BoundColumn() as bound) if _is_over(bound, column):
-            return bound, [NULL_VALUE]
-    found = equality(leaf)
-    if found is None or not _is_over(found[0], column):
-        return None
-    values = [text(one, found[0].domain) if exact(one) else None for one in found[1]]
-    spelled = [value for value in values if value is not None]
-    return (found[0], spelled) if len(spelled) == len(values) else None
-
-
-def _is_over(bound: BoundColumn, column: str) -> bool:
-    return bound.name == column and bound.char is None
-
-
-def hudi_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
-    """Return a value as Hudi's indexes write it; None for types whose text is not trusted."""
-    match domain.kind:
-        case Kind.TEXT:
-            return bytes(literal.lower)
-        case Kind.INTEGER | Kind.DATE:
-            return str(literal.lower).encode()
-        case Kind.INSTANT if domain.units == _MICROS:
-            return str(literal.lower).encode()
-    return None
-
-
-def extension_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
-    """Return a value as indexes of the extension write it.
-
-    See `spark.entries.secondary_index.value_texts`.
-    """
-    match domain.kind:
-        case Kind.FLOAT:
-            return str(literal.lower).encode()
-        case Kind.DECIMAL:
-            number = literal.lower if domain.is_ordinal else unscaled(literal.lower, domain.scale)
-            return str(number).encode()
-        case Kind.BOOLEAN:
-            return b"true" if literal.lower else b"false"
-        case Kind.BINARY:
-            return bytes(literal.lower).hex().encode()
-    return hudi_text(literal, domain)
-
-
 def _rows(records: EncodedRecords) -> pa.Table:
     """Return the records' values and record keys as hashes, and whether the value is a number."""
     tables = [
@@ -343,16 +390,9 @@ def _rows(records: EncodedRecords) -> pa.Table:
                 "deleted": part.deleted,
                 "value": hashes(part.values),
                 "key": hashes(part.keys),
-                "number": _are_numbers(part.values),
+                "number": number_flags(part.values),
             }
         )
         for part in entries(records)
     ]
     return pa.concat_tables(tables)
-
-
-def _are_numbers(values: ByteStrings) -> AnyArray:
-    """Return for each value whether it is null or an integer in digits."""
-    texts = values.array().cast(pa.large_string())
-    digits = pc.ascii_is_decimal(pc.utf8_ltrim(texts, "-"))
-    return pc.or_(digits, pc.equal(texts, NULL_VALUE.decode()))

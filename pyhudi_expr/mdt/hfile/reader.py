@@ -154,8 +154,22 @@ class HFile:
             chosen = tuple(requested)
             yield self._filter_all(lambda key: key.startswith(chosen))
             return
+        by_block = self._blocks_of(requested)
+        for blocks, cells in self._chunks(sorted(by_block)):
+            here = dict.fromkeys(prefix for block in blocks for prefix in by_block[block])
+            yield concat_cells([cells.take(cells.prefix_range(prefix)) for prefix in here])
+
+    def prefix_bytes(self, prefixes: Sequence[bytes]) -> int:
+        """Return the size of the blocks that `prefix_scan` reads, which the index tells."""
+        requested = _without_covered(prefixes)
+        if any(_is_ambiguous(prefix) for prefix in requested):
+            return sum(entry.size for entry in self._index)
+        return sum(self._index[number].size for number in self._blocks_of(requested))
+
+    def _blocks_of(self, prefixes: Sequence[bytes]) -> dict[int, list[bytes]]:
+        """Return the numbers of the blocks that may hold keys of the prefixes, with these."""
         by_block: dict[int, list[bytes]] = {}
-        for prefix in requested:
+        for prefix in prefixes:
             # Cells with the prefix can begin in the block before the first row that is not less.
             block = max(bisect_left(self._first_rows, prefix) - 1, 0)
             while block < len(self._index):
@@ -164,9 +178,7 @@ class HFile:
                     break
                 by_block.setdefault(block, []).append(prefix)
                 block += 1
-        for blocks, cells in self._chunks(sorted(by_block)):
-            here = dict.fromkeys(prefix for block in blocks for prefix in by_block[block])
-            yield concat_cells([cells.take(cells.prefix_range(prefix)) for prefix in here])
+        return by_block
 
     def _filter_all(self, chosen: Callable[[bytes], bool]) -> Cells:
         return concat_cells(

@@ -28,12 +28,14 @@ Scan = Callable[[HFile], Iterator[Cells]]
 """The same, answered piece by piece: `HFile.scan`, `HFile.prefix_scan`."""
 _Source = tuple[str, HFile]
 """A file's name, and its records."""
-_LogSource = tuple[BlockId, str, HFile | list[bytes]]
+LogSource = tuple[BlockId, str, HFile | list[bytes]]
 """A block, its file's name, and its records or the keys that it deletes."""
+Sources = tuple[_Source | None, list[LogSource]]
 
 __all__ = [
     "EncodedRecords",
     "FileGroup",
+    "LogSource",
     "MergedRecords",
     "PrefixScan",
     "Question",
@@ -101,13 +103,9 @@ class FileGroup:
 
     def announce(self) -> None:
         """Send the first requests for the files, if none has been read."""
-        if self.storage.is_remote and "_sources" not in self.__dict__:
-            known = self._block_cache
-            files = [
-                (file.path, file.size)
-                for file in self.stored_files
-                if file not in known.bases and file not in known.logs
-            ]
+        if self.storage.is_remote and "sources" not in self.__dict__:
+            known = {*self._block_cache.bases, *self._block_cache.logs}
+            files = [(file.path, file.size) for file in self.stored_files if file not in known]
             self.storage.expect(Expected(inputs=files))
 
     def read(self, ask: Question) -> dict[bytes, Payload]:
@@ -155,7 +153,7 @@ class FileGroup:
 
     def _touched_base(self, ask: Scan, touched: ByteStrings) -> list[EncodedRecords]:
         with self._lock:
-            base, _ = self._sources
+            base, _ = self.sources
             if base is None or not len(touched):
                 return []
             name, hfile = base
@@ -168,20 +166,20 @@ class FileGroup:
     def base_records(self, ask: Scan) -> Iterator[EncodedRecords]:
         """Return the base file's own records, in pieces."""
         with self._lock:
-            base, _ = self._sources
+            base, _ = self.sources
         return iter(()) if base is None else _pieces(*base, ask)
 
     @property
     def base_cells(self) -> int:
         """Return the number of records in the base file."""
         with self._lock:
-            base, _ = self._sources
+            base, _ = self.sources
         return 0 if base is None else base[1].num_cells
 
     def base_identity(self, content: str) -> Identity | None:
         """Return the identity of what was read of the base file; None if there is none."""
         with self._lock:
-            base, _ = self._sources
+            base, _ = self.sources
         if base is None or self.base is None:
             return None
         modified = self.base.modified_ns
@@ -239,7 +237,7 @@ class FileGroup:
     def log_runs(self, ask: Scan) -> list[Iterator[EncodedRecords] | list[bytes]]:
         """Return `log_pieces` for each block separately."""
         with self._lock:
-            _, logs = self._sources
+            _, logs = self.sources
         return [
             _pieces(name, content, ask) if isinstance(content, HFile) else content
             for _, name, content in logs
@@ -250,7 +248,7 @@ class FileGroup:
     ) -> tuple[Iterator[EncodedRecords], list[EncodedRecords | list[bytes]]]:
         """Return the base file's results as they are read, and the log files' in merge order."""
         with self._lock:
-            base, logs = self._sources
+            base, logs = self.sources
             answers = [
                 self._answer(block, name, content, ask) if isinstance(content, HFile) else content
                 for block, name, content in logs
@@ -274,8 +272,8 @@ class FileGroup:
         return of_logs + sum(base.bytes_read for base in known.bases.values())
 
     @cached_property
-    def _sources(self) -> tuple[_Source | None, list[_LogSource]]:
-        """Return what to merge: the base file, then, in order, records or deleted keys."""
+    def sources(self) -> Sources:
+        """What to merge: the base file, then, in order, records or deleted keys."""
         base: _Source | None = None
         if self.base is not None:
             name, known = self._name(self.base), self._block_cache.bases
@@ -284,6 +282,14 @@ class FileGroup:
                 known[self.base] = HFile(source, self.base.size, name)
             base = (name, known[self.base])
         return base, [(block, log.name, self._content(block, log)) for block, log in self._blocks()]
+
+    def of_blocks(self, chosen: Callable[[BlockId], bool], base: StoredFile | None) -> FileGroup:
+        """Return the group with some of its log blocks, and with its base file or without it."""
+        with self._lock:
+            own, logs = self.sources
+        part = FileGroup(self.storage, base, self.logs, self.valid, self._lock, self._block_cache)
+        part.sources = (own if base else None, [one for one in logs if chosen(one[0])])
+        return part
 
     def _content(self, block: BlockId, log: LogFile) -> HFile | list[bytes]:
         """Return the content of a valid block; only valid blocks never change."""

@@ -7,14 +7,16 @@ that of the key's first write and does not identify the file slice.
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, AnyDictionaryArray, arrow_buffer, value_list
+from pyhudi_expr.arrays import AnyArray, arrow_buffer
 from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, Texts, UndecodedError, Union
 from pyhudi_expr.mdt.records.metadata_records import Payload
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
@@ -24,14 +26,18 @@ from pyhudi_expr.table.file_slices import GroupId
 _LOCATION = "recordIndexMetadata"
 _UUID_ENCODING = 0
 _NO_FILE_INDEX = -1
-_PACKED = np.dtype([("high", "<i8"), ("low", "<i8"), ("index", "<i4"), ("partition", "<i4")])
 _WORD = 2**64
 
-_SEPARATOR = "\0"
+_PACKED = np.dtype([("is_text", "u1"), ("high", "<i8"), ("low", "<i8"), ("index", "<i4")])
+_IDS = struct.Struct("<?qqi")
+_IS_TEXT = b"\1"
+_SEPARATOR = b"\0"
 
 
-def locations(records: EncodedRecords) -> AnyDictionaryArray:
-    """Return each record's location, as a dictionary array of texts for `group_of`.
+def locations(records: EncodedRecords) -> AnyArray:
+    """Return each record's location as a binary array; equal groups have equal bytes.
+
+    `group_of` decodes a location. There are few distinct ones, so this decodes none.
 
     Raises:
         CorruptFile: The records are damaged.
@@ -41,58 +47,42 @@ def locations(records: EncodedRecords) -> AnyDictionaryArray:
     except UndecodedError:
         payloads = records.decoded()
     try:
-        places = [_place(*_group(payload[_LOCATION])) for payload in payloads]
-    except (KeyError, TypeError) as error:
+        return pa.array([_place(payload[_LOCATION]) for payload in payloads], pa.binary())
+    except (KeyError, TypeError, struct.error) as error:
         raise CorruptFile(records.file, f"a record without a location: {error!r}") from error
-    return pa.array(places, pa.string()).dictionary_encode()
 
 
-def group_of(place: str) -> GroupId:
+def group_of(place: bytes) -> GroupId:
     """Return the partition path and the file id of a location."""
-    partition, _, file_id = place.partition(_SEPARATOR)
-    return partition, file_id
-
-
-def _place(partition: str, file_id: str) -> str:
-    return f"{partition}{_SEPARATOR}{file_id}"
-
-
-def _group(location: Payload) -> GroupId:
-    partition = location["partitionName"] or ""
-    if location.get("fileIdEncoding", _UUID_ENCODING) != _UUID_ENCODING:
-        return partition, location["fileId"]
-    return partition, _file_id(
-        location["fileIdHighBits"], location["fileIdLowBits"], location["fileIndex"]
-    )
-
-
-def _file_id(high: int, low: int, index: int) -> str:
+    if place[:1] == _IS_TEXT:
+        text, _, partition = place[1:].partition(_SEPARATOR)
+        return partition.decode(), text.decode()
+    _, high, low, index = _IDS.unpack_from(place)
     uuid = str(UUID(int=(high % _WORD) << 64 | low % _WORD))
-    return uuid if index == _NO_FILE_INDEX else f"{uuid}-{index}"
+    file_id = uuid if index == _NO_FILE_INDEX else f"{uuid}-{index}"
+    return place[_IDS.size :].decode(), file_id
 
 
-def _from_columns(columns: Struct, size: int) -> AnyDictionaryArray:
+def _place(location: Payload) -> bytes:
+    partition = (location["partitionName"] or "").encode()
+    if location.get("fileIdEncoding", _UUID_ENCODING) != _UUID_ENCODING:
+        return _IS_TEXT + location["fileId"].encode() + _SEPARATOR + partition
+    ids = (location[name] for name in ("fileIdHighBits", "fileIdLowBits", "fileIndex"))
+    return _IDS.pack(False, *ids) + partition
+
+
+def _from_columns(columns: Struct, size: int) -> AnyArray:
     entries = _struct(_without_nulls(columns.fields[_LOCATION], size)).fields
     encoding = entries.get("fileIdEncoding")
     if encoding is not None and (_numbers(encoding, size) != _UUID_ENCODING).any():
         raise UndecodedError("file ids that are texts are left to the reader of single records")
-    partitions = _texts(entries["partitionName"], size).dictionary_encode()
-    packed = np.empty(size, _PACKED)
+    packed = np.zeros(size, _PACKED)
     packed["high"] = _numbers(entries["fileIdHighBits"], size)
     packed["low"] = _numbers(entries["fileIdLowBits"], size)
     packed["index"] = _numbers(entries["fileIndex"], size)
-    packed["partition"] = partitions.indices.to_numpy()
-    distinct = pa.Array.from_buffers(
-        pa.binary(_PACKED.itemsize), size, [None, arrow_buffer(packed)]
-    ).dictionary_encode()
-    names = [name.decode() for name in value_list(partitions.dictionary)]
-    places = [
-        _place(names[partition], _file_id(high, low, index))
-        for high, low, index, partition in np.frombuffer(
-            b"".join(value_list(distinct.dictionary)), _PACKED
-        ).tolist()
-    ]
-    return pa.DictionaryArray.from_arrays(distinct.indices, pa.array(places, pa.string()))
+    ids = pa.Array.from_buffers(pa.binary(_PACKED.itemsize), size, [None, arrow_buffer(packed)])
+    partitions = _texts(entries["partitionName"], size)
+    return pc.binary_join_element_wise(ids.cast(pa.binary()), partitions.cast(pa.binary()), b"")
 
 
 def _without_nulls(column: Column, size: int) -> Column:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray
 from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, UndecodedError, Union
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.bytes.keys import split_secondary_key
 from pyhudi_expr.mdt.records.metadata_records import is_deleted
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
@@ -50,7 +50,7 @@ def entries(records: EncodedRecords) -> list[SecondaryEntries]:
     Raises:
         CorruptFile: The records are damaged.
     """
-    deleted, every = _deleted(records), records.cells.key_strings
+    deleted, every = deleted_flags(records), records.cells.key_strings
     texts = every.array()
     escaped = np.asarray(pc.find_substring(texts, b"\\").to_numpy() >= 0)
     plain = every.take(~escaped)
@@ -63,6 +63,27 @@ def entries(records: EncodedRecords) -> list[SecondaryEntries]:
         others = every.take(escaped)
         parts.append(SecondaryEntries(others, *_unescaped(others, records.file), deleted[escaped]))
     return [part for part in parts if len(part)]
+
+
+def split_keys(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
+    """Return the values and record keys of entries' keys, in their order.
+
+    Args:
+        keys: The keys.
+        file: Where they are from, for errors.
+
+    Raises:
+        CorruptFile: They are no keys of a secondary index.
+    """
+    texts = keys.array()
+    escaped = np.asarray(pc.find_substring(texts, b"\\").to_numpy() >= 0)
+    plain = _split(keys.take(~escaped), texts.filter(pa.array(~escaped)), file)
+    others = _unescaped(keys.take(escaped), file)
+    position = np.argsort(np.argsort(escaped, kind="stable"), kind="stable")
+    values, record_keys = (
+        concat_byte_strings(parts).take(position) for parts in zip(plain, others, strict=True)
+    )
+    return values, record_keys
 
 
 def _split(keys: ByteStrings, texts: AnyArray, file: str) -> tuple[ByteStrings, ByteStrings]:
@@ -86,7 +107,8 @@ def _unescaped(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
     )
 
 
-def _deleted(records: EncodedRecords) -> BoolArray:
+def deleted_flags(records: EncodedRecords) -> BoolArray:
+    """Return for each record whether it is a tombstone. Raises CorruptFile."""
     try:
         return _flags(records.columns().fields[_SECONDARY], len(records.cells))
     except UndecodedError:

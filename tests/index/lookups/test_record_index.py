@@ -18,8 +18,7 @@ from pyhudi_expr.index.row_counts import row_counts
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import hashes
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 
@@ -41,7 +40,7 @@ def the_index(path: Path) -> RecordIndex:
 
 def slices_of(index: RecordIndex, *keys: str) -> list[int]:
     hashed_keys = hashes(ByteStrings.of([key.encode() for key in keys]))
-    return [int(number) for number in np.flatnonzero(index.slices_of(hashed_keys))]
+    return [int(number) for number in np.flatnonzero(index.loaded().slices_of(hashed_keys))]
 
 
 @pytest.mark.parametrize("name", INDEXED)
@@ -121,47 +120,6 @@ def test_shards_for_each_partition_are_recognised(
     for sums in definitions.parent.glob(".*.crc"):
         sums.unlink()
     assert record_index(*opened(path)) is None
-
-
-def test_a_large_index_is_read_in_the_background(
-    golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pyhudi_expr.index.lookups.lazy_value.AT_ONCE_BYTES", 0)
-    pruner = Pruner(PruneOptions(footer_wait=60))
-    request = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
-    result = pruner.prune(str(golden[INDEXED[1]]), request)
-    assert "record_index" in [source.name for source in result.evidence]
-    assert result.notes == ()
-
-
-@pytest.mark.parametrize("name", INDEXED)
-def test_a_few_keys_are_looked_up_without_reading_the_whole_index(
-    name: str, golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pyhudi_expr.index.lookups.record_index.MOST_BYTES", 0)
-    index = the_index(golden[name])
-    in_memory = the_index(golden[name])
-    find = index._finder(1, 0)
-    for number in range(25):
-        key = f"TXN-{number:03}"
-        assert np.flatnonzero(find([key.encode()])).tolist() == slices_of(in_memory, key)
-    assert index._read.computed is None
-    with pytest.raises(HudiError, match="too large"):
-        index._finder(1001, 0)
-
-
-def test_an_index_that_lacks_entries_is_not_used(
-    golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def one_more(mdt: MetadataTable, listing: FileListing) -> np.ndarray:
-        counts = row_counts(mdt, listing)
-        counts[2] += 1
-        return counts
-
-    monkeypatch.setattr("pyhudi_expr.index.lookups.record_index.MOST_BYTES", 0)
-    monkeypatch.setattr("pyhudi_expr.index.lookups.record_index.row_counts", one_more)
-    with pytest.raises(HudiError):
-        the_index(golden[INDEXED[0]])._finder(1, 0)
 
 
 def test_a_damaged_index_costs_pruning_and_is_noted(

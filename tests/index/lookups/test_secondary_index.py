@@ -56,8 +56,8 @@ def test_each_value_is_in_its_slices_only(
     index_of_values = indexes[index]
     assert index_of_values.loaded().is_trusted.all()
     for value, slices in held.items():
-        assert set(np.flatnonzero(index_of_values.slices_of([value])).tolist()) == slices
-    assert not index_of_values.slices_of([b"no such value"]).any()
+        assert set(np.flatnonzero(index_of_values.loaded().slices_with([value])).tolist()) == slices
+    assert not index_of_values.loaded().slices_with([b"no such value"]).any()
 
 
 def test_a_slice_with_a_key_that_has_no_entry_or_two_is_kept(golden: Mapping[str, Path]) -> None:
@@ -69,7 +69,7 @@ def test_a_slice_with_a_key_that_has_no_entry_or_two_is_kept(golden: Mapping[str
         np.append(known.entries.slices, np.int32(1)),
     )
     records._read = LazyValue(lambda: replace(known, entries=more))
-    kept = indexes["merchant_idx"].slices_of([b"no such value"])
+    kept = indexes["merchant_idx"].loaded().slices_with([b"no such value"])
     assert np.flatnonzero(kept).tolist() == [1]
     assert listing.num_slices > 2
 
@@ -83,10 +83,10 @@ def test_one_slice_not_accounted_for_by_the_record_index_disables_the_secondary_
     doubted = known.is_trusted.copy()
     doubted[3] = False
     records._read = LazyValue(lambda: replace(known, is_trusted=doubted))
-    assert indexes["merchant_idx"].slices_of([b"no such value"]).all()
+    assert indexes["merchant_idx"].loaded().slices_with([b"no such value"]).all()
 
 
 def test_an_index_built_last_is_used_for_merge_on_read_tables(golden: Mapping[str, Path]) -> None:
     _, _, indexes = opened(golden[MERGED])
     assert indexes["merchant_idx"].loaded().is_trusted.all()
-    assert not indexes["merchant_idx"].slices_of([b"no such value"]).any()
+    assert not indexes["merchant_idx"].loaded().slices_with([b"no such value"]).any()

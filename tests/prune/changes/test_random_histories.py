@@ -25,6 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.prune import PruneOptions, Pruner
+from tests.prune.changes.direct_lookups import looked_up_directly
 from tests.prune.changes.test_long_lived_pruner import (
     PREDICATES,
     call_procedure,
@@ -46,7 +47,8 @@ texts = st.sampled_from(["'new ' || id", "cast(null as string)", "''", "'row 7'"
 
 
 class TableHistory(RuleBasedStateMachine):
-    """A table and two pruners: a long-lived one, and a new one for each check.
+    """A table and three pruners: a long-lived one, a new one for each check, and one with look-ups
+    in the indexes' files, by certificates that are extended from step to step.
 
     predicates: those that are checked.
     """
@@ -126,6 +128,9 @@ class TableHistory(RuleBasedStateMachine):
             kept = assert_no_row_lost(self.pruner, self.table.uri, frame, self.predicates)
             fresh = Pruner(PruneOptions(footer_wait=20))
             assert assert_no_row_lost(fresh, self.table.uri, frame, self.predicates) == kept
+            with looked_up_directly():
+                direct = Pruner(PruneOptions(footer_wait=20))
+                assert_no_row_lost(direct, self.table.uri, frame, self.predicates)
             frame.unpersist()
         self.changed = False
 

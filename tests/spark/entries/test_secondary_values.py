@@ -19,7 +19,7 @@ from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.domains import domain_of, float_ordinal
 from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.lookups.secondary_index import extension_text, lookup_values
+from pyhudi_expr.index.lookups.value_texts import extension_text, lookup_values
 from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE
 from pyhudi_expr.spark.entries.secondary_index import value_texts
 from pyhudi_expr.table.errors import HudiError

@@ -1,0 +1,183 @@
+"""Look keys and values up in an index's files: only the blocks that may hold them are read.
+
+The shard follows from the key, and in indexes of version V2 from the value. An index of version V1
+shards by the whole entry, so each shard is asked for the value's entries. Keys and values of one
+question are sorted, and walk through each file once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.arrays import AnyArray, Int32Array, value_list
+from pyhudi_expr.index.lookups.hashed_entries import UNLISTED
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.key_shards import shards
+from pyhudi_expr.mdt.bytes.keys import secondary_prefix, secondary_shard_key
+from pyhudi_expr.mdt.certificates.certificates import group_name, group_names
+from pyhudi_expr.mdt.hfile.cells import Cells
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.store.file_group import FileGroup, PrefixScan, announce
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.mdt.store.record_locations import group_of, locations
+from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE, entries
+from pyhudi_expr.table.hudi_names import RECORD_INDEX
+from pyhudi_expr.table.listing import FileListing
+
+BLOCK_BYTES = 64 << 10
+"""What a look-up of one key reads of a file, at most of the time."""
+_MOST_KNOWN = 100_000
+"""Answers that are kept for the next question."""
+
+T = TypeVar("T")
+
+
+def look_up_bytes(keys: float, whole: float) -> float:
+    """Estimate the bytes that a look-up of so many keys reads of an index of `whole` bytes."""
+    return min(keys * BLOCK_BYTES, whole)
+
+
+def listing_groups(listing: FileListing) -> AnyArray:
+    """Return the name of each slice's file group, see `certificates.group_names`."""
+    return group_names(listing.partitions.take(listing.slice_partition), listing.slice_file_id)
+
+
+@dataclass(frozen=True)
+class KeyLookup:
+    """Finds the slices of record keys. Thread safe.
+
+    Attributes:
+        mdt: The metadata table with the record index.
+        groups: The name of each slice's file group.
+    """
+
+    mdt: MetadataTable
+    groups: AnyArray
+    _known: dict[bytes, int | None] = field(default_factory=dict)
+
+    def slices_of(self, keys: Sequence[bytes]) -> Int32Array:
+        """Return the numbers of the slices that entries of the keys name, in no order.
+
+        -1 stands for a file group that has no slice.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
+        answers = {key: self._known[key] for key in keys if key in self._known}
+        fresh = [key for key in dict.fromkeys(keys) if key not in answers]
+        if fresh:
+            found = self._looked_up(fresh)
+            answers.update({key: found.get(key) for key in fresh})
+            _remember(self._known, answers)
+        named = {slice_ for slice_ in answers.values() if slice_ is not None}
+        return np.fromiter(named, np.int32, len(named))
+
+    def _looked_up(self, keys: Sequence[bytes]) -> dict[bytes, int]:
+        owners: dict[bytes, bytes] = {}
+        for group, wanted in _by_shard(self.mdt.groups(RECORD_INDEX), zip(keys, keys, strict=True)):
+            for records in group.newest(_exact(wanted)):
+                owners.update(zip(records.cells.keys, value_list(locations(records)), strict=True))
+        places = list(set(owners.values()))
+        names = pa.array([group_name(*group_of(place)) for place in places], pa.large_string())
+        rows = pc.fill_null(pc.index_in(names, self.groups), UNLISTED).to_pylist()
+        slices = dict(zip(places, rows, strict=True))
+        return {key: slices[place] for key, place in owners.items()}
+
+
+@dataclass(frozen=True)
+class ValueLookup:
+    """Finds the record keys of values in a secondary index, and through them slices. Thread safe.
+
+    Attributes:
+        mdt: The metadata table with the index.
+        index: The index's metadata partition.
+        by_value: Whether the shard follows from the value alone (version V2).
+        slices_of_keys: Finds the slices of record keys, as `KeyLookup.slices_of`.
+    """
+
+    mdt: MetadataTable
+    index: str
+    by_value: bool
+    slices_of_keys: Callable[[Sequence[bytes]], Int32Array]
+    _known: dict[bytes, Int32Array] = field(default_factory=dict)
+
+    def slices_of(self, values: Sequence[bytes]) -> Int32Array:
+        """Return the numbers of the slices with rows of these values, see `KeyLookup.slices_of`.
+
+        Args:
+            values: As the index writes them, without escapes; a NUL for null.
+
+        Raises:
+            HudiError: An index cannot be read.
+        """
+        answers = {value: self._known[value] for value in values if value in self._known}
+        fresh = [value for value in dict.fromkeys(values) if value not in answers]
+        if len(fresh) == 1:  # what most queries ask for is kept value by value
+            answers[fresh[0]] = self.slices_of_keys(self._keys(fresh))
+            _remember(self._known, answers)
+        elif fresh:
+            return np.concatenate(
+                [self.slices_of_keys(self._keys(fresh)), *answers.values()], dtype=np.int32
+            )
+        return np.concatenate([np.zeros(0, np.int32), *answers.values()], dtype=np.int32)
+
+    def read_bytes(self, values: Sequence[bytes]) -> int:
+        """Return how many bytes of the base files a look-up of the values reads.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
+        total = 0
+        for group, prefixes in self._asked(values):
+            base, _ = group.sources
+            total += 0 if base is None else base[1].prefix_bytes(prefixes)
+        return total
+
+    def _keys(self, values: Sequence[bytes]) -> list[bytes]:
+        found: list[bytes] = []
+        for group, prefixes in self._asked(values):
+            for records in group.newest(PrefixScan(tuple(prefixes))):
+                for part in entries(records):
+                    found += part.keys.take(~part.deleted).to_list()
+        return found
+
+    def _asked(self, values: Sequence[bytes]) -> Iterator[tuple[FileGroup, list[bytes]]]:
+        """Return the shards to ask, with the prefixes of the entries to read there."""
+        groups = self.mdt.groups(self.index)
+        prefixes = {value: secondary_prefix(value.decode()).encode() for value in values}
+        if not self.by_value:
+            return ((group, sorted(prefixes.values())) for group in groups)
+        hashed = [(secondary_shard_key(value.decode()).encode(), value) for value in values]
+        if NULL_VALUE in prefixes:
+            hashed.append((secondary_shard_key(None).encode(), NULL_VALUE))
+        return _by_shard(groups, ((key, prefixes[value]) for key, value in hashed))
+
+
+def _by_shard(
+    groups: Sequence[FileGroup], hashed: Iterable[tuple[bytes, bytes]]
+) -> Iterator[tuple[FileGroup, list[bytes]]]:
+    """Return what to ask of each shard, given pairs of what is hashed and what is asked for."""
+    pairs = list(hashed)
+    number = shards(ByteStrings.of([key for key, _ in pairs]), len(groups)).tolist()
+    asked: dict[int, list[bytes]] = {}
+    for shard, (_, wanted) in zip(number, pairs, strict=True):
+        asked.setdefault(shard, []).append(wanted)
+    announce([groups[shard] for shard in asked])
+    for shard in sorted(asked):
+        yield groups[shard], sorted(asked[shard])
+
+
+def _exact(keys: Sequence[bytes]) -> Callable[[HFile], Iterator[Cells]]:
+    return lambda hfile: iter([hfile.lookup(keys)])
+
+
+def _remember(known: dict[bytes, T], answers: Mapping[bytes, T]) -> None:
+    if len(known) + len(answers) > _MOST_KNOWN:
+        known.clear()
+    known.update(answers)
