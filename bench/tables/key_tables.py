@@ -91,7 +91,7 @@ def add_key_indexes(path: Path) -> None:
     ids = (id_of_file[:, np.newaxis] + rows).reshape(-1).astype(bytes)
     spreads = (spread_of_file[:, np.newaxis] + rows).reshape(-1).astype(bytes)
 
-    locations = [_location(*place) for place in zip(partitions, names, strict=True)]
+    locations = [location(*place) for place in zip(partitions, names, strict=True)]
     _write_index(path, RECORD_INDEX, "record-index", ids, shards_of(ids), locations, file)
     shard = shards_of(np.char.add(spreads, b"$"))
     keys = np.char.add(np.char.add(spreads, b"$"), ids)
@@ -105,7 +105,7 @@ def add_key_indexes(path: Path) -> None:
         [payloads.secondary_entry()],
         np.zeros_like(file),
     )
-    _register(path, partitions, names)
+    register(path, partitions, names, ROWS_PER_FILE)
 
 
 def shards_of(keys: Texts) -> Ints:
@@ -133,12 +133,8 @@ def _write_index(
     values: Sequence[bytes],
     value: Ints,
 ) -> None:
-    directory = path / METADATA_DIR / index
-    directory.mkdir()
-    files = path / METADATA_DIR / COLUMN_STATS
-    for marker in files.glob(".hoodie_partition_metadata"):
-        (directory / marker.name).write_bytes(marker.read_bytes())
-    instant = next(files.glob("*.hfile")).stem.rpartition("_")[2]
+    directory = index_directory(path, index)
+    instant = next((directory.parent / COLUMN_STATS).glob("*.hfile")).stem.rpartition("_")[2]
     for number in range(_SHARDS):
         chosen = np.flatnonzero(shard == number)
         chosen = chosen[np.argsort(keys[chosen])]
@@ -148,15 +144,27 @@ def _write_index(
             hfile_writer.write(sink, _as_bytes(cells), RECORD_SCHEMA)
 
 
+def index_directory(path: Path, index: str) -> Path:
+    """Return the directory of an index, created at the first call."""
+    directory = path / METADATA_DIR / index
+    directory.mkdir(exist_ok=True)
+    for marker in (directory.parent / COLUMN_STATS).glob(".hoodie_partition_metadata"):
+        (directory / marker.name).write_bytes(marker.read_bytes())
+    return directory
+
+
 def _as_bytes(cells: Iterator[tuple[Any, bytes]]) -> Iterator[tuple[bytes, bytes]]:
     return ((bytes(key), value) for key, value in cells)
 
 
-def _location(partition: str, name: str) -> bytes:
+def location(partition: str, name: str) -> bytes:
+    """Return the entry of a key in a file."""
     return payloads.location(partition, name.partition("_")[0], 1717200000000)
 
 
-def _register(path: Path, partitions: Sequence[str], names: Sequence[str]) -> None:
+def register(
+    path: Path, partitions: Sequence[str], names: Sequence[str], rows_per_file: int
+) -> None:
     """Enter the indexes in the properties and the definitions, and the files in the commit."""
     properties = path / ".hoodie" / "hoodie.properties"
     listed = f"hoodie.table.metadata.partitions={RECORD_INDEX},{SECONDARY_INDEX},"
@@ -180,7 +188,7 @@ def _register(path: Path, partitions: Sequence[str], names: Sequence[str]) -> No
     with commit.open("rb") as source:
         record: Any = next(iter(fastavro.reader(source)))
     stats: dict[str, list[dict[str, Any]]] = {partition: [] for partition in partitions}
-    counts = {"numWrites": ROWS_PER_FILE, "numInserts": ROWS_PER_FILE, "numDeletes": 0}
+    counts = {"numWrites": rows_per_file, "numInserts": rows_per_file, "numDeletes": 0}
     for partition, name in zip(partitions, names, strict=True):
         stats[partition].append({"path": f"{partition}/{name}", **counts})
     with commit.open("wb") as sink:

@@ -37,6 +37,8 @@ _MOST_KNOWN = 100_000
 
 T = TypeVar("T")
 
+_NONE = np.zeros(0, np.int32)
+
 
 def look_up_bytes(keys: float, whole: float) -> float:
     """Estimate the bytes that a look-up of so many keys reads of an index of `whole` bytes."""
@@ -69,14 +71,18 @@ class KeyLookup:
         Raises:
             HudiError: The index cannot be read.
         """
+        slices = self.by_key(keys)
+        return _distinct(slices, keys)
+
+    def by_key(self, keys: Sequence[bytes]) -> Mapping[bytes, int]:
+        """Return the number of the slice of each key that has an entry, see `slices_of`."""
         answers = {key: self._known[key] for key in keys if key in self._known}
         fresh = [key for key in dict.fromkeys(keys) if key not in answers]
         if fresh:
             found = self._looked_up(fresh)
             answers.update({key: found.get(key) for key in fresh})
             _remember(self._known, answers)
-        named = {slice_ for slice_ in answers.values() if slice_ is not None}
-        return np.fromiter(named, np.int32, len(named))
+        return {key: slice_ for key, slice_ in answers.items() if slice_ is not None}
 
     def _looked_up(self, keys: Sequence[bytes]) -> dict[bytes, int]:
         owners: dict[bytes, bytes] = {}
@@ -98,13 +104,13 @@ class ValueLookup:
         mdt: The metadata table with the index.
         index: The index's metadata partition.
         by_value: Whether the shard follows from the value alone (version V2).
-        slices_of_keys: Finds the slices of record keys, as `KeyLookup.slices_of`.
+        slices_of_keys: Finds the slices of record keys, as `KeyLookup.by_key`.
     """
 
     mdt: MetadataTable
     index: str
     by_value: bool
-    slices_of_keys: Callable[[Sequence[bytes]], Int32Array]
+    slices_of_keys: Callable[[Sequence[bytes]], Mapping[bytes, int]]
     _known: dict[bytes, Int32Array] = field(default_factory=dict)
 
     def slices_of(self, values: Sequence[bytes]) -> Int32Array:
@@ -118,14 +124,10 @@ class ValueLookup:
         """
         answers = {value: self._known[value] for value in values if value in self._known}
         fresh = [value for value in dict.fromkeys(values) if value not in answers]
-        if len(fresh) == 1:  # what most queries ask for is kept value by value
-            answers[fresh[0]] = self.slices_of_keys(self._keys(fresh))
+        if fresh:
+            answers.update(self._looked_up(fresh))
             _remember(self._known, answers)
-        elif fresh:
-            return np.concatenate(
-                [self.slices_of_keys(self._keys(fresh)), *answers.values()], dtype=np.int32
-            )
-        return np.concatenate([np.zeros(0, np.int32), *answers.values()], dtype=np.int32)
+        return np.unique(np.concatenate([_NONE, *answers.values()]))
 
     def read_bytes(self, values: Sequence[bytes]) -> int:
         """Return how many bytes of the base files a look-up of the values reads.
@@ -139,13 +141,21 @@ class ValueLookup:
             total += 0 if base is None else base[1].prefix_bytes(prefixes)
         return total
 
-    def _keys(self, values: Sequence[bytes]) -> list[bytes]:
-        found: list[bytes] = []
+    def _looked_up(self, values: Sequence[bytes]) -> dict[bytes, Int32Array]:
+        keys: dict[bytes, list[bytes]] = {value: [] for value in values}
         for group, prefixes in self._asked(values):
             for records in group.newest(PrefixScan(tuple(prefixes))):
                 for part in entries(records):
-                    found += part.keys.take(~part.deleted).to_list()
-        return found
+                    live = ~part.deleted
+                    pairs = zip(
+                        part.values.take(live).to_list(),
+                        part.keys.take(live).to_list(),
+                        strict=True,
+                    )
+                    for value, key in pairs:
+                        keys[value].append(key)
+        slices = self.slices_of_keys([key for own in keys.values() for key in own])
+        return {value: _distinct(slices, own) for value, own in keys.items()}
 
     def _asked(self, values: Sequence[bytes]) -> Iterator[tuple[FileGroup, list[bytes]]]:
         """Return the shards to ask, with the prefixes of the entries to read there."""
@@ -157,6 +167,12 @@ class ValueLookup:
         if NULL_VALUE in prefixes:
             hashed.append((secondary_shard_key(None).encode(), NULL_VALUE))
         return _by_shard(groups, ((key, prefixes[value]) for key, value in hashed))
+
+
+def _distinct(slices: Mapping[bytes, int], keys: Sequence[bytes]) -> Int32Array:
+    """Return the distinct slices of the keys."""
+    found = {slices[key] for key in keys if key in slices}
+    return np.fromiter(found, np.int32, len(found))
 
 
 def _by_shard(

@@ -327,7 +327,7 @@ class SecondaryIndex(CostedSource):
 
     def _open_lookup(self) -> ValueLookup:
         by_value = self._definition.version == _SHARDS_BY_VALUE
-        return ValueLookup(self._mdt, self.name, by_value, self._records.lookup.slices_of)
+        return ValueLookup(self._mdt, self.name, by_value, self._records.lookup.by_key)
 
     @staticmethod
     def _are_too_many(places: ValuePlaces, values: Sequence[bytes], question: Question) -> bool:

@@ -23,7 +23,10 @@ from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.hfile import protobuf
 from pyhudi_expr.mdt.hfile.reader import TRAILER_SIZE
 
-_BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 20
+"""Of a data block, uncompressed, as Hudi's writers have it."""
+LOOKUP_BLOCK_BYTES = 64 << 10
+"""The same for files whose keys are looked up one by one: each look-up uncompresses a block."""
 _MAX_ROW_BYTES = 2**15 - 1
 _LEVEL = 8  # of compression: files of keys are up to a fifth smaller than at 6, no larger than at 9
 _LEVEL_OF_LARGE = 6  # Bloom filters are a tenth larger than at 8, in a sixth of the time
@@ -69,10 +72,13 @@ def write(sink: Sink, cells: Iterable[tuple[bytes, bytes]], schema: str) -> int:
 
 
 def write_batches(
-    sink: Sink, batches: Iterable[tuple[ByteStrings, ByteStrings]], schema: str
+    sink: Sink,
+    batches: Iterable[tuple[ByteStrings, ByteStrings]],
+    schema: str,
+    block_bytes: int = BLOCK_BYTES,
 ) -> int:
     """Write cells that come as batches of columns; holds a batch and a block in memory."""
-    writer = _Writer(sink)
+    writer = Writer(sink, block_bytes)
     for keys, values in batches:
         writer.extend(keys, values)
     return writer.finish(schema.encode())
@@ -88,8 +94,11 @@ def _batches(cells: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[ByteStrings
 
 
 @dataclass
-class _Writer:
+class Writer:
+    """Writes one HFile from batches of cells; holds a batch and a block in memory."""
+
     sink: Sink
+    block_bytes: int = BLOCK_BYTES
     offset: int = 0
     cells: int = 0
     row_bytes: int = 0
@@ -104,6 +113,7 @@ class _Writer:
     index: list[bytes] = field(default_factory=list)
 
     def extend(self, rows: ByteStrings, values: ByteStrings) -> None:
+        """Add cells, whose keys ascend and are behind all others. Raises ValueError."""
         if not len(rows):
             return
         self._check(rows)
@@ -115,7 +125,7 @@ class _Writer:
         while start < len(rows):
             block_start = int(ends[start - 1]) if start else 0
             # A block ends with the cell that fills it.
-            full = int(np.searchsorted(ends, block_start + _BLOCK_BYTES - self.pending_bytes))
+            full = int(np.searchsorted(ends, block_start + self.block_bytes - self.pending_bytes))
             stop = min(full + 1, len(rows))
             if not self.pending:
                 self.pending_row = rows[start]
@@ -141,6 +151,7 @@ class _Writer:
             raise ValueError(f"the key {rows[wrong + 1]!r} does not sort behind {rows[wrong]!r}")
 
     def finish(self, schema: bytes) -> int:
+        """Write the rest; return the file's length in bytes."""
         self._end_block()
         data_index = self._block(b"IDXROOT2", b"".join(self.index))
         self._block(b"IDXROOT2", b"")  # of meta blocks: there are none

@@ -1,0 +1,105 @@
+"""Single record keys and values, looked up in indexes of up to 100,000,000 entries."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from bench import cold
+from bench.reporting.measuring import Measurement, benchmark, median_seconds, seconds
+from bench.tables import large_indexes
+from bench.tables.key_tables import SECONDARY_INDEX
+from bench.tables.large_indexes import ensure_written, spread_of
+from pyhudi_expr.expr.nodes import Column, In, Literal
+from pyhudi_expr.mdt.certificates import stored
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.hudi_names import RECORD_INDEX
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_SMALL, _LARGE = 1_000_000, 100_000_000
+_MANY = 1_000
+_RUNS = 5
+_SEED = 77
+_MEGABYTE = 10**6
+
+
+@benchmark("lookups")
+def lookups() -> Iterator[Measurement]:
+    """Values looked up in a secondary index of 100,000,000 entries, by a new process and warm."""
+    warm = {}
+    for rows in (_SMALL, _LARGE):
+        table = ensure_written(rows)
+        case = f"lookups: {rows:,} entries"
+        yield Measurement(f"{case}, certified in", _certified(table), "s")
+        first = "< 1" if rows == _LARGE else None
+        many = "< 3" if rows == _LARGE else None
+        for values, bar, warm_bar in ((1, first, "< 5"), (_MANY, many, "< 100")):
+            found = _in_new_process(table, rows, values)
+            name = f"{case}, {values:,} values"
+            yield Measurement(f"{name}, first answer of a new process", found["first"], "s", bar)
+            yield Measurement(f"{name}, its memory", found["peak"], "MB", bar and "< 300")
+            yield Measurement(f"{name}, warm", found["warm"], "ms", warm_bar)
+            yield Measurement(f"{name}, warm, others each time", found["others"], "ms")
+            if values == 1:
+                warm[rows] = found["others"]
+                read = found["read"]
+                yield Measurement(f"{name}, bytes of the indexes read", read, "MB", "< 2")
+    growth = warm[_LARGE] / warm[_SMALL]
+    yield Measurement("lookups: growth from 10^6 to 10^8 entries, warm", growth, "x", "<= 2")
+
+
+def _certified(table: Path) -> float:
+    """Return the seconds that it takes to certify both indexes anew."""
+
+    def certify() -> None:
+        mdt = MetadataTable.open(HudiTable.open(str(table)))
+        assert mdt is not None
+        records = stored.certify_records(mdt)
+        values = stored.certify_values(mdt, SECONDARY_INDEX)
+        assert int(records.entries.sum()) % large_indexes.ROWS_PER_FILE == 0
+        assert not len(values.doubtful)
+        stored.write_certificate(mdt, RECORD_INDEX, records)
+        stored.write_certificate(mdt, SECONDARY_INDEX, values)
+
+    return seconds(certify)
+
+
+def _in_new_process(table: Path, rows: int, values: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.lookups", str(table), str(rows), str(values)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def _measured(table: str, rows: int, values: int) -> dict[str, float]:
+    """Look values up in this process, which has asked for nothing before."""
+    random = np.random.default_rng(_SEED)
+    pruner = Pruner()
+    questions = [random.choice(rows, values, replace=False).tolist() for _ in range(_RUNS + 1)]
+
+    def ask(chosen: list[int]) -> None:
+        options = [Literal(spread_of(row, rows), pa.int64()) for row in chosen]
+        predicate = In(Column(("spread",)), tuple(options))
+        result = pruner.prune(table, PruneRequest(predicate))
+        assert any(source.name == SECONDARY_INDEX for source in result.evidence), result.notes
+        assert result.files_kept == len({large_indexes.file_of(row) for row in chosen})
+
+    first = seconds(lambda: ask(questions[0]))
+    peak, read = cold.peak(), 0
+    return {
+        "first": first,
+        "peak": peak / _MEGABYTE,
+        "read": read / _MEGABYTE,
+        "warm": 1_000 * median_seconds(lambda: ask(questions[0]), _RUNS),
+        "others": 1_000 * float(np.median([seconds(lambda q=q: ask(q)) for q in questions[1:]])),
+    }
+
+
+if __name__ == "__main__":
+    path, row_count, value_count = sys.argv[1:]
+    print(json.dumps(_measured(path, int(row_count), int(value_count))))
