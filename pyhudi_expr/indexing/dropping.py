@@ -16,9 +16,10 @@ from pyhudi_expr.indexing.index_plan import InvalidIndex
 from pyhudi_expr.indexing.leftovers import remove_leftovers
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.indexing.statements import DropIndex
+from pyhudi_expr.mdt.certificates.stored import delete_certificate
 from pyhudi_expr.mdt.changes import partitions
 from pyhudi_expr.mdt.extension import changes as extension
-from pyhudi_expr.mdt.extension.changes import Extension
+from pyhudi_expr.mdt.extension.changes import EXTENSION_DIR, Extension
 from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
@@ -47,6 +48,8 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
         extension_drop(table, status.partitions, lock)
     else:
         partitions.drop(table, status.partitions, lock)
+        for partition in status.partitions:
+            delete_certificate(table.storage, partition)
     with lock.held(f"unregisters {status.name}") as lease:
         registry = Registry.read(table.storage)
         if status.name in registry.indexes:
@@ -86,6 +89,7 @@ def extension_drop(table: HudiTable, partitions: Sequence[str], lock: TableLock)
     extension.drop(table, gone, lock)
     for partition in gone:
         ReverseMapping(table.base_path).drop(partition)
+        delete_certificate(table.storage.child(EXTENSION_DIR), partition)
 
 
 def _gone_from_extension(table: HudiTable, partitions: Sequence[str]) -> set[str]:

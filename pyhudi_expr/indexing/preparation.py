@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
-from pyhudi_expr.index.catalog.registry import Registry, Store, register
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store, register
 from pyhudi_expr.index.catalog.status import (
     IndexStatus,
     State,
+    account_of_values,
     checked_statuses,
     index_status,
     no_such_index,
@@ -21,6 +22,7 @@ from pyhudi_expr.indexing.statements import CreateIndex, RefreshIndex
 from pyhudi_expr.mdt.changes import recovery as index_recovery
 from pyhudi_expr.mdt.changes.partitions import check_restores
 from pyhudi_expr.mdt.extension.changes import Extension
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -93,9 +95,13 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
         # It covers every commit, but may lack keys that a writer deleted.
         found = checked_statuses(IndexCatalog.open(table))
         status = next(one for one in found if one.name == status.name)
-    if status.state is State.ACTIVE:
+    if status.state is State.ACTIVE and not _is_repairable(table, status):
         return None
     index = Registry.read(table.storage).indexes.get(status.name)
+    if index is None and status.kind == SECONDARY_INDEX and status.store is Store.HUDI:
+        index = RegisteredIndex(
+            status.name, status.kind, status.columns, {}, status.store, status.partitions, ""
+        )
     if index is None:
         raise InvalidIndex(
             f"{table.base_path}: {request.name!r} was made by Hudi and covers {status.covers}; "
@@ -109,6 +115,15 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
     if index.store is Store.EXTENSION:
         left = []
     return BuildPlan(table, plan_index(table, again), tuple(left), tuple(notes))
+
+
+def _is_repairable(table: HudiTable, status: IndexStatus) -> bool:
+    """Return whether a secondary index of Hudi's answers for more file slices if built anew."""
+    if status.kind != SECONDARY_INDEX or status.store is not Store.HUDI:
+        return False
+    metadata = MetadataTable.open(table)
+    account = None if metadata is None else account_of_values(metadata, status)
+    return account is not None and account.is_repaired_by_building
 
 
 def _status(table: HudiTable, name: str) -> IndexStatus:

@@ -28,6 +28,7 @@ from pyhudi_expr.indexing.statements import (
 )
 from pyhudi_expr.indexing.writer_options import writer_options
 from pyhudi_expr.mdt.changes import bootstrap, partitions
+from pyhudi_expr.spark.builds.certifying import certify
 from pyhudi_expr.spark.builds.extension_indexes import extension_build, extension_refresh
 from pyhudi_expr.spark.builds.hudi_indexes import hudi_build
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
@@ -126,7 +127,9 @@ def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> BuildRe
     """Do the prepared work; None if another process did it in the meantime. Raises HudiError."""
     with translate_spark_errors():
         if isinstance(work, RefreshPlan):
-            return extension_refresh(spark, work.table, work.name, options)
+            refreshed = extension_refresh(spark, work.table, work.name, options)
+            certify(spark, work.table.refreshed(), Store.EXTENSION)
+            return refreshed
         notes, table = list(work.notes), work.table
         if work.planned.store is Store.EXTENSION:
             built = extension_build(spark, table, work.planned, options)
@@ -138,4 +141,5 @@ def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> BuildRe
                 notes.append("the table had no metadata table; one was made")
             built = hudi_build(spark, table.refreshed(), work.planned, options)
             built = replace(built, writer_options=writer_options(table.base_path))
+        certify(spark, table.refreshed(), work.planned.store)
         return replace(built, notes=(*notes, *built.notes))

@@ -13,6 +13,7 @@ from rich.table import Table
 from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
+from pyhudi_expr.cli.index_certificates import print_certified
 from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
@@ -215,14 +216,24 @@ def drop(
 @index.command(
     epilog=examples(
         ("pyhudi index verify riders --table trips", ""),
+        ("pyhudi index verify riders --table trips --certify", "for look-ups"),
     )
 )
 @click.argument("name")
 @_table
+@click.option(
+    "--certify",
+    is_flag=True,
+    help="Instead, read all entries of the index once, without Spark, and write what queries need "
+    "to look single keys and values up in it.",
+)
 @AS_JSON
-def verify(name: str, table: str, as_json: bool, **settings: OptionValue) -> None:
+def verify(name: str, table: str, certify: bool, as_json: bool, **settings: OptionValue) -> None:
     """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
     path = _located(table, settings)
+    if certify:
+        print_certified(path, name, as_json)
+        return
     with progress_while("reading the table"):
         opened = HudiTable.open(path)
         status = index_status(opened, name)

@@ -10,6 +10,8 @@ from enum import Enum
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store, kind_of
 from pyhudi_expr.index.lookups.record_index import record_index, unusable_reason
+from pyhudi_expr.index.lookups.secondary_index import secondary_indexes
+from pyhudi_expr.index.lookups.value_places import AnsweredSlices
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.extension.changes import Extension
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
@@ -43,9 +45,12 @@ class State(str, Enum):
     DROPPED = "dropped"
     """A writer whose settings do not enable it has deleted it, or a restore took it back; REFRESH
     INDEX brings it back."""
+    PARTIAL = "partial"
+    """Queries trust it about some file slices only, and read the others; the note says how many and
+    why. Only `checked_statuses` reports it."""
     DOUBTED = "doubted"
-    """Queries do not trust it about some or all file slices, which are read; the note says why.
-    Only `checked_statuses` reports it."""
+    """Queries do not trust it about any file slice, or it lacks entries; the note says why. Only
+    `checked_statuses` reports it."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,7 @@ def checked_statuses(catalog: IndexCatalog) -> list[IndexStatus]:
     if not any(map(_needs_record_index, found)):
         return found
     state, note = _record_index_state(catalog.metadata)
-    return [_with_record_index(status, state, note) for status in found]
+    return [_checked(status, catalog.metadata, state, note) for status in found]
 
 
 def _needs_record_index(status: IndexStatus) -> bool:
@@ -135,13 +140,48 @@ def _needs_record_index(status: IndexStatus) -> bool:
     return by_key and status.store is Store.HUDI and status.state is State.ACTIVE
 
 
-def _with_record_index(status: IndexStatus, state: State, note: str) -> IndexStatus:
+def _checked(
+    status: IndexStatus, metadata: MetadataTable | None, state: State, note: str
+) -> IndexStatus:
     """Return the status of an index, given the state of the record index."""
     if not _needs_record_index(status):
         return status
-    if note and status.kind != RECORD_INDEX:
-        state, note = State.DOUBTED, f"queries do not use it; its record index: {note}"
-    return replace(status, state=state, note=note)
+    if status.kind == RECORD_INDEX:
+        return replace(status, state=state, note=note)
+    of_records = f"; its record index: {note}" if note else ""
+    try:
+        account = None if metadata is None else account_of_values(metadata, status)
+    except HudiError as error:
+        return replace(status, state=State.DOUBTED, note=f"queries cannot read it: {error}")
+    if account is None:
+        return replace(status, state=State.DOUBTED, note=f"queries do not use it{of_records}")
+    if account.answered == account.slices:
+        return status
+    answers = f"it answers for {account.answered} of {account.slices} file slices, and the others "
+    notes = [f"{answers}are read whatever the value is{of_records}"]
+    if account.uncovered:
+        notes.append(
+            f"Hudi does not follow log files in it ({account.uncovered} file slices); refresh it"
+        )
+    if account.doubtful:
+        notes.append(f"keys have no value or several ({account.doubtful} file slices); refresh it")
+    found = State.PARTIAL if account.answered else State.DOUBTED
+    return replace(status, state=found, note="; ".join(notes))
+
+
+def account_of_values(metadata: MetadataTable, status: IndexStatus) -> AnsweredSlices | None:
+    """Return for how many slices queries trust a secondary index of Hudi's metadata table.
+
+    None if they do not use it at all.
+
+    Raises:
+        HudiError: An index cannot be read.
+    """
+    listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
+    records = record_index(metadata, listing)
+    indexes = [] if records is None else secondary_indexes(metadata, listing, records)
+    found = next((index for index in indexes if index.name in status.partitions), None)
+    return None if found is None else found.account()
 
 
 def _record_index_state(metadata: MetadataTable | None) -> tuple[State, str]:

@@ -30,7 +30,7 @@ exactly one entry is known from a certificate (`mdt.certificates`), as with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -44,19 +44,24 @@ from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.direct_lookups import ValueLookup, look_up_bytes
-from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.index_coverage import covered_slices
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.lookups.record_index import (
     AT_ONCE_BYTES,
+    COUNTING_SECONDS,
     IN_MEMORY_BYTES,
-    KeyLocations,
     RecordIndex,
+)
+from pyhudi_expr.index.lookups.value_places import (
+    AnsweredSlices,
+    LookedUpValues,
+    ValueLocations,
+    ValuePlaces,
+    locate_values,
 )
 from pyhudi_expr.index.lookups.value_texts import extension_text, hudi_text, lookup_values
 from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.certificates.pairing import number_flags
 from pyhudi_expr.mdt.certificates.stored import certify_values, value_certificate
@@ -75,7 +80,6 @@ from pyhudi_expr.table.listing import FileListing
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT})
 #: Changes whenever the columns or their meaning change.
 _CONTENT = "secondary_index 1"
-_NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
 _SHARDS_BY_VALUE = "V2"
 
 
@@ -132,93 +136,6 @@ class _OfHudi:
     @cached_property
     def _covered(self) -> BoolArray:
         return covered_slices(self.mdt, self.listing, self.index)
-
-
-class ValuePlaces(Protocol):
-    """Where values are.
-
-    Attributes:
-        is_trusted: One flag for each slice: whether the index is trusted about it.
-        numbers_only: Whether all values are integers in digits, or null.
-    """
-
-    @property
-    def is_trusted(self) -> BoolArray:
-        """The flags of the slices."""
-
-    @property
-    def numbers_only(self) -> bool:
-        """Whether all values are numbers or null."""
-
-    def slices_with(self, values: Sequence[bytes]) -> BoolArray:
-        """Return for each slice whether it may hold one of the values, written as in the index.
-
-        Raises:
-            HudiError: The index cannot be read.
-        """
-
-
-@dataclass(frozen=True)
-class ValueLocations:
-    """The locations of all values.
-
-    Attributes:
-        entries: The entries of all values.
-        is_trusted: One flag for each slice: whether the index is trusted about it.
-        numbers_only: Whether all values are integers in digits, or null.
-    """
-
-    entries: HashedEntries
-    is_trusted: BoolArray
-    numbers_only: bool
-
-    def slices_of(self, values: Hashes) -> BoolArray:
-        """Return for each slice whether it may hold one of the values, given by their hashes."""
-        return self.entries.find(values, len(self.is_trusted)) | ~self.is_trusted
-
-    def slices_with(self, values: Sequence[bytes]) -> BoolArray:
-        """Return for each slice whether it may hold one of the values, see `ValuePlaces`."""
-        return self.slices_of(hashes(ByteStrings.of(values)))
-
-
-@dataclass(frozen=True)
-class LookedUpValues:
-    """The locations of values, looked up one by one; the attributes are those of `ValuePlaces`."""
-
-    lookup: ValueLookup
-    is_trusted: BoolArray
-    numbers_only: bool
-
-    def slices_with(self, values: Sequence[bytes]) -> BoolArray:
-        """Return for each slice whether it may hold one of the values, see `ValuePlaces`."""
-        found = self.lookup.slices_of(values)
-        flags = ~self.is_trusted
-        flags[found[found != UNLISTED]] = True
-        return flags
-
-
-def locate_values(
-    pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations, trusted: BoolArray
-) -> ValueLocations:
-    """Look up the slices of all values.
-
-    Args:
-        pairs: Parallel hashes of values and of their record keys.
-        records: The locations of the record keys.
-        trusted: One flag for each slice, see `SliceTrust.slices`.
-    """
-    found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
-    of_key = np.zeros(len(records.entries.hashes), np.int32)
-    for values, keys in pairs:
-        row, known = records.entries.rows_of(keys)
-        np.add.at(of_key, row[known], 1)
-        found_hashes.append(values[known])
-        found_slices.append(records.entries.slices[row[known]])
-    entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
-    doubtful = records.entries.slices[(of_key != 1) | records.entries.shared]
-    is_trusted = trusted.copy()
-    is_trusted[doubtful[doubtful != UNLISTED]] = False
-    return ValueLocations(entries, is_trusted, True)
 
 
 class SecondaryIndex(CostedSource):
@@ -316,6 +233,22 @@ class SecondaryIndex(CostedSource):
         is_trusted = self._trust.slices(accounted)
         is_trusted &= ~np.asarray(pc.is_in(self._records.lookup.groups, certificate.doubtful))
         return LookedUpValues(self._lookup.value(), is_trusted, certificate.numbers_only)
+
+    def account(self) -> AnsweredSlices:
+        """Return for how many slices queries trust the index. Reads all entries, if need be.
+
+        Raises:
+            HudiError: An index cannot be read.
+        """
+        accounted = self._records.places(COUNTING_SECONDS).is_trusted
+        allowed = self._trust.slices(np.ones_like(accounted))
+        answered = self.places(COUNTING_SECONDS).is_trusted
+        return AnsweredSlices(
+            slices=len(answered),
+            answered=int(answered.sum()),
+            uncovered=int((~allowed).sum()),
+            doubtful=int((self._trust.slices(accounted) & ~answered).sum()),
+        )
 
     def loaded(self) -> ValueLocations:
         """Return the entries, read at the first call.

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int32Array
+from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.certificates.certificates import ValueCertificate
@@ -55,26 +55,59 @@ def pair_entries(
     with tempfile.TemporaryDirectory(prefix="pyhudi-pairs-") as directory:
         keys = _Ranges(Path(directory), "keys", _KEY, ranges)
         groups = _GroupNumbers()
-        for shard in records:
-            for found in shard.newest(HFile.scan):
-                check()
-                rows = np.empty(len(found.cells), _KEY)
-                rows["hash"] = hashes(found.cells.key_strings)
-                rows["group"] = groups.numbers_of(locations(found))
-                keys.add(rows["hash"], rows)
+        for own, places in (piece for shard in records for piece in keys_of(shard)):
+            check()
+            rows = np.empty(len(own), _KEY)
+            rows["hash"], rows["group"] = own, groups.numbers_of(places)
+            keys.add(own, rows)
         named = _Ranges(Path(directory), "values", np.dtype("<u8"), ranges)
         numbers_only = True
-        for of_keys, is_number in _keys_of_values(values):
+        for own, is_number in (piece for shard in values for piece in keys_of_values(shard)):
             check()
             numbers_only &= is_number
-            named.add(of_keys, of_keys)
+            named.add(own, own)
         doubtful = np.zeros(len(groups), np.bool_)
         for number in range(ranges):
-            doubtful |= _doubtful(keys.range(number), named.range(number), len(groups))
+            rows = keys.range(number)
+            wrong = keys_without_one_value(rows["hash"], named.range(number))
+            doubtful[rows["group"][wrong]] = True
     names = named_groups(groups.places.filter(pa.array(doubtful)))
     return ValueCertificate(
         state_of(values), state_of(records), pa.array(names, pa.large_string()), numbers_only
     )
+
+
+def keys_of(shard: FileGroup) -> Iterator[tuple[Hashes, AnyArray]]:
+    """Return the hashes and locations of the keys in a shard of a record index, in pieces."""
+    for found in shard.newest(HFile.scan):
+        yield hashes(found.cells.key_strings), locations(found)
+
+
+def keys_of_values(shard: FileGroup) -> Iterator[tuple[Hashes, bool]]:
+    """Return the hashes of the record keys in a shard of a secondary index, in pieces.
+
+    With each piece: whether all its values are integers in digits, or null.
+    """
+    for found in shard.newest(HFile.scan):
+        for part in entries(found):
+            live = ~part.deleted
+            yield hashes(part.keys.take(live)), are_numbers(part.values.take(live))
+
+
+def keys_without_one_value(keys: Hashes, named: Hashes) -> Int64Array:
+    """Return the positions of the keys that have no value or several, or share their hash.
+
+    Args:
+        keys: Hashes of record keys.
+        named: The hash of the record key of each entry of the secondary index.
+    """
+    order = np.argsort(keys)
+    own, named = keys[order], np.sort(named)
+    count = np.searchsorted(named, own, "right") - np.searchsorted(named, own, "left")
+    same = own[1:] == own[:-1]
+    is_shared = np.append(same, False) | np.append(False, same) if len(own) else same
+    found: Int64Array = order[(count != 1) | is_shared]
+    return found
 
 
 def number_flags(values: ByteStrings) -> AnyArray:
@@ -87,27 +120,6 @@ def number_flags(values: ByteStrings) -> AnyArray:
 def are_numbers(values: ByteStrings) -> bool:
     """Return whether all values are null or integers in digits."""
     return bool(pc.all(number_flags(values), min_count=0).as_py())
-
-
-def _keys_of_values(shards: Sequence[FileGroup]) -> Iterator[tuple[Hashes, bool]]:
-    for shard in shards:
-        for found in shard.newest(HFile.scan):
-            for part in entries(found):
-                alive = ~part.deleted
-                yield hashes(part.keys.take(alive)), are_numbers(part.values.take(alive))
-
-
-def _doubtful(keys: np.ndarray, named: Hashes, groups: int) -> BoolArray:
-    """Return for each group whether a key of it has no entry or several."""
-    order = np.argsort(keys["hash"])
-    own, group = keys["hash"][order], keys["group"][order]
-    named = np.sort(named)
-    count = np.searchsorted(named, own, "right") - np.searchsorted(named, own, "left")
-    same = own[1:] == own[:-1]
-    is_shared = np.append(same, False) | np.append(False, same) if len(own) else same
-    flags = np.zeros(groups, np.bool_)
-    flags[group[(count != 1) | is_shared]] = True
-    return flags
 
 
 @dataclass

@@ -27,6 +27,7 @@ from pyhudi_expr.mdt.certificates.states import added_bytes, is_state_of
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import HOODIE_DIR, RECORD_INDEX
+from pyhudi_expr.table.storage import Storage
 
 CERTIFICATES_DIR = f"{HOODIE_DIR}/pyhudi/certificates"
 MOST_ADDED_BYTES = 16 << 20
@@ -107,9 +108,19 @@ def write_certificate(
     mdt.table.storage.write(_path(index), certificate.encoded())
 
 
-def delete_certificate(mdt: MetadataTable, index: str) -> None:
-    """Delete the certificate of an index, if there is one. Raises HudiError."""
-    mdt.table.storage.delete(_path(index))
+def delete_certificate(storage: Storage, index: str) -> None:
+    """Delete the certificate of an index, if there is one.
+
+    Args:
+        storage: Where the properties of the index's metadata table are: the data table's, or the
+            extension's.
+        index: The index's metadata partition.
+
+    Raises:
+        HudiError: It cannot be deleted.
+    """
+    if storage.stat(_path(index)) is not None:
+        storage.delete(_path(index))
 
 
 @dataclass

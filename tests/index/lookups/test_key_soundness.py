@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.index.lookups.hashed_entries import HashedEntries
 from pyhudi_expr.index.lookups.record_index import KeyLocations
-from pyhudi_expr.index.lookups.secondary_index import locate_values
+from pyhudi_expr.index.lookups.value_places import locate_values
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
 
