@@ -150,19 +150,23 @@ class WhatIf:
                 continue
             if each.kind == BLOOM_FILTERS and left.slices > MOST_FILES:
                 continue
-            if not LookupCost(self._look_up_bytes(each, values, left), values).is_worth(left):
-                continue
             rows = values * (self.rows_of_value[expression] if each.columns else 1.0)
+            read = self._look_up_bytes(each, values, rows, left)
+            if not LookupCost(read, values).is_worth(left):
+                continue
             hit = slices_hit(rows, max(min(self._where(result, expression), left.slices), 1))
             if each.kind == BLOOM_FILTERS:
                 hit = self.filters[each].kept(hit, left.slices, values)
             yield hit / max(result.files_kept, 1)
 
-    def _look_up_bytes(self, candidate: Candidate, values: int, left: RemainingRead) -> float:
+    def _look_up_bytes(
+        self, candidate: Candidate, values: int, rows: float, left: RemainingRead
+    ) -> float:
         if candidate.kind == BLOOM_FILTERS:
             return self.filters[candidate].file_bytes * left.slices
-        whole = self.read_bytes[candidate]
-        return look_up_bytes(values, whole) if candidate.kind == RECORD_INDEX else whole
+        # Values are looked up, and then their rows' keys in the record index.
+        looked_up = values if candidate.kind == RECORD_INDEX else values + rows
+        return look_up_bytes(looked_up, self.read_bytes[candidate])
 
 
 def equality_terms(predicate: BoundExpression) -> dict[Expression, int]:

@@ -128,7 +128,7 @@ def test_following_goes_on_after_a_failure(
     with following("register", str(path), "--name", "followed_on", *server) as process:
         read_until(process, "registered")
         path.rename(tmp_path / "away")
-        assert "no Hudi table here" in read_until(process, "not done, tried again")
+        read_until(process, "no Hudi table here")
         other.rename(path)
         read_until(process, "DROP TABLE")
         read_until(process, "registered")

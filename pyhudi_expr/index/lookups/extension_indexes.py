@@ -41,7 +41,7 @@ class _Covered:
 
     def slices(self, accounted: BoolArray) -> BoolArray:
         """Return the accounted slices, see `secondary_index.SliceTrust`."""
-        return accounted.copy()
+        return accounted
 
 
 def key_indexes(

@@ -36,6 +36,23 @@ _LOG_FILE_PER_WRITE = 2
 """The timeline's layout where a log file's name tells its write, and completion times are kept."""
 
 
+def slices_of_build(mdt: MetadataTable, listing: FileListing, index: str) -> BoolArray:
+    """Return for each slice whether the index was built from exactly these files.
+
+    Args:
+        mdt: The metadata table; the data table may be of either type.
+        listing: The files and slices.
+        index: Name of the index's metadata partition.
+
+    Raises:
+        HudiError: The timeline cannot be read.
+    """
+    build = _newest_build(mdt.table, index)
+    if build is None or mdt.table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
+        return np.zeros(listing.num_slices, np.bool_)
+    return _slices_with_all(listing, _of_build(mdt.table, listing, build))
+
+
 def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> BoolArray:
     """Return for each slice whether the index is known to describe all its files.
 
@@ -53,14 +70,10 @@ def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> Bool
     build = _newest_build(table, index)
     if build is None or table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
         return np.zeros(listing.num_slices, np.bool_)
-    instants = listing.file_instants
-    distinct = string_list(instants.unique())
-    covered = [instant for instant in distinct if _is_built_from(table, instant, build)]
+    covered = _of_build(table, listing, build)
     if all(completed <= build.requested for completed in table.archived_times.values()):
-        later = _later_without_logs(table, build)
-        covered += [instant for instant in distinct if instant in later]
-    flags = pc.is_in(instants, pa.array(covered, pa.string())).to_numpy(zero_copy_only=False)
-    return ~listing.any_file_of_slice(~flags)
+        covered |= _later_without_logs(table, build)
+    return _slices_with_all(listing, covered)
 
 
 @dataclass(frozen=True)
@@ -74,6 +87,19 @@ class _Build:
 
     requested: str
     upto: str
+
+
+def _of_build(table: HudiTable, listing: FileListing, build: _Build) -> set[str]:
+    """Return the instants of files that the index was built from."""
+    distinct = string_list(listing.file_instants.unique())
+    return {instant for instant in distinct if _is_built_from(table, instant, build)}
+
+
+def _slices_with_all(listing: FileListing, instants: set[str]) -> BoolArray:
+    """Return the slices whose files are all of these instants."""
+    known = pa.array(sorted(instants), pa.string())
+    flags = pc.is_in(listing.file_instants, known).to_numpy(zero_copy_only=False)
+    return ~listing.any_file_of_slice(~flags)
 
 
 def _newest_build(table: HudiTable, index: str) -> _Build | None:

@@ -7,11 +7,14 @@ a query goes from the hash of a value to slices.
 When it is trusted
 ------------------
 
-The rows of all slices have to be accounted for, as those of the record index are:
+The rows of the slices have to be accounted for, as those of the record index are:
 
-* The record index is trusted about every slice. A key that is stored twice has one entry for each
-  of its values at most, and it is unknown which of its rows that is. If one slice may hold such a
-  key, any other slice may hold its other row.
+* The record index is trusted about the slice, and about every other one that was written since
+  the index was built. A key that is stored twice has one entry for each of its values at most, and
+  it is unknown which of its rows that is. If one slice may hold such a key, any other slice may
+  hold its other row. (A build makes an entry for each row: if a key has exactly one, its rows are
+  equal. So a slice that is as the build read it, for example one with deletes that cannot be
+  counted, does no harm to others.)
 * Each key of a slice has exactly one entry here. A key without an entry is a row that the index
   does not know. Of a key with two entries, one is older than the row, and then the right one may be
   missing, too.
@@ -44,7 +47,7 @@ from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.direct_lookups import ValueLookup, look_up_bytes
-from pyhudi_expr.index.lookups.index_coverage import covered_slices
+from pyhudi_expr.index.lookups.index_coverage import covered_slices, slices_of_build
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.lookups.record_index import (
@@ -131,11 +134,27 @@ class _OfHudi:
 
     def slices(self, accounted: BoolArray) -> BoolArray:
         """Return the trusted slices, see `SliceTrust`."""
-        return self._covered & accounted.all()
+        if accounted.all():
+            return self._covered
+        built = slices_of_build(self.mdt, self.listing, self.index)
+        return trusted_slices(self._covered, accounted, built)
 
     @cached_property
     def _covered(self) -> BoolArray:
         return covered_slices(self.mdt, self.listing, self.index)
+
+
+def trusted_slices(covered: BoolArray, accounted: BoolArray, built: BoolArray) -> BoolArray:
+    """Return the slices that an index of Hudi's metadata table is trusted about, see the module.
+
+    Args:
+        covered: Whether the index describes the slice's files.
+        accounted: Whether the record index is trusted about it.
+        built: Whether it is as the build of the index read it.
+    """
+    if not (accounted | built).all():
+        return np.zeros_like(covered)
+    return covered & accounted
 
 
 class SecondaryIndex(CostedSource):
@@ -230,8 +249,9 @@ class SecondaryIndex(CostedSource):
             if self._stored_bytes > AT_ONCE_BYTES and not self._certified.wait(patience):
                 raise StillReadingError
             certificate = self._certified.value()
-        is_trusted = self._trust.slices(accounted)
-        is_trusted &= ~np.asarray(pc.is_in(self._records.lookup.groups, certificate.doubtful))
+        is_trusted = self._trust.slices(accounted) & ~np.asarray(
+            pc.is_in(self._records.lookup.groups, certificate.doubtful)
+        )
         return LookedUpValues(self._lookup.value(), is_trusted, certificate.numbers_only)
 
     def account(self) -> AnsweredSlices:

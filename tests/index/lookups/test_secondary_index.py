@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi_expr.index.lookups import secondary_index
 from pyhudi_expr.index.lookups.hashed_entries import HashedEntries
 from pyhudi_expr.index.lookups.lazy_value import LazyValue
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
@@ -74,16 +75,21 @@ def test_a_slice_with_a_key_that_has_no_entry_or_two_is_kept(golden: Mapping[str
     assert listing.num_slices > 2
 
 
-def test_one_slice_not_accounted_for_by_the_record_index_disables_the_secondary_index(
-    golden: Mapping[str, Path],
+@pytest.mark.parametrize("written_since", [False, True])
+def test_a_slice_not_accounted_for_harms_others_if_it_was_written_since_the_build(
+    golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch, written_since: bool
 ) -> None:
-    """It may hold a second row of any key."""
-    _, records, indexes = opened(golden[INDEXED])
+    """It may hold a second row of any key, which the build has not seen."""
+    listing, records, indexes = opened(golden[INDEXED])
     known = records.loaded()
     doubted = known.is_trusted.copy()
     doubted[3] = False
     records._read = LazyValue(lambda: replace(known, is_trusted=doubted))
-    assert indexes["merchant_idx"].loaded().slices_with([b"no such value"]).all()
+    built = np.ones(listing.num_slices, np.bool_)
+    built[3] = not written_since
+    monkeypatch.setattr(secondary_index, "slices_of_build", lambda *_: built)
+    kept = indexes["merchant_idx"].loaded().slices_with([b"no such value"])
+    assert np.flatnonzero(kept).tolist() == (list(range(len(kept))) if written_since else [3])
 
 
 def test_an_index_built_last_is_used_for_merge_on_read_tables(golden: Mapping[str, Path]) -> None:
