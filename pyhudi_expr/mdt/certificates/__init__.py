@@ -9,9 +9,9 @@ index only the blocks of the keys or values that it looks up.
 
 A certificate is about one *state* of the index: certain base files, and certain blocks of log files
 (`states`). For a state with more log blocks it is extended (`extending`): only the keys in the
-added blocks can have changed, so they are looked up in the old state and in the new one, and the
-counts are corrected by the difference. For any other state (a compaction, a rollback of a block, an
-index that was built anew) it says nothing, and the entries are read again (`counting`, `pairing`).
+added blocks can have changed, so the counts are corrected by where they were and where they are.
+For any other state (a compaction, a rollback of a block, an index that was built anew) it says
+nothing, and the entries are read again (`counting`, `pairing`).
 
 An entry that is damaged later in a base file of the same name and length is not noticed, as with
 every file of a table. What a certificate says is compared with the rows of the files that a query

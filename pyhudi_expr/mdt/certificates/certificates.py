@@ -142,7 +142,7 @@ def _decoded(content: bytes, file: str) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def _state_json(state: IndexState) -> list[Any]:
-    return [[*shard.base, shard.logs, sorted(shard.blocks)] for shard in state.shards]
+    return [[*shard.base, shard.logs, shard.blocks] for shard in state.shards]
 
 
 def _state(shards: list[Any]) -> IndexState:
@@ -151,7 +151,7 @@ def _state(shards: list[Any]) -> IndexState:
             ShardState(
                 (path, size),
                 tuple((log, length, valid) for log, length, valid in logs),
-                frozenset(blocks),
+                tuple(blocks),
             )
             for path, size, logs, blocks in shards
         )

@@ -24,12 +24,12 @@ class ShardState:
     Attributes:
         base: Path and length of its base file; "" and 0 without one.
         logs: Paths, lengths, and whether the file's instant is valid (None: it is of several).
-        blocks: The blocks that count, in any order.
+        blocks: The blocks that count, in merge order.
     """
 
     base: tuple[str, int]
     logs: tuple[tuple[str, int, bool | None], ...]
-    blocks: frozenset[BlockText]
+    blocks: tuple[BlockText, ...]
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,23 @@ def is_state_of(state: IndexState, groups: Sequence[FileGroup]) -> bool:
 
 
 def is_extended_by(state: IndexState, later: IndexState) -> bool:
-    """Return whether the later state has the same base files, and all log blocks of this one."""
+    """Return whether the later state is this one with more log blocks behind the others."""
     return len(state.shards) == len(later.shards) and all(
-        before.base == after.base and before.blocks <= after.blocks
+        before.base == after.base and before.blocks == after.blocks[: len(before.blocks)]
         for before, after in zip(state.shards, later.shards, strict=True)
     )
 
 
 def as_of(group: FileGroup, state: ShardState) -> FileGroup:
     """Return the shard as it was in an earlier state, see `is_extended_by`."""
-    return group.of_blocks(lambda block: _text(block) in state.blocks, group.base)
+    known = frozenset(state.blocks)
+    return group.of_blocks(lambda block: _text(block) in known, group.base)
 
 
 def added_since(group: FileGroup, state: ShardState) -> FileGroup:
     """Return only the log blocks that were added after an earlier state."""
-    return group.of_blocks(lambda block: _text(block) not in state.blocks, None)
+    known = frozenset(state.blocks)
+    return group.of_blocks(lambda block: _text(block) not in known, None)
 
 
 def added_bytes(groups: Sequence[FileGroup], state: IndexState) -> int:
@@ -89,7 +91,7 @@ def added_bytes(groups: Sequence[FileGroup], state: IndexState) -> int:
 
 def _shard_state(group: FileGroup) -> ShardState:
     _, logs = group.sources
-    return ShardState(_base(group), _logs(group), frozenset(_text(block) for block, _, _ in logs))
+    return ShardState(_base(group), _logs(group), tuple(_text(block) for block, _, _ in logs))
 
 
 def _base(group: FileGroup) -> tuple[str, int]:
