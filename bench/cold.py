@@ -76,12 +76,6 @@ def peak() -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
-def read_bytes() -> int:
-    """Return the bytes that this process has read so far, of files and of all else."""
-    counters = Path("/proc/self/io").read_text()
-    return int(counters.partition("rchar:")[2].split()[0])
-
-
 def _main(table: str, sql: str, directory: str | None = None) -> None:
     # Imported here, because importing is part of what is measured.
     from pyhudi_expr.frontend.sql.parser import parse_predicate
