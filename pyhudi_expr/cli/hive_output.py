@@ -175,3 +175,31 @@ def _report(target: Registration, todo: tuple[str, ...], dry_run: bool) -> repor
         "statements": list(todo),
         "run": not dry_run,
     }
+
+
+class Follower:
+    """Keeps Hive's table as the Hudi table is."""
+
+    def __init__(
+        self,
+        address: HiveAddress,
+        planned: PlannedRegistration,
+        name: str | None,
+        seen: str | None,
+        properties: Mapping[str, str],
+    ) -> None:
+        """See `plan_registration`; `planned` has just been registered."""
+        self._address = address
+        self._last = planned
+        self._name = name
+        self._seen = seen
+        self._properties = properties
+
+    def step(self) -> None:
+        """Ask Hive only if the Hudi table's columns have changed. Raises HudiError."""
+        planned = plan_registration(
+            self._address, self._last.table, self._name, self._seen, self._properties
+        )
+        if planned.target != self._last.target:
+            register(self._address, planned, False, False, False)
+        self._last = planned

@@ -179,6 +179,11 @@ class TableSnapshot:
                 return False
 
     @property
+    def extension(self) -> Extension | None:
+        """The extension metadata table; None if there is none, or it cannot be read."""
+        return self._extension
+
+    @property
     def nbytes(self) -> int:
         """Memory of the snapshot in bytes (estimated)."""
         indexes = (self.column_stats, self._optional)

@@ -64,6 +64,7 @@ def exposure(settings: ServiceSettings) -> dict[str, object]:
         "roots": list(settings.table_roots) or "all tables",
         "metrics": settings.metrics_address or "off",
         "console": settings.console_address or "off",
+        "callbacks": settings.callback_address or "off",
     }
 
 

@@ -41,7 +41,7 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
         SettingsError: The service would not start.
     """
     Access(settings)
-    for name in ("metrics_address", "console_address"):
+    for name in ("metrics_address", "console_address", "callback_address"):
         if getattr(settings, name):
             http.host_and_port(name, getattr(settings, name))
     if settings.console_address:
@@ -49,6 +49,12 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
         from pyhudi_expr.service.web.console import Console
 
         Console(settings, Metrics())
+    if settings.callback_address:
+        from pyhudi_expr.service.metrics import Metrics
+        from pyhudi_expr.service.refreshing import Refresher
+        from pyhudi_expr.service.web.callbacks import Callbacks
+
+        Callbacks(settings, Refresher(settings, Metrics()))
     try:
         TableRoots(settings.table_roots)
     except RootError as error:
@@ -71,6 +77,10 @@ def _access(settings: ServiceSettings) -> dict[str, str]:
         else "off",
         "console": f"{_at('console_address', settings.console_address)}: {callers}, {tls}"
         if settings.console_address
+        else "off",
+        "callbacks": f"{_at('callback_address', settings.callback_address)}: {callers}, {tls}; they"
+        " have indexes refreshed"
+        if settings.callback_address
         else "off",
         "tables": f"below {', '.join(settings.table_roots)}"
         if settings.table_roots

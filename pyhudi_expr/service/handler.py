@@ -94,7 +94,9 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             as_of=request.asOfInstant,
             reader=PartitionReader.ENGINE,
         )
-        snapshot = self._pruner.snapshot(self._roots.resolve(request.basePath), prune_request)
+        base_path = self._roots.resolve(request.basePath)
+        snapshot = self._pruner.snapshot(base_path, prune_request)
+        self._metrics.staleness.opened(base_path, snapshot)
         with self._evaluating:
             result = self._pruner.prune_snapshot(snapshot, prune_request)
         _check_as_new(result, request)

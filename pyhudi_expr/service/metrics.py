@@ -15,6 +15,7 @@ from prometheus_client import (
     generate_latest,
 )
 
+from pyhudi_expr.following.staleness import Staleness
 from pyhudi_expr.index.catalog.registry import kind_of
 from pyhudi_expr.pages.activity import Activity, AnsweredRequest
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
@@ -27,12 +28,18 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10
 
 
 class Metrics:
-    """The counters of one service. Thread safe."""
+    """The counters of one service. Thread safe.
+
+    Attributes:
+        staleness: How far the extension's indexes of the tables are behind.
+    """
 
     def __init__(self) -> None:
         self._history = History()
         self._listeners: list[Callable[[AnsweredRequest], None]] = []
+        self.staleness = Staleness()
         registry = self._registry = CollectorRegistry()
+        registry.register(self.staleness)
         self._requests = Counter(
             "pyhudi_requests", "Requests that were answered.", ["status"], registry=registry
         )
@@ -80,6 +87,17 @@ class Metrics:
             "Reasons in answers why less was pruned than could be.",
             registry=registry,
         )
+
+        self._refreshes = Counter(
+            "pyhudi_index_refreshes",
+            "Commit callbacks that were carried out, by what became of the refresh.",
+            ["outcome"],
+            registry=registry,
+        )
+
+    def refreshed(self, outcome: str) -> None:
+        """Count the end of a refresh, by one of a few words."""
+        self._refreshes.labels(outcome).inc()
 
     def described(self, status: str) -> None:
         """Count a response with rows that describe a table, by its status."""

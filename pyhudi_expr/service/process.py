@@ -7,7 +7,7 @@ import contextlib
 import signal
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -19,6 +19,9 @@ from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.server import PruningServer
 from pyhudi_expr.service.settings import NEED_RESTART, ServiceSettings, unknown_variables
 from pyhudi_expr.service.web.probes import Probes
+
+if TYPE_CHECKING:
+    from pyhudi_expr.service.web.callbacks import Callbacks
 
 _log: Any = structlog.get_logger()
 
@@ -40,6 +43,7 @@ class _Service:
         self._read_again = read_again
         self._pruner = Pruner(_options(settings), settings.storage_options)
         self._metrics = Metrics()
+        self._callbacks: Callbacks | None = None
 
     async def run(self) -> None:
         server = PruningServer(self._handler(self._settings), self._settings, self._metrics)
@@ -63,6 +67,8 @@ class _Service:
 
                 console = Console(self._settings, self._metrics)
                 await pages.enter_async_context(await console.listen())
+            if self._settings.callback_address:
+                await self._listen_for_callbacks(pages)
             if self._settings.traces_endpoint:
                 # An extra of the package.
                 from pyhudi_expr.service.traces import Traces
@@ -72,6 +78,18 @@ class _Service:
                 self._metrics.subscribe(traces.answered)
             await server.run()
 
+    async def _listen_for_callbacks(self, pages: contextlib.AsyncExitStack) -> None:
+        """Take commit callbacks until the stack is closed. Raises SettingsError."""
+        # Imported on use, as the console is.
+        from pyhudi_expr.service.refreshing import Refresher
+        from pyhudi_expr.service.web.callbacks import Callbacks
+
+        refresher = Refresher(self._settings, self._metrics)
+        self._callbacks = Callbacks(self._settings, refresher)
+        await pages.enter_async_context(await self._callbacks.listen())
+        running = asyncio.create_task(refresher.run())
+        pages.push_async_callback(_ended, running)
+
     def _reload(self, server: PruningServer) -> None:
         """Reload the settings; invalid new settings leave the old ones in force."""
         try:
@@ -79,6 +97,8 @@ class _Service:
             kept = {name: getattr(self._settings, name) for name in NEED_RESTART}
             ignored = [name for name, value in kept.items() if getattr(fresh, name) != value]
             settings = fresh.model_copy(update=kept)
+            if self._callbacks is not None:
+                self._callbacks.reload(settings)
             server.reload(self._handler(settings), settings)
         except ValueError as error:
             _log.error("settings not reloaded", reason=str(error))
@@ -97,6 +117,12 @@ class _Service:
         )
         watch("pyhudi_cached_tables", "Tables that are kept.", lambda: self._pruner.held()[0])
         watch("pyhudi_cached_bytes", "Their memory.", lambda: self._pruner.held()[1])
+
+
+async def _ended(running: asyncio.Task[None]) -> None:
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
 
 
 def _options(settings: ServiceSettings) -> PruneOptions:

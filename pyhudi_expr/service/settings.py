@@ -38,6 +38,9 @@ NEED_RESTART = (
     "port",
     "metrics_address",
     "console_address",
+    "callback_address",
+    "refresh_options",
+    "refresh_seconds",
     "traces_endpoint",
     "query_log",
     "storage_options",
@@ -86,6 +89,18 @@ class ServiceSettings(BaseSettings):
     )
     console_address: str = Field(
         "", description="host:port for a console in a browser, with the same access; empty: none."
+    )
+    callback_address: str = Field(
+        "",
+        description="host:port for commit callbacks of Hudi's writers, with the same access: the"
+        " extension's indexes of their tables, below `table_roots`, are refreshed, which writes to"
+        " the tables; empty: none.",
+    )
+    refresh_options: tuple[str, ...] = Field(
+        (), description="Options of `pyhudi index follow` for these refreshes: lock, Spark."
+    )
+    refresh_seconds: float = Field(
+        3600, gt=0, description="Time that such a refresh may take; then it is ended."
     )
     traces_endpoint: str = Field(
         "",

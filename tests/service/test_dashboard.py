@@ -7,6 +7,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from pyhudi_expr.following.index_lag import IndexLag
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.ttypes import PruneCounts, PruneResponse, PruneStatus
 from pyhudi_expr.prune import Pruner, PruneRequest
@@ -23,6 +24,8 @@ def test_the_dashboard_shows_exactly_the_exported_metrics(
     counts = PruneCounts(2, 1, 2, 1, 2, 1, 1)
     metrics.answered(PruneResponse(1, "", "", PruneStatus.OK, counts=counts), 0.1, "reason")
     metrics.refused("token")
+    metrics.refreshed("refreshed")
+    metrics.staleness.found("/t", (IndexLag("riders", 0, None),))
     table = str(golden["cow_v9_txns_simple_meta"])
     metrics.count_result(table, Pruner().prune(table, PruneRequest(IN_US)))
     for gauge in ("connections", "unanswered", "cached_tables", "cached_bytes"):

@@ -9,6 +9,7 @@ from functools import wraps
 import click
 
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, is_asked
+from pyhudi_expr.cli.following import SECONDS, follow, listened
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.table_location import complete_directories
@@ -19,7 +20,6 @@ _Command = Callable[..., None]
 _PASSWORD = "PYHUDI_HS2_PASSWORD"
 _AUTHS = ("NONE", "NOSASL", "LDAP", "CUSTOM", "KERBEROS")
 _SCHEMES = ("binary", "http", "https")
-_SECONDS = click.FloatRange(min=0, min_open=True)
 
 _NAME = click.option(
     "--name", help="[DATABASE.]TABLE in Hive; by default the Hudi table's own name."
@@ -32,7 +32,7 @@ _FOLLOW = click.option(
 )
 _EVERY = click.option(
     "--every",
-    type=_SECONDS,
+    type=SECONDS,
     default=60.0,
     show_default=True,
     metavar="SECONDS",
@@ -109,7 +109,7 @@ def _with_address(command: _Command) -> _Command:
             click.option("--kerberos-service", default="hive", show_default=True),
             click.option(
                 "--timeout",
-                type=_SECONDS,
+                type=SECONDS,
                 default=TIMEOUT,
                 show_default=True,
                 envvar="PYHUDI_HS2_TIMEOUT",
@@ -118,7 +118,7 @@ def _with_address(command: _Command) -> _Command:
             ),
             click.option(
                 "--statement-timeout",
-                type=_SECONDS,
+                type=SECONDS,
                 default=STATEMENT_TIMEOUT,
                 show_default=True,
                 envvar="PYHUDI_HS2_STATEMENT_TIMEOUT",
@@ -197,7 +197,7 @@ def register(
     given = key_values(properties)
     _check_following(following, callback, dry_run, as_json)
     with require_extra("hive"):
-        from pyhudi_expr.cli import hive_following, hive_output
+        from pyhudi_expr.cli import hive_output
     planned = hive_output.plan_registration(address, table, name, seen, given)
     if with_views:
         planned = planned.with_views()
@@ -205,8 +205,8 @@ def register(
         hive_output.ask_to_drop(address, planned)
     hive_output.register(address, planned, replacing, dry_run, as_json)
     if following:
-        follower = hive_following.Follower(address, planned, name, seen, given)
-        hive_following.follow(follower.step, every, _listened(callback))
+        follower = hive_output.Follower(address, planned, name, seen, given)
+        follow(follower.step, every, listened(callback))
 
 
 @hive.command(
@@ -243,10 +243,10 @@ def adopt(
     """
     _check_following(following, callback, dry_run or undoing, as_json)
     with require_extra("hive"):
-        from pyhudi_expr.cli import hive_adoption, hive_following
+        from pyhudi_expr.cli import hive_adoption
     if following:
         follower = hive_adoption.Follower(address, tables)
-        hive_following.follow(follower.step, every, _listened(callback))
+        follow(follower.step, every, listened(callback))
     else:
         hive_adoption.adopt(address, tables, undoing, dry_run, as_json)
 
@@ -258,15 +258,6 @@ def _check_following(
         raise click.UsageError("--callback needs --follow")
     if following and (changes_nothing or as_json):
         raise click.UsageError("--follow goes on and prints lines: leave the other options out")
-
-
-def _listened(callback: str | None) -> tuple[str, int] | None:
-    if callback is None:
-        return None
-    host, _, port = callback.rpartition(":")
-    if not host or not port.isdecimal():
-        raise click.UsageError(f"--callback {callback} is not of the form HOST:PORT")
-    return host.strip("[]"), int(port)
 
 
 @hive.command(

@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
 
 import click
 from rich.table import Table
 
-from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.commands.index_building import (
+    build_options,
+    carried_out,
+    located,
+    report_built,
+    with_table,
+    with_writing,
+)
+from pyhudi_expr.cli.commands.index_follow import follow
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.index_certificates import print_certified
 from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.spark_session import key_values, spark_session, with_spark
-from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
+from pyhudi_expr.cli.spark_session import key_values, spark_session
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
 from pyhudi_expr.indexing import dropping, preparation
-from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
 from pyhudi_expr.indexing.index_plan import KINDS
 from pyhudi_expr.indexing.statements import CreateIndex, DropIndex, RefreshIndex
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import DIRECTORY, PROVIDER, TableLock
 from pyhudi_expr.table.storage import Storage
-
-_Command = Callable[..., None]
-_WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 
 
 @click.group(cls=Commands)
@@ -42,47 +42,6 @@ def index() -> None:
     Building, refreshing and checking need the extra `spark` (pip install 'pyhudi-expr[cli,spark]'),
     and no Hudi jar.
     """
-
-
-def _table(command: _Command) -> _Command:
-    return click.option(
-        "--table",
-        required=True,
-        shell_complete=complete_directories,
-        metavar="TABLE",
-        help="The table's base path or URI, or database.table: its name in the metastore that the "
-        "Spark session uses (--conf spark.hadoop.hive.metastore.uris=...).",
-    )(with_spark(command))
-
-
-def _writing(command: _Command) -> _Command:
-    """Add the options of the commands that change a table."""
-    for option in (
-        click.option(
-            "--lock-dir",
-            metavar="DIR",
-            help="Where the table's writers keep their lock file, from the base path, absolute, or "
-            "a URI (hoodie.write.lock.filesystem.path); by default what hudi-defaults.conf says, "
-            "or both places that Hudi uses.",
-        ),
-        click.option(
-            "--lock-provider",
-            metavar="CLASS",
-            help="The lock that the table's writers take (hoodie.write.lock.provider); by default "
-            "what hudi-defaults.conf says. One that cannot be taken from here is refused.",
-        ),
-        click.option(
-            "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the lock."
-        ),
-        click.option(
-            "--wait",
-            default=600.0,
-            show_default=True,
-            help="Seconds to wait for writers that started before.",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 @index.command(
@@ -99,7 +58,7 @@ def _writing(command: _Command) -> _Command:
     ),
 )
 @click.argument("name")
-@_table
+@with_table
 @click.option(
     "--using",
     "kind",
@@ -131,7 +90,7 @@ def _writing(command: _Command) -> _Command:
     help="An option of the index, expr=hour for an expression index, say; repeatable.",
 )
 @click.option("--if-not-exists", is_flag=True, help="Do nothing if the index exists.")
-@_writing
+@with_writing
 @AS_JSON
 def create(
     name: str,
@@ -150,12 +109,12 @@ def create(
     if shards is not None:
         options["shards"] = str(shards)
     request = CreateIndex(
-        name, _located(table, settings), kind, comma_separated(columns), options, if_not_exists
+        name, located(table, settings), kind, comma_separated(columns), options, if_not_exists
     )
     with progress_while("reading the table"):
-        work = preparation.prepare_create(request, _build_options(settings))
-    built = None if work is None else _carried_out(work, f"building {name}", settings)
-    _report_built(built, as_json, f"the index {name} exists")
+        work = preparation.prepare_create(request, build_options(settings))
+    built = None if work is None else carried_out(work, f"building {name}", settings)
+    report_built(built, as_json, f"the index {name} exists")
 
 
 @index.command(
@@ -164,27 +123,27 @@ def create(
     )
 )
 @click.argument("name")
-@_table
-@_writing
+@with_table
+@with_writing
 @AS_JSON
 def refresh(name: str, table: str, as_json: bool, **settings: OptionValue) -> None:
     """Bring the index NAME up to the table's newest commit."""
-    request = RefreshIndex(name, _located(table, settings))
+    request = RefreshIndex(name, located(table, settings))
     with progress_while("reading the table"):
-        work = preparation.prepare_refresh(request, _build_options(settings))
-    built = None if work is None else _carried_out(work, f"refreshing {name}", settings)
-    _report_built(built, as_json, f"the index {name} is up to date")
+        work = preparation.prepare_refresh(request, build_options(settings))
+    built = None if work is None else carried_out(work, f"refreshing {name}", settings)
+    report_built(built, as_json, f"the index {name} is up to date")
 
 
 @index.command(
     epilog=examples(("pyhudi index drop riders --table trips --if-exists", "")),
 )
 @click.argument("name")
-@_table
+@with_table
 @click.option("--if-exists", is_flag=True, help="Do nothing if there is no such index.")
 @DRY_RUN
 @YES
-@_writing
+@with_writing
 @AS_JSON
 def drop(
     name: str,
@@ -196,7 +155,7 @@ def drop(
     **settings: OptionValue,
 ) -> None:
     """Remove the index NAME from a table."""
-    request = DropIndex(name, _located(table, settings), if_exists)
+    request = DropIndex(name, located(table, settings), if_exists)
     if dry_run or is_asked(is_confirmed):
         with progress_while("reading the table"):
             gone = dropping.planned_drop(request)
@@ -206,7 +165,7 @@ def drop(
             return
         confirm(f"The index {name} of {request.table} is removed: {', '.join(gone) or 'nothing'}.")
     with progress_while(f"dropping {name}"):
-        dropping.drop_index(request, _build_options(settings))
+        dropping.drop_index(request, build_options(settings))
     if as_json:
         click.echo(reports.as_json({"dropped": name}))
     else:
@@ -220,7 +179,7 @@ def drop(
     )
 )
 @click.argument("name")
-@_table
+@with_table
 @click.option(
     "--certify",
     is_flag=True,
@@ -230,7 +189,7 @@ def drop(
 @AS_JSON
 def verify(name: str, table: str, certify: bool, as_json: bool, **settings: OptionValue) -> None:
     """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
-    path = _located(table, settings)
+    path = located(table, settings)
     if certify:
         print_certified(path, name, as_json)
         return
@@ -264,11 +223,11 @@ def verify(name: str, table: str, certify: bool, as_json: bool, **settings: Opti
         ("pyhudi index list --table trips --json | jq '.indexes[].state'", ""),
     ),
 )
-@_table
+@with_table
 @AS_JSON
 def list_indexes(table: str, as_json: bool, **settings: OptionValue) -> None:
     """Print a table's indexes: their columns, where they are stored, and how fresh they are."""
-    path = _located(table, settings)
+    path = located(table, settings)
     with progress_while("reading the table"), reading_catalog(Storage.open(path)) as catalog:
         found = checked_statuses(catalog)
     if as_json:
@@ -291,56 +250,11 @@ def list_indexes(table: str, as_json: bool, **settings: OptionValue) -> None:
     )
 )
 @click.argument("name", required=False)
-@_table
+@with_table
 @AS_JSON
 def stats(name: str | None, table: str, as_json: bool, **settings: OptionValue) -> None:
     """Print the size of the index NAME, or of each index: entries, shards, bytes, logs."""
-    print_stats(_located(table, settings), name, as_json)
+    print_stats(located(table, settings), name, as_json)
 
 
-def _report_built(built: BuildResult | None, as_json: bool, nothing_done: str) -> None:
-    if built is None:
-        click.echo(reports.as_json({"built": None}) if as_json else nothing_done)
-        return
-    if as_json:
-        click.echo(reports.as_json({"built": asdict(built)}))
-        return
-    for note in built.notes:
-        click.echo(f"note: {note}")
-    for partition, records in built.records.items():
-        size = size_text(built.bytes[partition])
-        click.echo(f"{partition}: {records:,} entries, {size}, as of {built.instant}")
-    if built.writer_options:
-        click.echo("a writer of Hudi deletes the index unless its options are:")
-        for key, value in built.writer_options.items():
-            click.echo(f"  {key}={value}")
-
-
-def _located(table: str, settings: dict[str, Any]) -> str:
-    """Return the base path of a table given by its path, or by its name in the metastore."""
-    if not is_table_name(table):
-        return table_location(table)
-    purpose, master, own = f"looking up {table}", settings["master"], settings["settings"]
-    with spark_session(purpose, master, own, _WITH_METASTORE) as spark:
-        from pyhudi_expr.spark import indexes
-
-        return indexes.location(spark, table)
-
-
-def _carried_out(
-    work: preparation.Work, purpose: str, settings: dict[str, Any]
-) -> BuildResult | None:
-    with spark_session(purpose, settings["master"], settings["settings"]) as spark:
-        from pyhudi_expr.spark import indexes
-
-        return indexes.carry_out(spark, work, _build_options(settings))
-
-
-def _build_options(settings: dict[str, Any]) -> BuildOptions:
-    given = {PROVIDER: settings["lock_provider"], DIRECTORY: settings["lock_dir"]}
-    named = {key: value for key, value in given.items() if value}
-
-    def lock(storage: Storage) -> TableLock:
-        return TableLock.of(storage, named, settings["lock_wait"])
-
-    return BuildOptions(lock, settings["wait"])
+index.add_command(follow)

@@ -103,8 +103,11 @@ class Coverage:
 
     def first_uncovered(self, table: HudiTable) -> Instant | None:
         """Return the oldest action of the table that changed rows and is not covered."""
-        newer = (i for i in table.timeline.instants if _changes(i) and not self._covers(i))
-        return next(newer, None)
+        return next(iter(self.uncovered(table)), None)
+
+    def uncovered(self, table: HudiTable) -> list[Instant]:
+        """Return the actions of the table that changed rows and are not covered, oldest first."""
+        return [i for i in table.timeline.instants if _changes(i) and not self._covers(i)]
 
     def _covers(self, instant: Instant) -> bool:
         return instant.requested in self.instants or instant.requested < self.before

@@ -1,16 +1,12 @@
 """A read-only console over HTTP: totals, tables, their indexes, and the latest requests.
 
-It has the authentication of the service: the certificate, or the token as the password of HTTP's
-Basic authentication (any user) or as a Bearer token. Predicates and their constants are not shown.
-Only tables that were requested are read.
+It has the authentication of the service (`web_access`). Predicates and their constants are not
+shown. Only tables that were requested are read.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
-import ipaddress
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -18,12 +14,12 @@ from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses
 from pyhudi_expr.pages.console import TableState, overview_page, table_page
 from pyhudi_expr.pages.console_view import View
-from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.metrics import Metrics
-from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.web import http
 from pyhudi_expr.service.web.http import PLAIN, Request, Response
+from pyhudi_expr.service.web.web_access import WebAccess
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage
 
@@ -45,32 +41,22 @@ class Console:
 
     def __init__(self, settings: ServiceSettings, metrics: Metrics) -> None:
         """Raises SettingsError for a console that anybody on the network could open."""
-        self._address = settings.console_address
-        self._host, _ = http.host_and_port("console_address", self._address)
-        if not (is_loopback(self._host) or settings.tls_client_ca or settings.token_file):
-            raise SettingsError(
-                f"console_address: {self._host} can be reached from other machines: set"
-                " tls_client_ca (with tls_certificate and tls_key) or token_file"
-            )
-        self._access = Access(settings)
+        self._access = WebAccess("console_address", settings)
         self._roots = TableRoots(settings.table_roots)
         self._storage_options = settings.storage_options
         self._metrics = metrics
 
     async def listen(self) -> asyncio.Server:
         """Serve. Raises SettingsError if that is not possible."""
-        return await http.listen("console_address", self._address, self.answer, self._access.tls)
+        return await http.listen(
+            "console_address", self._access.address, self.answer, self._access.tls
+        )
 
     async def answer(self, request: Request) -> Response:
         """Return the page, or why it is not shown."""
-        if not self._is_this_host(request.headers.get("host", "")):
-            # Another site's page whose name resolves to this host must not read this one.
-            return Response(HTTPStatus.MISDIRECTED_REQUEST, PLAIN, b"another host\n")
-        if self._access.needs_token and not self._is_authorized(
-            request.headers.get("authorization", "")
-        ):
-            challenge = {"WWW-Authenticate": 'Basic realm="pyhudi", charset="UTF-8"'}
-            return Response(HTTPStatus.UNAUTHORIZED, PLAIN, b"show the token\n", challenge)
+        refusal = self._access.refusal(request)
+        if refusal is not None:
+            return refusal
         # Indexes are read from the storage: callers must not wait for that.
         return await asyncio.to_thread(self._page, request)
 
@@ -90,26 +76,6 @@ class Console:
                 return TableState(catalog.table.timeline, checked_statuses(catalog))
         except (HudiError, RootError) as error:
             return TableState(None, (), str(error))
-
-    def _is_this_host(self, host: str) -> bool:
-        name = host.rpartition(":")[0] if not host.endswith("]") else host
-        name = (name or host).strip("[]")
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            # Beyond the loopback interface a token or a certificate protects it.
-            return name in ("localhost", self._host) or not is_loopback(self._host)
-        return True
-
-    def _is_authorized(self, authorization: str) -> bool:
-        scheme, _, value = authorization.partition(" ")
-        token = value.strip().encode()
-        if scheme.lower() == "basic":
-            try:
-                token = base64.b64decode(token, validate=True).partition(b":")[2]
-            except binascii.Error:
-                return False
-        return self._access.accepts(TOKEN_PREFACE + token)
 
 
 def _html(content: str) -> Response:

@@ -1,4 +1,4 @@
-"""The subset of HTTP/1.1 that monitoring pages need: GET, one response for each connection."""
+"""The subset of HTTP/1.1 that the service needs: one request for each connection, GET or POST."""
 
 from __future__ import annotations
 
@@ -6,29 +6,40 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from http import HTTPStatus
+from typing import Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from pyhudi_expr.service.settings import SettingsError
 
 PLAIN = "text/plain; charset=utf-8"
+MAX_BODY_BYTES = 64 << 20
+_PIECE_BYTES = 1 << 16
 _MAX_HEAD_BYTES = 8192
 _SECONDS = 5.0
 
 
+async def _no_body(most: int) -> bytes:
+    return b""
+
+
 @dataclass(frozen=True)
 class Request:
-    """A GET request.
+    """A request.
 
     Attributes:
         query: The first value of each parameter.
         headers: By their names in lower case.
+        begin: Receives the body, and returns so many bytes of its beginning. Raises ValueError if
+            the sender does not say its size, or it is larger than `MAX_BODY_BYTES`.
     """
 
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
+    begin: Callable[[int], Awaitable[bytes]] = _no_body
 
 
 @dataclass(frozen=True)
@@ -45,9 +56,16 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 async def listen(
-    setting: str, address: str, answer: Answer, tls: ssl.SSLContext | None = None
+    setting: str,
+    address: str,
+    answer: Answer,
+    tls: ssl.SSLContext | None = None,
+    method: Literal["GET", "POST"] = "GET",
 ) -> asyncio.Server:
-    """Serve at host:port. Raises SettingsError with the setting's name if that is not possible."""
+    """Serve requests of one method at host:port.
+
+    Raises SettingsError with the setting's name if that is not possible.
+    """
     host, port = host_and_port(setting, address)
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -56,8 +74,13 @@ async def listen(
             OSError, ValueError, EOFError, asyncio.TimeoutError, asyncio.LimitOverrunError
         ):
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _SECONDS)
-            request = _parsed(head.decode("latin-1"))
-            response = await answer(request) if request else _NOT_A_GET
+            request = _parsed(head.decode("latin-1"), method)
+            if request is None:
+                response = Response(
+                    HTTPStatus.METHOD_NOT_ALLOWED, PLAIN, f"{method} only\n".encode()
+                )
+            else:
+                response = await answer(replace(request, begin=partial(_begin, reader, request)))
             writer.write(_bytes(response))
             await asyncio.wait_for(writer.drain(), _SECONDS)
         writer.close()
@@ -76,14 +99,26 @@ def host_and_port(setting: str, address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-_NOT_A_GET = Response(HTTPStatus.METHOD_NOT_ALLOWED, PLAIN, b"GET only\n")
+async def _begin(reader: asyncio.StreamReader, request: Request, most: int) -> bytes:
+    """Receive a body, see `Request.begin`. It is never held as a whole."""
+    size = request.headers.get("content-length", "")
+    if not size.isdecimal() or int(size) > MAX_BODY_BYTES:
+        raise ValueError(f"a body of {size or 'unknown'} bytes")
+    begin, left = b"", int(size)
+    while left:
+        piece = await asyncio.wait_for(reader.read(min(left, _PIECE_BYTES)), _SECONDS)
+        if not piece:
+            raise EOFError
+        left -= len(piece)
+        begin += piece[: most - len(begin)]
+    return begin
 
 
-def _parsed(head: str) -> Request | None:
+def _parsed(head: str, expected: str) -> Request | None:
     """Parse a request; None for another method. Raises ValueError if it is not HTTP."""
     lines = head.split("\r\n")
     method, target, _ = lines[0].split(" ", 2)
-    if method != "GET":
+    if method != expected:
         return None
     parts = urlsplit(target)
     headers = dict(_header(line) for line in lines[1:] if line)

@@ -1,8 +1,4 @@
-"""Repeat a step at intervals, and at once when Hudi's writer reports a commit.
-
-Hudi's writers report commits by HTTP: `hoodie.write.commit.callback.on=true` with
-`hoodie.write.commit.callback.http.url`.
-"""
+"""Repeat a step at intervals, and at once when Hudi's writer reports a commit."""
 
 from __future__ import annotations
 
@@ -13,10 +9,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import cast
 
+from pyhudi_expr.following.commit_messages import HEAD_BYTES, MAX_BYTES
 from pyhudi_expr.table.errors import HudiError
 
-#: A message of Hudi's has a few hundred bytes.
-_MAX_BODY = 1 << 20
 _PATIENCE = 10.0
 
 
@@ -85,10 +80,12 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Take a call."""
         size = self.headers.get("Content-Length", "0")
-        if not size.isdecimal() or int(size) > _MAX_BODY:
+        if not size.isdecimal() or int(size) > MAX_BYTES:
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return
-        self.rfile.read(int(size))
+        left = int(size)
+        while left and (read := len(self.rfile.read(min(left, HEAD_BYTES)))):
+            left -= read
         cast(_Server, self.server).called.set()
         self.send_response(HTTPStatus.NO_CONTENT)
         self.end_headers()

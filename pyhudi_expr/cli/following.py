@@ -1,19 +1,30 @@
-"""`pyhudi hive register --follow` and `adopt --follow`: go on until Ctrl-C; needs the extra `hive`.
+"""Commands that go on until Ctrl-C, with a step at intervals and after commits of Hudi's writers.
 
-A step that fails is reported once and tried again: HiveServer2 may be restarting.
+A step that fails is reported once and tried again: a server may be restarting, or a writer have the
+table's lock.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import click
 
-from pyhudi_expr.cli import hive_output
-from pyhudi_expr.hive.address import HiveAddress
-from pyhudi_expr.hive.following import CommitCalls, repeat
+from pyhudi_expr.following.commit_calls import CommitCalls, repeat
 from pyhudi_expr.table.errors import HudiError
+
+SECONDS = click.FloatRange(min=0, min_open=True)
+
+
+def listened(callback: str | None) -> tuple[str, int] | None:
+    """Return the host and the port of the option `--callback`. Raises click.UsageError."""
+    if callback is None:
+        return None
+    host, _, port = callback.rpartition(":")
+    if not host or not port.isdecimal():
+        raise click.UsageError(f"--callback {callback} is not of the form HOST:PORT")
+    return host.strip("[]"), int(port)
 
 
 def follow(step: Callable[[], None], every: float, listened: tuple[str, int] | None) -> None:
@@ -34,34 +45,6 @@ def follow(step: Callable[[], None], every: float, listened: tuple[str, int] | N
             repeat(reported.step, calls.wait, every)
     except KeyboardInterrupt:
         click.echo("stopped", err=True)
-
-
-class Follower:
-    """Keeps Hive's table as the Hudi table is."""
-
-    def __init__(
-        self,
-        address: HiveAddress,
-        planned: hive_output.PlannedRegistration,
-        name: str | None,
-        seen: str | None,
-        properties: Mapping[str, str],
-    ) -> None:
-        """See `hive_output.plan_registration`; `planned` has just been registered."""
-        self._address = address
-        self._last = planned
-        self._name = name
-        self._seen = seen
-        self._properties = properties
-
-    def step(self) -> None:
-        """Ask Hive only if the Hudi table's columns have changed. Raises HudiError."""
-        planned = hive_output.plan_registration(
-            self._address, self._last.table, self._name, self._seen, self._properties
-        )
-        if planned.target != self._last.target:
-            hive_output.register(self._address, planned, False, False, False)
-        self._last = planned
 
 
 class _Reported:

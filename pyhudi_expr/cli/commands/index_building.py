@@ -1,0 +1,114 @@
+"""What the commands share that build, refresh or check indexes: their options, and their steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from pyhudi_expr.api.sizes import size_text
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.spark_session import spark_session, with_spark
+from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
+from pyhudi_expr.indexing import preparation
+from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
+from pyhudi_expr.table.locks import DIRECTORY, PROVIDER, TableLock
+from pyhudi_expr.table.storage import Storage
+
+_Command = Callable[..., None]
+_WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
+
+
+def with_table(command: _Command) -> _Command:
+    """Add the option of the table, and those of Spark."""
+    return click.option(
+        "--table",
+        required=True,
+        shell_complete=complete_directories,
+        metavar="TABLE",
+        help="The table's base path or URI, or database.table: its name in the metastore that the "
+        "Spark session uses (--conf spark.hadoop.hive.metastore.uris=...).",
+    )(with_spark(command))
+
+
+def with_writing(command: _Command) -> _Command:
+    """Add the options of the commands that change a table."""
+    for option in (
+        click.option(
+            "--lock-dir",
+            metavar="DIR",
+            help="Where the table's writers keep their lock file, from the base path, absolute, or "
+            "a URI (hoodie.write.lock.filesystem.path); by default what hudi-defaults.conf says, "
+            "or both places that Hudi uses.",
+        ),
+        click.option(
+            "--lock-provider",
+            metavar="CLASS",
+            help="The lock that the table's writers take (hoodie.write.lock.provider); by default "
+            "what hudi-defaults.conf says. One that cannot be taken from here is refused.",
+        ),
+        click.option(
+            "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the lock."
+        ),
+        click.option(
+            "--wait",
+            default=600.0,
+            show_default=True,
+            help="Seconds to wait for writers that started before.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def report_built(built: BuildResult | None, as_json: bool, nothing_done: str) -> None:
+    """Print what was built; `nothing_done` if nothing was."""
+    if built is None:
+        click.echo(reports.as_json({"built": None}) if as_json else nothing_done)
+        return
+    if as_json:
+        click.echo(reports.as_json({"built": asdict(built)}))
+        return
+    for note in built.notes:
+        click.echo(f"note: {note}")
+    for partition, records in built.records.items():
+        size = size_text(built.bytes[partition])
+        click.echo(f"{partition}: {records:,} entries, {size}, as of {built.instant}")
+    if built.writer_options:
+        click.echo("a writer of Hudi deletes the index unless its options are:")
+        for key, value in built.writer_options.items():
+            click.echo(f"  {key}={value}")
+
+
+def located(table: str, settings: Mapping[str, Any]) -> str:
+    """Return the base path of a table given by its path, or by its name in the metastore."""
+    if not is_table_name(table):
+        return table_location(table)
+    purpose, master, own = f"looking up {table}", settings["master"], settings["settings"]
+    with spark_session(purpose, master, own, _WITH_METASTORE) as spark:
+        from pyhudi_expr.spark import indexes
+
+        return indexes.location(spark, table)
+
+
+def carried_out(
+    work: preparation.Work, purpose: str, settings: Mapping[str, Any]
+) -> BuildResult | None:
+    """Do prepared work in a Spark session; None if another process did it. Raises HudiError."""
+    with spark_session(purpose, settings["master"], settings["settings"]) as spark:
+        from pyhudi_expr.spark import indexes
+
+        return indexes.carry_out(spark, work, build_options(settings))
+
+
+def build_options(settings: Mapping[str, Any]) -> BuildOptions:
+    """Return the options of `with_writing`."""
+    given = {PROVIDER: settings["lock_provider"], DIRECTORY: settings["lock_dir"]}
+    named = {key: value for key, value in given.items() if value}
+
+    def lock(storage: Storage) -> TableLock:
+        return TableLock.of(storage, named, settings["lock_wait"])
+
+    return BuildOptions(lock, settings["wait"])

@@ -1,0 +1,125 @@
+"""`pyhudi index follow`: the extension's indexes are refreshed after commits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+
+import click
+
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.commands.index_building import (
+    build_options,
+    carried_out,
+    located,
+    report_built,
+    with_writing,
+)
+from pyhudi_expr.cli.following import SECONDS, listened
+from pyhudi_expr.cli.following import follow as follow_until_stopped
+from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
+from pyhudi_expr.cli.spark_session import with_spark
+from pyhudi_expr.cli.table_location import complete_directories
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
+from pyhudi_expr.indexing import preparation
+from pyhudi_expr.indexing.build_options import BuildResult
+from pyhudi_expr.indexing.statements import RefreshIndex
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_ALL_CURRENT = "the extension's indexes are up to date"
+
+
+@click.command(
+    short_help="Refresh the extension's indexes after each commit, until Ctrl-C.",
+    epilog=examples(
+        ("pyhudi index follow trips --callback 0.0.0.0:9101", "at once after each commit"),
+        ("pyhudi index follow trips --once", "for a scheduler"),
+    ),
+)
+@click.argument("table", shell_complete=complete_directories)
+@click.option("--once", "is_once", is_flag=True, help="Refresh what lags, and end.")
+@click.option(
+    "--every",
+    type=SECONDS,
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look for commits.",
+)
+@click.option(
+    "--callback",
+    metavar="HOST:PORT",
+    help="Listen for Hudi's commit callbacks, and refresh at once after each.",
+)
+@with_spark
+@with_writing
+@AS_JSON
+def follow(
+    table: str,
+    is_once: bool,
+    every: float,
+    callback: str | None,
+    as_json: bool,
+    **settings: OptionValue,
+) -> None:
+    """Refresh the indexes of TABLE that are in the extension, whenever they lag behind its writers.
+
+    TABLE is a base path or URI, or database.table in the metastore of the Spark session. Spark
+    starts with the first refresh. A refresh that fails is reported and tried again; with --once the
+    exit code is 1.
+    """
+    if is_once and callback is not None:
+        raise click.UsageError("--once does not wait for callbacks: leave --callback out")
+    if as_json and not is_once:
+        raise click.UsageError("--json needs --once: following goes on, and prints lines")
+    path = located(table, settings)
+    if is_once:
+        done = _refreshed(path, settings)
+        if as_json:
+            click.echo(reports.as_json({"built": [asdict(built) for built in done]}))
+            return
+        for built in done:
+            report_built(built, False, "")
+        if not done:
+            click.echo(_ALL_CURRENT)
+        return
+    _of_extension(path)
+    follow_until_stopped(partial(_step, path, settings), every, listened(callback))
+
+
+def _step(path: str, settings: Mapping[str, OptionValue]) -> None:
+    for built in _refreshed(path, settings):
+        report_built(built, False, "")
+
+
+def _refreshed(path: str, settings: Mapping[str, OptionValue]) -> list[BuildResult]:
+    """Refresh the indexes that are not current; a refresh of one brings up most of the others.
+
+    Raises:
+        HudiError: The table has no index in the extension, or a refresh failed.
+    """
+    done: list[BuildResult] = []
+    for one in _of_extension(path):
+        if one.state is State.ACTIVE:
+            continue
+        work = preparation.prepare_refresh(RefreshIndex(one.name, path), build_options(settings))
+        if work is None:
+            continue
+        built = carried_out(work, f"refreshing {one.name}", settings)
+        if built is not None:
+            done.append(built)
+    return done
+
+
+def _of_extension(path: str) -> list[IndexStatus]:
+    """Return the indexes of the extension. Raises HudiError if there is none."""
+    found = [one for one in index_statuses(HudiTable.open(path)) if one.store is Store.EXTENSION]
+    if not found:
+        raise HudiError(
+            f"{path}: the table has no index in the extension, and Hudi's writers maintain all"
+            " others; pyhudi index create ... --store extension makes one"
+        )
+    return found

@@ -1,0 +1,76 @@
+"""Take commit callbacks of Hudi's writers by HTTP, and have the tables' indexes refreshed.
+
+A callback needs the authentication of the service (`web_access`); Hudi sends its token by
+`hoodie.write.commit.callback.http.custom.headers=Authorization:Bearer TOKEN`. It is answered at
+once: a refresh takes longer than a writer waits. Of the message only the table's base path counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+
+from pyhudi_expr.following.commit_messages import HEAD_BYTES, committed_table
+from pyhudi_expr.service.refreshing import Refresher
+from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+from pyhudi_expr.service.table_roots import RootError, TableRoots
+from pyhudi_expr.service.web import http
+from pyhudi_expr.service.web.http import PLAIN, Request, Response
+from pyhudi_expr.service.web.web_access import WebAccess
+
+_SETTING = "callback_address"
+_log: Any = structlog.get_logger()
+
+
+class Callbacks:
+    """The address of the callbacks, until the event loop ends."""
+
+    def __init__(self, settings: ServiceSettings, refresher: Refresher) -> None:
+        """Raises SettingsError for callbacks by anybody, or about any table."""
+        self._refresher = refresher
+        self.reload(settings)
+
+    def reload(self, settings: ServiceSettings) -> None:
+        """Continue with another token and other roots. Raises SettingsError."""
+        if not settings.table_roots:
+            raise SettingsError(
+                f"{_SETTING}: a callback writes to its table: set table_roots, so that callers do"
+                " not choose among all tables"
+            )
+        self._access = WebAccess(_SETTING, settings)
+        self._roots = TableRoots(settings.table_roots)
+
+    async def listen(self) -> asyncio.Server:
+        """Serve. Raises SettingsError if that is not possible."""
+        access = self._access
+        return await http.listen(_SETTING, access.address, self.answer, access.tls, "POST")
+
+    async def answer(self, request: Request) -> Response:
+        """Have the table of a callback refreshed, or return why it is not."""
+        refusal = self._access.refusal(request)
+        if refusal is not None:
+            return refusal
+        # Pages of other sites can send forms from a browser, but not this.
+        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+            return _said(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "expected application/json")
+        try:
+            named = committed_table(await request.begin(HEAD_BYTES))
+        except ValueError as error:
+            return _said(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error))
+        if named is None:
+            return _said(HTTPStatus.BAD_REQUEST, "no message of Hudi's: it names no basePath")
+        try:
+            table = self._roots.resolve(named)
+        except RootError as error:
+            _log.warning("callback refused", reason=str(error))
+            return _said(HTTPStatus.FORBIDDEN, str(error))
+        if not self._refresher.request(table):
+            return _said(HTTPStatus.SERVICE_UNAVAILABLE, "too many tables wait for a refresh")
+        return _said(HTTPStatus.ACCEPTED, "the indexes will be refreshed")
+
+
+def _said(status: HTTPStatus, text: str) -> Response:
+    return Response(status, PLAIN, f"{text}\n".encode())
