@@ -6,30 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.api.contents import file_columns
-from pyhudi_expr.arrays import AnyArray, AnyField, Int64Array, arrow_array, value_list
+from pyhudi_expr.arrays import AnyArray, AnyField, arrow_array, value_list
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Values
-from pyhudi_expr.expr.domains import (
-    MAX_ORDINAL,
-    MIN_ORDINAL,
-    Domain,
-    Kind,
-    decimals_of,
-    domain_of,
-    floats_of,
-)
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, domain_of
 from pyhudi_expr.frontend.common.hive_types import type_name
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
-from pyhudi_expr.index.statistics.statistics_decoding import decode
+from pyhudi_expr.index.statistics.file_ranges import file_ranges, ordinal_values
 from pyhudi_expr.table.errors import UnknownColumn
-
-_UNITS = {1: "s", 10**3: "ms", 10**6: "us", 10**9: "ns"}
 
 
 @dataclass(frozen=True)
@@ -100,22 +88,15 @@ def _fields(fields: Iterable[AnyField], prefix: str) -> Iterator[tuple[str, AnyF
 
 
 def _ranges(snapshot: TableSnapshot, column: BoundColumn) -> dict[str, AnyArray]:
-    listing = snapshot.listing
-    store = ColumnBounds(listing.num_files, column.domain)
-    nulls = np.full(listing.num_files, -1, np.int64)
-    rows = np.full(listing.num_files, -1, np.int64)
     # An old file of a table whose columns were renamed may hold another column of that name.
-    if snapshot.column_stats is not None and not snapshot.is_evolved:
-        for positions, entries in snapshot.column_stats.entries_of(column.name):
-            store.put(positions, decode(entries, column, listing.file_is_log[positions]).bounds)
-            nulls[positions] = entries.null_count
-            rows[positions] = entries.value_count
-    bounds = store.bounds()
+    stats = None if snapshot.is_evolved else snapshot.column_stats
+    found = file_ranges(stats, snapshot.listing, column)
+    bounds = found.bounds
     return {
         "min": _texts(bounds.lower, MIN_ORDINAL, column.domain),
         "max": _texts(bounds.upper, MAX_ORDINAL, column.domain),
-        "nulls": arrow_array(nulls, nulls < 0),
-        "rows": arrow_array(rows, rows < 0),
+        "nulls": arrow_array(found.nulls, found.nulls < 0),
+        "rows": arrow_array(found.rows, found.rows < 0),
     }
 
 
@@ -127,7 +108,7 @@ def _texts(ends: Values, unknown: int, domain: Domain) -> AnyArray:
         return pa.array([_decoded(value) for value in value_list(ends)], pa.string())
     if not domain.is_ordinal:
         return ends.cast(pa.string())
-    texts = _ordinal_values(ends, domain).cast(pa.string())
+    texts = ordinal_values(ends, domain).cast(pa.string())
     return pc.if_else(pa.array(ends == unknown), pa.scalar(None, pa.string()), texts)
 
 
@@ -137,22 +118,3 @@ def _decoded(value: bytes | None) -> str | None:
         return None if value is None else value.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _ordinal_values(ordinals: Int64Array, domain: Domain) -> AnyArray:
-    """Return the values of ordinals, of any value where a bound is unknown."""
-    known = np.where((ordinals == MIN_ORDINAL) | (ordinals == MAX_ORDINAL), 0, ordinals)
-    match domain.kind:
-        case Kind.BOOLEAN:
-            return pa.array(known != 0)
-        case Kind.FLOAT:
-            floats = floats_of(known)
-            return pa.array(floats.astype(np.float32) if domain.bits == 32 else floats)
-        case Kind.DECIMAL:
-            return decimals_of(known, domain.scale)
-        case Kind.DATE:
-            return pa.array(known.astype(np.int32), pa.int32()).cast(pa.date32())
-        case Kind.WALL_CLOCK | Kind.INSTANT:
-            return pa.array(known).cast(pa.timestamp(_UNITS[domain.units]))
-        case _:
-            return pa.array(known)

@@ -1,8 +1,9 @@
 """Write a predicate as a filter over an index table, whose rows are statistics of files (RFC-28).
 
-The index table has a row for each file: for a column ``c`` its ``c_minValue``, ``c_maxValue`` and
-``c_nullCount``, and the file's number of rows, ``valueCount``, as Hudi's readers lay out its
-``column_stats``. The filter is a `HudiExpression`, to be printed by ``backend.sql``. It is TRUE for
+The index table has a row for each file. For a column ``c`` it has ``c_minValue`` and
+``c_maxValue``, and, as Hudi's readers lay out their ``column_stats``, ``c_nullCount``, and for the
+file ``valueCount``; or, as in RFC-28 itself, ``c_num_nulls``, and no number of rows
+(`IndexColumns`). The filter is a `HudiExpression`, to be printed by ``backend.sql``. It is TRUE for
 each file that may hold a row for which the predicate is TRUE. What min, max and null counts cannot
 evaluate (functions, casts, columns against columns) keeps the file, and so do statistics that are
 NULL.
@@ -36,7 +37,6 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.expr.terms import UnboundError, resolve
 
-VALUE_COUNT = Column(("valueCount",))
 _NONE = Literal(0, pa.int32())
 _FLIPPED = {Op.LT: Op.GT, Op.GT: Op.LT, Op.LTEQ: Op.GTEQ, Op.GTEQ: Op.LTEQ}
 #: The comparison that is TRUE where one is FALSE.
@@ -47,12 +47,42 @@ _OPPOSITE = {
 _MOMENTS = frozenset({"date", "time"})
 
 
-def index_filter(predicate: HudiExpression, schema: pa.Schema) -> HudiExpression:
+@dataclass(frozen=True)
+class IndexColumns:
+    """How the columns of an index table are named.
+
+    Attributes:
+        nulls: What follows a column's name in that of its number of nulls.
+        rows: The number of rows of the file; None: the table does not have it. Then files of nulls
+            alone are not told from files of which nothing is known, and kept.
+    """
+
+    nulls: str
+    rows: str | None
+    low: str = "_minValue"
+    high: str = "_maxValue"
+
+
+HUDI_COLUMNS = IndexColumns("_nullCount", "valueCount")
+RFC28_COLUMNS = IndexColumns("_num_nulls", None)
+
+
+def index_filter(
+    predicate: HudiExpression, schema: pa.Schema, columns: IndexColumns = HUDI_COLUMNS
+) -> HudiExpression:
     """Return the filter over the index table of a table with this schema.
 
     A file without a row in the index table has to be read, too.
     """
-    return _may_be(predicate, True, schema)
+    return _may_be(predicate, True, _IndexTable(schema, columns))
+
+
+@dataclass(frozen=True)
+class _IndexTable:
+    """The index table of a table with a schema."""
+
+    schema: pa.Schema
+    columns: IndexColumns
 
 
 @dataclass(frozen=True)
@@ -65,27 +95,34 @@ class _Indexed:
 
     name: str
     type: pa.DataType
+    columns: IndexColumns
 
     @property
     def low(self) -> Column:
-        return Column((f"{self.name}_minValue",))
+        return Column((f"{self.name}{self.columns.low}",))
 
     @property
     def high(self) -> Column:
-        return Column((f"{self.name}_maxValue",))
+        return Column((f"{self.name}{self.columns.high}",))
 
     @property
     def nulls(self) -> Column:
-        return Column((f"{self.name}_nullCount",))
+        return Column((f"{self.name}{self.columns.nulls}",))
+
+    @property
+    def rows(self) -> Column | None:
+        return None if self.columns.rows is None else Column((self.columns.rows,))
 
     def with_values(self, condition: HudiExpression) -> HudiExpression:
         """Return a condition on the column's values that holds for unknown statistics, too.
 
         Without bounds there are either no values at all, or none of the statistics is known.
         """
-        only_nulls = Comparison(Op.EQ, self.nulls, VALUE_COUNT)
-        not_only = Or((Not(only_nulls), IsNull(only_nulls)))
-        unknown = [And((Or((IsNull(self.low), IsNull(self.high))), not_only))]
+        unbounded: HudiExpression = Or((IsNull(self.low), IsNull(self.high)))
+        if self.rows is not None:
+            only_nulls = Comparison(Op.EQ, self.nulls, self.rows)
+            unbounded = And((unbounded, Or((Not(only_nulls), IsNull(only_nulls)))))
+        unknown = [unbounded]
         if pa.types.is_floating(self.type):
             # Writers store no bounds for files with NaN, and Hudi's index has zeros for both.
             zeros = (Comparison(Op.EQ, bound, _NONE) for bound in (self.low, self.high))
@@ -93,11 +130,11 @@ class _Indexed:
         return Or((condition, *unknown))
 
 
-def _may_be(node: HudiExpression, truth: bool, schema: pa.Schema) -> HudiExpression:
+def _may_be(node: HudiExpression, truth: bool, table: _IndexTable) -> HudiExpression:
     """Return where a file may hold a row for which the predicate is `truth`."""
 
     def below(child: HudiExpression) -> HudiExpression:
-        return _may_be(child, truth, schema)
+        return _may_be(child, truth, table)
 
     match node:
         case And(children=children):
@@ -105,11 +142,11 @@ def _may_be(node: HudiExpression, truth: bool, schema: pa.Schema) -> HudiExpress
         case Or(children=children):
             return (_any if truth else _all)(map(below, children))
         case Not(child=child):
-            return _may_be(child, not truth, schema)
+            return _may_be(child, not truth, table)
         case e.Constant(truth=may):
             return ALWAYS if (Truth.YES if truth else Truth.NO) & may else NEVER
         case Comparison(op=op, left=left, right=right):
-            return _compared(op, left, right, truth, schema)
+            return _compared(op, left, right, truth, table)
         case e.Between(term=term, low=low, high=high):
             ends = (Comparison(Op.GTEQ, term, low), Comparison(Op.LTEQ, term, high))
             return below(And(ends))
@@ -118,9 +155,9 @@ def _may_be(node: HudiExpression, truth: bool, schema: pa.Schema) -> HudiExpress
                 return NEVER if truth else ALWAYS
             return below(Or(tuple(Comparison(Op.EQ, term, option) for option in options)))
         case IsNull(term=Column() as column):
-            return _of(column, schema, lambda found: _is_null(found, truth))
+            return _of(column, table, lambda found: _is_null(found, truth))
         case StartsWith(term=Column() as column, prefix=prefix):
-            return _of(column, schema, lambda found: _starts_with(found, prefix, truth))
+            return _of(column, table, lambda found: _starts_with(found, prefix, truth))
         case e.Matches(term=Column() as column, begin=begin) if truth:
             known = begin[: begin.index(None)] if None in begin else begin
             prefix = "".join(map(str, known))
@@ -129,19 +166,19 @@ def _may_be(node: HudiExpression, truth: bool, schema: pa.Schema) -> HudiExpress
 
 
 def _of(
-    column: Column, schema: pa.Schema, to_condition: Callable[[_Indexed], HudiExpression]
+    column: Column, table: _IndexTable, to_condition: Callable[[_Indexed], HudiExpression]
 ) -> HudiExpression:
     """Return a condition on the statistics of a column, if it has any."""
     try:
-        name, type_ = resolve(column.path, schema)
+        name, type_ = resolve(column.path, table.schema)
     except UnboundError:
         return ALWAYS
     if column.declared is not None or _kind(type_) is None:
         return ALWAYS
-    return to_condition(_Indexed(name, type_))
+    return to_condition(_Indexed(name, type_, table.columns))
 
 
-def _compared(op: Op, left: Term, right: Term, truth: bool, schema: pa.Schema) -> HudiExpression:
+def _compared(op: Op, left: Term, right: Term, truth: bool, table: _IndexTable) -> HudiExpression:
     is_doubted = any(isinstance(term, Call) and term.name == NO_DECIMAL for term in (left, right))
     left, right = _plain(left), _plain(right)
     if isinstance(left, Literal) and isinstance(right, Column):
@@ -162,7 +199,7 @@ def _compared(op: Op, left: Term, right: Term, truth: bool, schema: pa.Schema) -
             return _may_compare(found, Op.EQ, value)
         return _any((_is_null(found, True), _may_compare(found, Op.NE, value)))
 
-    return _of(left, schema, to_condition)
+    return _of(left, table, to_condition)
 
 
 def _plain(term: Term) -> Term:
@@ -190,7 +227,9 @@ def _may_compare(column: _Indexed, op: Op, value: Literal) -> HudiExpression:
 def _is_null(column: _Indexed, truth: bool) -> HudiExpression:
     if truth:
         return Or((Comparison(Op.GT, column.nulls, _NONE), IsNull(column.nulls)))
-    some = Comparison(Op.LT, column.nulls, VALUE_COUNT)
+    if column.rows is None:
+        return ALWAYS
+    some = Comparison(Op.LT, column.nulls, column.rows)
     return Or((some, IsNull(some)))
 
 

@@ -4,13 +4,14 @@
 
     CREATE INDEX [IF NOT EXISTS] name ON [TABLE] table
         [USING kind] [(column, ...)] [OPTIONS (key = value, ...)]
-    DROP INDEX [IF EXISTS] name ON [TABLE] table
+    DROP INDEX [IF EXISTS] name [ON [TABLE] table]
     SHOW INDEXES {ON | FROM | IN} [TABLE] table
     REFRESH INDEX name ON [TABLE] table
 
 `kind` is one of `kinds.KINDS`, `secondary_index` where there is none. A table is ``db.name``, or a
 path in quotes or backquotes; a column may be nested (``address.city``). The text is cut into tokens
-by sqlglot, with Hive's rules for quotes and comments.
+by sqlglot, with Hive's rules for quotes and comments. An index is dropped without ON only if one
+table of the session's database alone has it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,11 @@ class CreateIndex:
 
 @dataclass(frozen=True)
 class DropIndex:
-    """A DROP INDEX statement."""
+    """A DROP INDEX statement.
+
+    Attributes:
+        table: "" if the statement names none.
+    """
 
     name: str
     table: str
@@ -106,7 +111,9 @@ class _Reader:
             statement: Statement = self._create()
         elif self._has("DROP", "INDEX"):
             if_exists = self._has("IF", "EXISTS")
-            statement = DropIndex(self._name("the index's name"), self._on(), if_exists)
+            name = self._name("the index's name")
+            table = self._on() if self._sees("ON") or not self._is_at_end() else ""
+            statement = DropIndex(name, table, if_exists)
         elif self._has("SHOW", "INDEXES"):
             if not (self._has("ON") or self._has("FROM") or self._has("IN")):
                 raise self._error("ON and a table")
@@ -119,6 +126,9 @@ class _Reader:
         if self._at < len(self._tokens):
             raise self._error("the end")
         return statement
+
+    def _is_at_end(self) -> bool:
+        return self._at == len(self._tokens) or self._sees(";")
 
     def _create(self) -> CreateIndex:
         if_not_exists = self._has("IF", "NOT", "EXISTS")

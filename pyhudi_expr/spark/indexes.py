@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.registry import Store
-from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses
+from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, index_status
 from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
 from pyhudi_expr.indexing.dropping import drop_index
 from pyhudi_expr.indexing.preparation import RefreshPlan, Work, prepare_create, prepare_refresh
@@ -33,7 +33,8 @@ from pyhudi_expr.spark.builds.extension_indexes import extension_build, extensio
 from pyhudi_expr.spark.builds.hudi_indexes import hudi_build
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.table import locks
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.errors import HudiError, TableNotFound
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.storage import Storage, using_storage_options
 
 
@@ -65,6 +66,16 @@ def run(
     spark: SparkSession, statement: Statement, options: BuildOptions
 ) -> BuildResult | list[IndexStatus] | None:
     """Execute a parsed statement, see `execute`."""
+    if isinstance(statement, DropIndex) and not statement.table:
+        table = _only_table_with(spark, statement.name)
+        if table is None and statement.if_exists:
+            return None
+        if table is None:
+            raise HudiError(
+                f"no table of the database {spark.catalog.currentDatabase()} has an index"
+                f" {statement.name!r}; name the table: DROP INDEX {statement.name} ON table"
+            )
+        statement = replace(statement, table=table)
     statement = replace(statement, table=location(spark, statement.table))
     match statement:
         case CreateIndex():
@@ -89,14 +100,47 @@ def location(spark: SparkSession, table: str) -> str:
     """Return the base path of a table, given by its path or its name in the session's catalog."""
     if "/" in table:
         return table
+    found = _described_location(spark, table)
+    if found is None:
+        raise HudiError(f"{table} has no location; name the table by its path")
+    return found
+
+
+def _described_location(spark: SparkSession, table: str) -> str | None:
+    """Return the base path of a table in the session's catalog; None if it has none."""
     try:
         rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
     except AnalysisException as error:
         raise HudiError(f"there is no table {table}: {str(error).splitlines()[0]}") from error
-    found = next((row.data_type for row in rows if row.col_name == "Location"), None)
-    if not found:
-        raise HudiError(f"{table} has no location; name the table by its path")
-    return str(found)
+    return next((str(row.data_type) for row in rows if row.col_name == "Location"), None)
+
+
+def _only_table_with(spark: SparkSession, index: str) -> str | None:
+    """Return the base path of the table in the session's database that has an index; None if none.
+
+    Raises:
+        HudiError: Several have it, or a table cannot be read, which may have it, too.
+    """
+    found: dict[str, str] = {}
+    for row in spark.sql("SHOW TABLES").collect():
+        if row.isTemporary:
+            continue
+        path = _described_location(spark, f"`{row.namespace}`.`{row.tableName}`")
+        if path is None:  # a view
+            continue
+        try:
+            if index_status(HudiTable.open(path), index) is not None:
+                found[path] = f"{row.namespace}.{row.tableName}"
+        except TableNotFound:  # of another format
+            continue
+    paths = {path.rstrip("/"): path for path in found}
+    if len(paths) > 1:
+        names = sorted(found.values())
+        raise HudiError(
+            f"several tables have an index {index!r}: {', '.join(names)}; name one: DROP INDEX"
+            f" {index} ON {names[0]}"
+        )
+    return next(iter(paths.values()), None)
 
 
 def create_index(
