@@ -253,8 +253,9 @@ class Pruner:
         """Prune a table as it was opened for this request, or for one of the same view and instant.
 
         Raises:
-            HudiError: The table does not support the request.
+            HudiError: The table does not support the request, or rows have no key (MissingKey).
         """
+        snapshot.require_keys()
         bound = bind(_predicate(request, snapshot), snapshot.scope.in_zone(request.zone))
         reading = snapshot.reading(request.reader, bound)
         predicate = snapshot.with_key_predicates(bound, reading)

@@ -39,9 +39,12 @@ from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.column_summaries import ColumnSummary, column_summaries
 from pyhudi_expr.index.statistics.commit_times import CommitTimes
 from pyhudi_expr.index.statistics.evolved_column_stats import EvolvedColumnStats
+from pyhudi_expr.index.statistics.null_keys import find_null_key
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.keys.definition import hidden_columns
+from pyhudi_expr.keys.generators import MissingKey
+from pyhudi_expr.keys.key_columns import require_key_columns
 from pyhudi_expr.mdt.extension.reader import EXTENSION_DIR, Extension
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
@@ -117,6 +120,7 @@ class TableSnapshot:
         extension, extension_notes = open_extension(own, options.cache)
         listing, listing_notes = open_listing(table, mdt, options.view, options.as_of)
         schema = table.schema(options.as_of)
+        require_key_columns(table.properties, schema, table.base_path)
         partitions: list[str] = string_list(listing.partitions)
         # Statistics are stored by the column's name in its file, which schema evolution may change.
         is_evolved = table.has_schema_history
@@ -159,6 +163,23 @@ class TableSnapshot:
             _optional=optional,
             _streaming=options.streaming,
         )
+
+    def require_keys(self) -> None:
+        """Refuse rows without a virtual key, as far as the statistics show that there are some.
+
+        Reads them at the first call.
+
+        Raises:
+            MissingKey: A key column is null in a row.
+        """
+        if self._null_key is not None:
+            raise self._null_key
+
+    @cached_property
+    def _null_key(self) -> MissingKey | None:
+        if self.column_stats is None or self.is_evolved:
+            return None
+        return find_null_key(self.table, self.listing, self.schema, self.column_stats)
 
     def is_current(self) -> bool:
         """Return whether neither the table nor its extension has changed since.

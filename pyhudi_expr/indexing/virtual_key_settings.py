@@ -9,12 +9,11 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-
 from pyhudi_expr.arrays import arrow_nulls
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.keys.definition import (
+    APPEND_ONLY,
     CLASS,
     COLUMNS,
     CONCATENATOR,
@@ -30,6 +29,7 @@ from pyhudi_expr.keys.definition import (
     virtual_keys,
 )
 from pyhudi_expr.keys.hudi_limits import require_mergeable
+from pyhudi_expr.keys.key_columns import key_types
 from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import (
@@ -40,6 +40,7 @@ from pyhudi_expr.table.hudi_names import (
 )
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.properties import TableType
 
 _KEY_INDEXES = (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS)
 _HUDI_KEY_PARTITIONS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX)
@@ -62,12 +63,14 @@ class VirtualKeySettings:
         class_name: A Java class of Hudi, or `python:NAME`.
         keep_column: Writers go on writing `_hoodie_record_key`, although readers ignore it (the
             contingency).
+        append_only: Rows are only added to the table.
     """
 
     columns: tuple[str, ...] | None = None
     concatenator: str | None = None
     class_name: str | None = None
     keep_column: bool = False
+    append_only: bool | None = None
 
     @staticmethod
     def of(options: Mapping[str, str]) -> VirtualKeySettings:
@@ -79,6 +82,7 @@ class VirtualKeySettings:
             options.get(CONCATENATOR),
             options.get(CLASS),
             keeps,
+            options[APPEND_ONLY].lower() == "true" if APPEND_ONLY in options else None,
         )
 
 
@@ -107,9 +111,10 @@ def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> K
     with lock.held("virtual keys") as lease:
         table = HudiTable.at(table.storage)
         definition = merge_definition(table, settings)
-        types = key_types(table.schema(), definition, table.base_path)
+        types = key_types(table.schema(), definition.columns, table.base_path)
         definition.generator().keys([arrow_nulls(0, type_) for type_ in types])
         _require_order(table, definition, settings)
+        _require_appendable(table, definition)
         if not settings.keep_column:
             require_mergeable(definition, types, table.base_path)
         _require_no_indexes(table, definition, settings)
@@ -154,32 +159,14 @@ def merge_definition(table: HudiTable, settings: VirtualKeySettings) -> KeyDefin
         requested = replace(requested, python=own)
     if settings.concatenator is not None:
         requested = replace(requested, concatenator=settings.concatenator)
+    if settings.append_only is not None:
+        requested = replace(requested, append_only=settings.append_only)
     if requested != saved and is_virtual(table.properties) and ENABLED in table.properties.raw:
         given, has = requested.settings(), saved.settings()
-        for key in given:
-            if given[key] != has.get(key):
-                _differ(label, key, given[key], has.get(key, ""))
+        for key in given.keys() | has.keys():
+            if given.get(key) != has.get(key):
+                _differ(label, key, given.get(key, ""), has.get(key, ""))
     return requested
-
-
-def key_types(schema: pa.Schema, definition: KeyDefinition, label: str) -> list[pa.DataType]:
-    """Return the types of the key's columns.
-
-    Raises:
-        HudiError: A column does not exist.
-    """
-    found = []
-    for column in definition.columns:
-        type_: pa.DataType = pa.struct(list(schema))
-        for name in column.split("."):
-            if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:
-                raise HudiError(
-                    f"{label}: the key column {column!r} is not in the schema; there are "
-                    f"{', '.join(schema.names)}"
-                )
-            type_ = type_.field(name).type
-        found.append(type_)
-    return found
 
 
 def require_no_key_indexes(table: HudiTable) -> None:
@@ -221,6 +208,14 @@ def _require_order(
         raise HudiError(
             f"{table.base_path}: writers do not write _hoodie_record_key any more; "
             "`pyhudi virtual-keys disable` restores it"
+        )
+
+
+def _require_appendable(table: HudiTable, definition: KeyDefinition) -> None:
+    if definition.append_only and table.properties.table_type is not TableType.COPY_ON_WRITE:
+        raise HudiError(
+            f"{table.base_path}: {APPEND_ONLY} is for tables of the type COPY_ON_WRITE: log files"
+            " are merged by keys"
         )
 
 

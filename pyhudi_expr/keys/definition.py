@@ -13,6 +13,8 @@
                                      keys of the same columns; only our indexes and readers use the
                                      custom keys
 `.timezone`                          of the writers' JVMs, where keys have timestamps as texts
+`.append.only`                       rows are neither updated nor deleted, so Hudi never compares
+                                     keys; key columns may be dates, decimals and bytes then
 ===================================  ===========================================================
 
 A table without meta fields that has none of these settings has Hudi's key generator.
@@ -31,8 +33,9 @@ from pyhudi_expr.table.hudi_names import META_COLUMNS, RECORD_KEY
 from pyhudi_expr.table.properties import TableProperties
 
 PREFIX = "hoodie.recordkey.virtual."
-ENABLED, COLUMNS, CONCATENATOR, CLASS, TIMEZONE = (
-    PREFIX + name for name in ("enabled", "columns", "concatenator", "class", "timezone")
+ENABLED, COLUMNS, CONCATENATOR, CLASS, TIMEZONE, APPEND_ONLY = (
+    PREFIX + name
+    for name in ("enabled", "columns", "concatenator", "class", "timezone", "append.only")
 )
 RESTORING = PREFIX + "restoring"
 """Stands while stored keys are being restored: until then files may lack them."""
@@ -95,6 +98,7 @@ class KeyDefinition:
         concatenator: Separates the values of several columns.
         names_only_column: Whether the complex generator names its only column.
         text: How values are formatted.
+        append_only: Whether rows are only added, so that no key is ever looked for by Hudi.
     """
 
     columns: tuple[str, ...]
@@ -103,6 +107,7 @@ class KeyDefinition:
     concatenator: str = HUDI_CONCATENATOR
     names_only_column: bool = True
     text: JavaText = field(default_factory=JavaText)
+    append_only: bool = False
 
     @property
     def uses_hudi_keys(self) -> bool:
@@ -138,6 +143,7 @@ class KeyDefinition:
         """Return the properties of the definition, all those of the design."""
         own = {} if self.python is None else {CLASS: _PYTHON + self.python}
         zone = {TIMEZONE: self.text.zone} if self.text.consistent_timestamps else {}
+        appended = {APPEND_ONLY: "true"} if self.append_only else {}
         return {
             ENABLED: "true",
             COLUMNS: ",".join(self.columns),
@@ -145,6 +151,7 @@ class KeyDefinition:
             CLASS: self.hudi.class_name,
             **own,
             **zone,
+            **appended,
         }
 
 
@@ -189,6 +196,7 @@ def key_definition(properties: TableProperties, label: str) -> KeyDefinition:
         raw.get(CONCATENATOR) or HUDI_CONCATENATOR,
         properties.version >= _ALWAYS_NAMED or not _flag(raw, NEW_ENCODING),
         JavaText(_flag(raw, CONSISTENT_TIMESTAMPS), raw.get(TIMEZONE) or "UTC"),
+        _flag(raw, APPEND_ONLY),
     )
 
 

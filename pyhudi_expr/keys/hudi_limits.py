@@ -14,6 +14,9 @@ decimal                        digits                  the address of a Java obj
 binary                         hexadecimal digits      the address of a Java object
 =============================  ======================  =========================================
 
+Tables to which rows are only added (`definition.APPEND_ONLY`) may have keys of the last four: Hudi
+compares none, and the writers' spelling, which indexes and readers here take, is known.
+
 Generators other than the simple, complex and non-partitioned ones are refused by Hudi itself.
 """
 
@@ -23,7 +26,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from pyhudi_expr.keys.definition import Generator, KeyDefinition
+from pyhudi_expr.keys.definition import APPEND_ONLY, Generator, KeyDefinition
 from pyhudi_expr.table.errors import UnsupportedTable
 
 _ALLOWED = frozenset({"SIMPLE", "COMPLEX", "NON_PARTITION"})
@@ -65,14 +68,22 @@ def _reason(definition: KeyDefinition, types: Sequence[pa.DataType]) -> str | No
             "the name, its merges without: upserts would add rows and deletes find none; use "
             "SimpleKeyGenerator or NonpartitionedKeyGenerator"
         )
+    if definition.append_only:
+        return None
     for name, type_ in zip(definition.columns, types, strict=True):
-        label = f"key column {name!r} of type {type_}"
-        if pa.types.is_date(type_):
-            return f"its writers spell the {label} as yyyy-MM-dd, its merges as days"
-        if pa.types.is_decimal(type_):
-            return f"its merges do not compare the digits of the {label}"
-        if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_):
-            return f"its merges do not compare the bytes of the {label}"
-        if pa.types.is_timestamp(type_) and definition.text.consistent_timestamps:
-            return f"its writers spell the {label} as a text, its merges as a number"
+        different = _spelled_differently(f"key column {name!r} of type {type_}", type_, definition)
+        if different is not None:
+            return f"{different}; if rows are only added to the table, set {APPEND_ONLY}=true"
+    return None
+
+
+def _spelled_differently(label: str, type_: pa.DataType, definition: KeyDefinition) -> str | None:
+    if pa.types.is_date(type_):
+        return f"its writers spell the {label} as yyyy-MM-dd, its merges as days"
+    if pa.types.is_decimal(type_):
+        return f"its merges do not compare the digits of the {label}"
+    if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_):
+        return f"its merges do not compare the bytes of the {label}"
+    if pa.types.is_timestamp(type_) and definition.text.consistent_timestamps:
+        return f"its writers spell the {label} as a text, its merges as a number"
     return None

@@ -20,10 +20,12 @@ import pyarrow.dataset as ds
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_nulls
 from pyhudi_expr.keys.definition import hidden_columns, is_virtual
+from pyhudi_expr.keys.key_columns import columns_without_nulls
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, pyarrow_reads_as_hudi
 from pyhudi_expr.reading.footer_trust import counted_by_rows
 from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
+from pyhudi_expr.reading.present_keys import require_keys
 from pyhudi_expr.reading.row_group_pruning import ParquetFragment, matching_row_groups
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.slice_files import FileSlice, file_slices
@@ -144,9 +146,21 @@ class PrunedRows:
             return [], held
         plain = held & ~self._merged() & ~self._changed()
         fragments = self._fragments(self._paths(plain))
-        alike = np.array(_read_the_same(fragments, schema), np.bool_)
+        alike = np.array(self._alike(fragments, schema), np.bool_)
         held[np.flatnonzero(plain)[alike]] = False
         return [one for one, is_ in zip(fragments, alike, strict=True) if is_], held
+
+    def _alike(self, fragments: list[ParquetFragment], schema: pa.Schema) -> list[bool]:
+        """Return for each file whether pyarrow reads its columns as Hudi's readers do.
+
+        Raises:
+            MissingKey: Rows have no virtual key.
+            CorruptFile: A footer cannot be read.
+        """
+        alike = _read_the_same(fragments, schema)
+        label = self.table.base_path
+        require_keys(fragments, columns_without_nulls(self.table.properties, label), label)
+        return alike
 
     def _of(self, slices: BoolArray) -> PrunedRows:
         """Return the rows of some of the kept slices."""
@@ -166,7 +180,7 @@ class PrunedRows:
             )
         schema = self.table.schema(self.result.instant)
         fragments = self._fragments(self._paths(self.result.keep))
-        if self._changed().any() or not all(_read_the_same(fragments, schema)):
+        if self._changed().any() or not all(self._alike(fragments, schema)):
             raise UnsupportedTable(
                 f"{self.table.base_path}: files from before columns were renamed or retyped are "
                 "no files of a dataset; read batches"
@@ -177,7 +191,7 @@ class PrunedRows:
         paths = self._paths(slices)
         for some in _portions(paths, self.ahead.footers):
             fragments = self._fragments(some)
-            alike = _read_the_same(fragments, self.read)
+            alike = self._alike(fragments, self.read)
             plain = [one for one, is_ in zip(fragments, alike, strict=True) if is_]
             seen: set[str] = set()
             hidden = hidden_columns(self.table.properties)

@@ -64,6 +64,12 @@ def _locking(command: _Command) -> _Command:
     is_flag=True,
     help="Writers go on writing _hoodie_record_key, readers ignore it; `enable` again ends that.",
 )
+@click.option(
+    "--append-only",
+    is_flag=True,
+    help="Rows are only added to the table: key columns may be dates, decimals and bytes, which"
+    " Hudi could not update by.",
+)
 @_locking
 @AS_JSON
 def enable(
@@ -72,6 +78,7 @@ def enable(
     concatenator: str | None,
     class_name: str | None,
     keep_column: bool,
+    append_only: bool,
     lock_wait: float,
     as_json: bool,
 ) -> None:
@@ -80,7 +87,7 @@ def enable(
     Only hoodie.properties changes; existing files keep their column.
     """
     key = None if columns is None else comma_separated(columns)
-    settings = VirtualKeySettings(key, concatenator, class_name, keep_column)
+    settings = VirtualKeySettings(key, concatenator, class_name, keep_column, append_only or None)
     with progress_while("enabling virtual keys"):
         opened = HudiTable.open(table_location(table))
         lock = TableLock.of(opened.storage, wait=lock_wait)

@@ -25,7 +25,7 @@ from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import file_ranges, ordinal_values
 from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.spark.jobs.arrow_ipc import from_ipc, to_ipc
+from pyhudi_expr.spark.jobs.arrow_ipc import to_ipc
 from pyhudi_expr.table.errors import UnknownColumn
 
 FILE = "file"
@@ -133,7 +133,7 @@ def _frame(spark: SparkSession, rows: pa.Table) -> DataFrame:
 
     def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for part in batch.column("part").to_pylist():
-                yield from from_ipc(part).to_batches()
+            for part in batch.column("part"):
+                yield from pa.ipc.open_stream(part.as_buffer()).read_all().to_batches()
 
     return dealt.mapInArrow(unpacked, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))

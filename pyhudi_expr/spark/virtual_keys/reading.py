@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pyhudi_expr.keys.definition import is_virtual
+from pyhudi_expr.keys.key_columns import require_key_columns
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -33,9 +34,13 @@ def hide_keys(frame: DataFrame, table: HudiTable) -> DataFrame:
     """Replace virtual record keys in the frame of a table's rows by nulls.
 
     The column is added as the first one if it is missing.
+
+    Raises:
+        MissingKeyColumn: The table does not have a column that its keys are made of.
     """
     if not is_virtual(table.properties):
         return frame
+    require_key_columns(table.properties, table.schema(), table.base_path)
     warn_of_stored_keys(table)
     nothing = f.lit(None).cast("string").alias(RECORD_KEY)
     if RECORD_KEY not in frame.columns:

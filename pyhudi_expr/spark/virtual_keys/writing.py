@@ -23,6 +23,7 @@ from pyhudi_expr.indexing.virtual_key_settings import (
 )
 from pyhudi_expr.indexing.writer_options import writer_options
 from pyhudi_expr.keys.definition import (
+    APPEND_ONLY,
     CLASS,
     CONCATENATOR,
     CONSISTENT_TIMESTAMPS,
@@ -48,6 +49,11 @@ from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.storage import Storage
 
 OPERATIONS = ("bulk_insert", "insert", "upsert", "delete", "insert_overwrite")
+_APPENDING = ("bulk_insert", "insert", "insert_overwrite")
+_WITHOUT_LOOKUP = {
+    "hoodie.datasource.insert.dup.policy": "none",
+    "hoodie.datasource.write.insert.drop.duplicates": "false",
+}
 _PATHS = (
     config_keys.HIVE_STYLE_PARTITIONING,
     config_keys.URL_ENCODE_PARTITIONING,
@@ -103,6 +109,7 @@ class VirtualTable:
             python_generator(self.options.get(CLASS, "")),
             self.options.get(CONCATENATOR, HUDI_CONCATENATOR),
             text=JavaText(self.options.get(CONSISTENT_TIMESTAMPS, "").lower() == "true"),
+            append_only=self.options.get(APPEND_ONLY, "").lower() == "true",
         )
 
     def writer_options(self) -> dict[str, str]:
@@ -134,6 +141,8 @@ def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
     if storage.stat(PROPERTIES_FILE) is not None:
         raise HudiError(f"{path}: there is a table already; write to it")
     definition, options = table.definition, table.writer_options()
+    if definition.append_only and table.is_merge_on_read:
+        raise HudiError(f"{path}: {APPEND_ONLY} is for copy on write: log files are merged by keys")
     expected = {
         **definition.settings(),
         **_key_options(definition),
@@ -170,6 +179,8 @@ def write(
         raise HudiError(f"{path}: the table has no virtual keys; see `pyhudi virtual-keys enable`")
     given = dict(options or {})
     _require_same(table, definition, given)
+    if definition.append_only:
+        _require_appending(path, operation, given)
     _require_keys(frame, definition, path)
     chosen = {**service_options(path), **_DEFAULTS, **_hudi_options(given)}
     _require_index(chosen, path)
@@ -259,6 +270,21 @@ def _named_if_blank(name: str, definition: KeyDefinition) -> Column:
     if len(definition.columns) == 1:
         blank |= values.cast("string") == ""
     return f.when(blank, f.lit(name))
+
+
+def _require_appending(label: str, operation: str, given: Mapping[str, str]) -> None:
+    """Raise HudiError if Hudi would look for rows by keys that it does not find."""
+    if operation not in _APPENDING:
+        raise HudiError(
+            f"{label}: rows are only added to the table ({APPEND_ONLY}), and {operation} looks for"
+            f" rows by their keys; take one of {', '.join(_APPENDING)}"
+        )
+    for key, harmless in _WITHOUT_LOOKUP.items():
+        if given.get(key, harmless).lower() != harmless:
+            raise HudiError(
+                f"{label}: rows are only added to the table ({APPEND_ONLY}), and {key} looks for"
+                f" rows by their keys; leave it at {harmless}"
+            )
 
 
 def _require_index(options: Mapping[str, str], label: str) -> None:

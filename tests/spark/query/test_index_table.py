@@ -1,4 +1,4 @@
-"""RFC-28, to the letter: an index table as a DataFrame, and filters over it that Spark evaluates."""
+"""RFC-28 to the letter: an index table as a DataFrame, and filters over it that Spark evaluates."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_slices_with_log_files_are_kept(spark: SparkSession, table_root: Path) -
 
 def test_a_column_without_an_order_is_refused(spark: SparkSession, table_root: Path) -> None:
     table = create(spark.sql(_ROWS).limit(1), TableSpec("rfc28_refused"), table_root)
-    with pytest.raises(UnknownColumn, match="many .* has no order"):
+    with pytest.raises(UnknownColumn, match=r"many .* has no order"):
         index_table(spark, table.uri, ["many"])
     with pytest.raises(UnknownColumn, match="nn"):
         index_table(spark, table.uri, ["nn"])
