@@ -183,7 +183,10 @@ def key_definition(properties: TableProperties, label: str) -> KeyDefinition:
     raw = properties.raw
     columns = split_names(raw.get(COLUMNS, "")) or properties.record_key_fields
     if not columns:
-        raise UnsupportedTable(f"{label}: the table has no record key (hoodie.table.recordkey...)")
+        raise UnsupportedTable(
+            f"{label}: the table has no record key of its own (hoodie.table.recordkey.fields), so"
+            " no key columns: Hudi makes synthetic keys and stores them; nobody can make them again"
+        )
     if columns != properties.record_key_fields:
         raise HudiError(
             f"{label}: {COLUMNS} is {','.join(columns)!r}, but hoodie.table.recordkey.fields is "

@@ -139,6 +139,26 @@ def test_keys_that_hudi_would_merge_wrongly_are_refused(copies: Copies) -> None:
     assert HudiTable.at(timestamps.storage).properties.raw == timestamps.properties.raw
 
 
+def test_keys_of_dates_are_for_tables_to_which_rows_are_only_added(copies: Copies) -> None:
+    table = copies.open("cow_v9_txns_nonpart_nometa")
+    key = {
+        "hoodie.table.recordkey.fields": "txn_date",
+        "hoodie.table.keygenerator.type": "NON_PARTITION",
+    }
+    properties_writer.update(table.storage, key)
+    with pytest.raises(UnmergeableKeys, match="yyyy-MM-dd"):
+        switched(table)
+    after = switched(table, VirtualKeySettings(append_only=True))
+    assert after.properties.raw["hoodie.recordkey.virtual.append.only"] == "true"
+    with pytest.raises(KeyDefinitionChanged, match=r"append\.only"):
+        switched(after, VirtualKeySettings(append_only=False))
+
+
+def test_log_files_are_merged_by_keys_so_they_need_keys_that_hudi_compares(copies: Copies) -> None:
+    with pytest.raises(HudiError, match=r"append\.only is for tables of the type COPY_ON_WRITE"):
+        switched(copies.open(NO_INDEXES), VirtualKeySettings(append_only=True))
+
+
 def test_a_key_column_that_the_schema_lacks_is_refused(copies: Copies) -> None:
     table = copies.open(NO_INDEXES)
     properties_writer.update(table.storage, {"hoodie.table.recordkey.fields": "nope"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -26,6 +28,17 @@ def test_types_that_hudi_merges_wrongly(type_: pa.DataType) -> None:
         definition = KeyDefinition(columns, Generator.NON_PARTITION)
         with pytest.raises(UnmergeableKeys, match=r"t: .*'a'"):
             require_mergeable(definition, [*[pa.string()] * (len(columns) - 1), type_], "t")
+
+
+@pytest.mark.parametrize("type_", [pa.date32(), pa.decimal128(10, 2), pa.binary(), INSTANT])
+def test_a_table_to_which_rows_are_only_added_may_have_them(type_: pa.DataType) -> None:
+    text = JavaText(consistent_timestamps=True)
+    refused = KeyDefinition(("a",), Generator.NON_PARTITION, text=text)
+    with pytest.raises(UnmergeableKeys, match=r"set hoodie\.recordkey\.virtual\.append\.only=true"):
+        require_mergeable(refused, [type_], "t")
+    require_mergeable(replace(refused, append_only=True), [type_], "t")
+    with pytest.raises(UnmergeableKeys, match="CustomKeyGenerator"):
+        require_mergeable(replace(refused, append_only=True, hudi=Generator.CUSTOM), [type_], "t")
 
 
 def test_timestamps_formatted_as_text() -> None:
