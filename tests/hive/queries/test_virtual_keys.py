@@ -6,6 +6,7 @@ files that we write.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from devtools.ddl import create_with_handler
 from devtools.tables import META_COLUMNS
 from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
+from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.hive.query_results import FETCH, TEZ, Hive
 from tests.hive.virtual_key_tables import KEYED, NULLS, PEOPLE, Golden, KeyedTable
@@ -81,6 +83,25 @@ def test_stored_keys_are_hidden_while_keys_are_virtual(
         assert hive.query_both_ways(NULLS.format(name), engine).rows == keyless
     hive.query_both_ways(f"SELECT id FROM {name} WHERE `_hoodie_commit_time` IS NULL")
     assert hive.server.log().count(f"{archive} has virtual keys") == 1
+
+
+def test_a_table_without_its_key_columns_is_read_with_a_warning(
+    hive: Hive, golden: Golden, tmp_path: Path
+) -> None:
+    """The service refuses it, as the RFC has it, and so no file is dropped."""
+    source = golden["cow_v8_simplekeygen_hivestyle_no_metafields"]
+    path = shutil.copytree(source, tmp_path / "without_key_columns")
+    hive.run(create_with_handler("without_key_columns", path))
+    query = "SELECT id, name FROM without_key_columns WHERE bytefield = 20"
+    assert hive.query(query).scan.outcomes == ("PRUNED",)
+    keyless = {"hoodie.table.recordkey.fields": "nope"}
+    properties_writer.update(HudiTable.open(str(path)).storage, keyless)
+    before = len(hive.server.log())
+    found = hive.query(query)
+    assert found.rows == [(2, "Bob")]
+    assert found.scan.files_kept == found.scan.files_considered
+    warnings = [one for one in hive.server.log()[before:].splitlines() if " WARN " in one]
+    assert any("the key column 'nope' is not in the schema" in one for one in warnings)
 
 
 @pytest.mark.spark

@@ -63,7 +63,7 @@ def test_the_kept_files_hold_all_matching_rows(spark: SparkSession, table_root: 
     assert {"n_minValue", "n_maxValue", "n_num_nulls"} <= set(index.columns)
     assert index.schema["m_minValue"].dataType == table.schema["m"].dataType
     assert index.count() == _FILES
-    row = index.where("n_minValue = 30").first()
+    row = index.where("n_minValue = 33").first()
     assert row is not None
     assert (row.n_maxValue, row.n_num_nulls, row.s_minValue) == (57, 2, "k010")
     schema = HudiTable.open(table.uri).schema()

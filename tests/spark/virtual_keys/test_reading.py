@@ -14,10 +14,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.definition import KeyDefinition, virtual_keys
-from pyhudi_expr.keys.generators import KeyGenerator, register
+from pyhudi_expr.keys.generators import KeyGenerator, MissingKey, register
+from pyhudi_expr.keys.key_columns import MissingKeyColumn
 from pyhudi_expr.spark.query.dataframes import prune_table
 from pyhudi_expr.spark.virtual_keys.key_column import with_keys
 from pyhudi_expr.spark.virtual_keys.reading import load
+from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 
@@ -65,6 +67,29 @@ def test_stored_keys_are_hidden_and_rows_are_kept(
     assert some.result.files_kept < some.result.files_total
     warnings_logged = [one.message for one in caplog.records if one.levelno == logging.WARNING]
     assert len([text for text in warnings_logged if path in text and "are ignored" in text]) == 1
+
+
+def test_tables_without_their_key_columns_or_with_null_keys_are_refused(
+    spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = str(shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "t"))
+
+    def make_key_of(column: str) -> None:
+        settings = {
+            "hoodie.table.recordkey.fields": column,
+            "hoodie.recordkey.virtual.enabled": "true",
+            "hoodie.table.keygenerator.type": "NON_PARTITION",
+        }
+        properties_writer.update(HudiTable.open(path).storage, settings)
+
+    make_key_of("nope")
+    with pytest.raises(MissingKeyColumn, match="'nope' is not in the schema"):
+        prune_table(spark, path, "amount > 0")
+    with pytest.raises(MissingKeyColumn, match="'nope' is not in the schema"):
+        load(spark, path)
+    make_key_of("merchant_name")
+    with pytest.raises(MissingKey, match="'merchant_name' is null in rows of 1 files"):
+        prune_table(spark, path, "amount > 0")
 
 
 def test_keys_as_a_column(spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path) -> None:
