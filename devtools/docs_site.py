@@ -70,6 +70,7 @@ _REFERENCE = {
             "spark.indexes",
             "indexing.writer_options",
             "spark.query.dataframes",
+            "spark.query.index_table",
             "spark.query.predicates",
             "spark.clustering.layout_frames",
             "spark.clustering.clustering",
