@@ -19,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from devtools.runtime import free_port
 from pyhudi_expr.following.commit_messages import HEAD_BYTES
 from pyhudi_expr.prune import Pruner
+from pyhudi_expr.service.check import check
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.refreshing import Refresher
@@ -158,6 +159,17 @@ def test_a_service_that_anybody_could_make_write_does_not_start(
     given = settings_of(tmp_path).model_copy(update=settings)
     with pytest.raises(SettingsError, match=f"callback_address: .*{reason}"):
         Callbacks(given, Refresher(given, Metrics()))
+
+
+def test_the_check_says_who_may_have_indexes_refreshed(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(_TOKEN)
+    settings = settings_of(root, token_file=str(file))
+    said = check(settings, {}).access["callbacks"]
+    assert said.startswith(f"{settings.callback_address}, from this machine: who shows the token")
+    assert check(ServiceSettings(), {}).access["callbacks"] == "off"
+    with pytest.raises(SettingsError, match="set table_roots"):
+        check(settings.model_copy(update={"table_roots": ()}), {})
 
 
 def test_without_pyspark_the_missing_extra_is_named(

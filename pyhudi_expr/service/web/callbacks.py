@@ -40,8 +40,8 @@ class Callbacks:
                 f"{_SETTING}: a callback writes to its table: set table_roots, so that callers do"
                 " not choose among all tables"
             )
-        self._access = WebAccess(_SETTING, settings)
-        self._roots = TableRoots(settings.table_roots)
+        access, roots = WebAccess(_SETTING, settings), TableRoots(settings.table_roots)
+        self._access, self._roots = access, roots
 
     async def listen(self) -> asyncio.Server:
         """Serve. Raises SettingsError if that is not possible."""

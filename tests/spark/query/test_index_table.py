@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from devtools.tables import TableSpec, TableType, create, upsert
 from pyhudi_expr.backend.index_filter import RFC28_COLUMNS, index_filter
@@ -15,7 +16,7 @@ from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.spark.query.index_table import index_table
 from pyhudi_expr.table.errors import UnknownColumn
 from pyhudi_expr.table.hudi_table import HudiTable
-from tests.prune.matching_slices import read
+from tests.prune.matching_slices import Group, groups_with_matches, read
 
 pytestmark = pytest.mark.spark
 
@@ -50,9 +51,24 @@ _PREDICATES: Mapping[str, int] = {
 """The most files that are kept, of ten; those with NaN, or nulls alone, are always kept."""
 
 
-def files_of(spark: SparkSession, path: str, condition: str) -> set[str]:
-    rows = read(spark, path).where(condition).select("_hoodie_file_name").distinct().collect()
-    return {row[0] for row in rows}
+def kept_files(index: DataFrame, path: str, texts: Iterable[str]) -> dict[str, list[str]]:
+    """The files that Spark finds in the index table for each predicate, by the RFC's filters."""
+    schema = HudiTable.open(path).schema()
+    filters = {
+        text: to_sql(
+            index_filter(parse_predicate(text, SPARK), schema, RFC28_COLUMNS), Dialect.SPARK
+        )
+        for text in texts
+    }
+    is_kept = [f.expr(f"coalesce({sql}, false)").alias(text) for text, sql in filters.items()]
+    rows = index.select("file", *is_kept).collect()
+    return {text: [row["file"] for row in rows if row[text]] for text in filters}
+
+
+def group(path: str) -> Group:
+    """The file group of a base file or a log file."""
+    partition, _, name = path.rpartition("/")
+    return partition, name.lstrip(".").partition("_")[0]
 
 
 def test_the_kept_files_hold_all_matching_rows(spark: SparkSession, table_root: Path) -> None:
@@ -66,13 +82,10 @@ def test_the_kept_files_hold_all_matching_rows(spark: SparkSession, table_root: 
     row = index.where("n_minValue = 33").first()
     assert row is not None
     assert (row.n_maxValue, row.n_num_nulls, row.s_minValue) == (57, 2, "k010")
-    schema = HudiTable.open(table.uri).schema()
-    for text, most in _PREDICATES.items():
-        condition = index_filter(parse_predicate(text, SPARK), schema, RFC28_COLUMNS)
-        kept = index.where(to_sql(condition, Dialect.SPARK)).select("file").collect()
-        names = {row.file.rpartition("/")[2] for row in kept}
-        assert files_of(spark, table.uri, text) <= names, text
-        assert len(names) <= most, text
+    expected = groups_with_matches(read(spark, table.uri), _PREDICATES)
+    for text, files in kept_files(index, table.uri, _PREDICATES).items():
+        assert expected[text] <= set(map(group, files)), text
+        assert len(files) <= _PREDICATES[text], text
 
 
 def test_slices_with_log_files_are_kept(spark: SparkSession, table_root: Path) -> None:
@@ -81,14 +94,11 @@ def test_slices_with_log_files_are_kept(spark: SparkSession, table_root: Path) -
     upsert(table, spark.sql("SELECT 5L AS id, 1000 AS n"))
     index = index_table(spark, table.uri, ["n"])
     assert index.columns == ["file", "n_minValue", "n_maxValue", "n_num_nulls"]
-    schema = HudiTable.open(table.uri).schema()
-    for text, most in (("n = 1000", 2), ("n = 5", 2), ("n = 35", 3)):
-        condition = index_filter(parse_predicate(text, SPARK), schema, RFC28_COLUMNS)
-        kept = index.where(to_sql(condition, Dialect.SPARK)).select("file").collect()
-        groups = {row.file.lstrip(".").partition("_")[0] for row in kept}
-        matching = files_of(spark, table.uri, text)
-        assert {name.partition("_")[0] for name in matching} <= groups
-        assert len(kept) <= most
+    most = {"n = 1000": 2, "n = 5": 2, "n = 35": 3}
+    expected = groups_with_matches(read(spark, table.uri), most)
+    for text, files in kept_files(index, table.uri, most).items():
+        assert expected[text] <= set(map(group, files))
+        assert len(files) <= most[text]
 
 
 def test_a_column_without_an_order_is_refused(spark: SparkSession, table_root: Path) -> None:

@@ -19,13 +19,15 @@ from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
+from tests.marks import long
 from tests.prune.matching_slices import read
 from tests.spark.virtual_keys.virtual_tables import QUICK
 
 pytestmark = pytest.mark.spark
 
 _APPEND = {"hoodie.recordkey.virtual.append.only": "true"}
-_KEYS = (("d",), ("dec",), ("bin",), ("dec", "d", "bin"))
+_OF_ALL = ("dec", "d", "bin")
+_OF_ONE = (("d",), ("dec",), ("bin",))
 _NO_ROW_WRITER = {"hoodie.datasource.write.row.writer.enable": "false"}
 
 
@@ -39,8 +41,13 @@ def rows(spark: SparkSession, first: int, last: int) -> DataFrame:
         FROM range({first}, {last}, 1, 2)""")
 
 
-@pytest.mark.parametrize("key", _KEYS, ids=",".join)
-@pytest.mark.parametrize("operation", ["insert", "upsert", "bulk_insert"])
+@pytest.mark.parametrize(
+    ("key", "operation"),
+    [
+        (_OF_ALL, "upsert"),
+        *(long(key, one) for key in _OF_ONE for one in ("insert", "upsert", "bulk_insert")),
+    ],
+)
 def test_the_keys_made_here_are_those_that_hudis_writers_store(
     spark: SparkSession, tmp_path: Path, key: tuple[str, ...], operation: str
 ) -> None:
@@ -61,7 +68,7 @@ def test_the_keys_made_here_are_those_that_hudis_writers_store(
     assert len(stored) == 60
 
 
-@pytest.mark.parametrize("key", _KEYS, ids=",".join)
+@pytest.mark.parametrize("key", [_OF_ALL, *map(long, _OF_ONE)])
 def test_a_table_to_which_rows_are_only_added(
     spark: SparkSession, tmp_path: Path, key: tuple[str, ...]
 ) -> None:
