@@ -173,10 +173,10 @@ class TableSnapshot:
             MissingKey: A key column is null in a row.
         """
         if self._null_key is not None:
-            raise self._null_key
+            raise MissingKey(self._null_key)
 
     @cached_property
-    def _null_key(self) -> MissingKey | None:
+    def _null_key(self) -> str | None:
         if self.column_stats is None or self.is_evolved:
             return None
         return find_null_key(self.table, self.listing, self.schema, self.column_stats)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from pyhudi_expr.keys.definition import COLUMNS, is_virtual, split_names, virtual_keys
-from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
 
@@ -65,9 +64,9 @@ def columns_without_nulls(properties: TableProperties, label: str) -> tuple[str,
     return definition.columns if is_one else ()
 
 
-def null_key(label: str, column: str, files: Sequence[str]) -> MissingKey:
-    """Return the error about files with rows that have no record key."""
-    return MissingKey(
+def null_key_message(label: str, column: str, files: Sequence[str]) -> str:
+    """Return the message about files with rows that have no record key."""
+    return (
         f"{label}: the key column {column!r} is null in rows of {len(files)} files, and these rows"
         f" have no record key; the first of the files is {files[0]}. Write the rows again with"
         " a key; Hive and Spark's own reader show them"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from pyhudi_expr.keys.key_columns import null_key
+from pyhudi_expr.keys.generators import MissingKey
+from pyhudi_expr.keys.key_columns import null_key_message
 
 
 def require_keys(
@@ -23,7 +24,7 @@ def require_keys(
     for column in columns:
         found = [file.path for file in files if _has_nulls(file.metadata, column)]
         if found:
-            raise null_key(label, column, found)
+            raise MissingKey(null_key_message(label, column, found))
 
 
 def _has_nulls(footer: pq.FileMetaData, column: str) -> bool:

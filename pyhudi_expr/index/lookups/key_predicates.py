@@ -321,6 +321,6 @@ def _value(literal: BoundLiteral, domain: Domain) -> PythonValue:
                 raise HudiError(f"{value!r} is not a text") from error
         case Kind.DECIMAL if domain.is_ordinal:
             return Decimal(value).scaleb(-domain.scale)
-        case Kind.INTEGER | Kind.DATE | Kind.INSTANT | Kind.WALL_CLOCK | Kind.DECIMAL:
+        case Kind.INTEGER | Kind.DATE | Kind.INSTANT | Kind.WALL_CLOCK | Kind.DECIMAL | Kind.BINARY:
             return value
     raise HudiError(f"keys of {domain.kind.value} values are spelled in several ways")

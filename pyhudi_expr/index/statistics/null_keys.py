@@ -10,8 +10,7 @@ from pyhudi_expr.expr.bounds import is_known
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.statistics_decoding import decode
-from pyhudi_expr.keys.generators import MissingKey
-from pyhudi_expr.keys.key_columns import columns_without_nulls, key_types, null_key
+from pyhudi_expr.keys.key_columns import columns_without_nulls, key_types, null_key_message
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -22,8 +21,8 @@ _MOST_FILES = 1_000_000
 
 def find_null_key(
     table: HudiTable, listing: FileListing, schema: pa.Schema, stats: ColumnStats
-) -> MissingKey | None:
-    """Return the error about base files in whose rows a key column is null; None if none is known.
+) -> str | None:
+    """Return a message about base files in whose rows a key column is null; None if none is known.
 
     Args:
         table: The table.
@@ -43,7 +42,7 @@ def find_null_key(
         except HudiError:  # a query that needs the index reports it
             return None
         if files:
-            return null_key(table.base_path, name, files)
+            return null_key_message(table.base_path, name, files)
     return None
 
 

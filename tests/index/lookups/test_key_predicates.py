@@ -39,6 +39,7 @@ SCHEMA = pa.schema(
         "m": pa.decimal128(10, 2),
         "t": pa.timestamp("us"),
         "f": pa.float64(),
+        "y": pa.binary(),
     }
 )
 
@@ -161,6 +162,7 @@ def completed_virtually(text: str, *fields: str, **settings: str) -> str:
         ("d = DATE '2024-01-02'", "d", "= '2024-01-02'"),
         ("m = 1.5", "m", "= '1.50'"),
         ("t = TIMESTAMP '1970-01-01 00:00:01.5'", "t", "= '1500000'"),
+        ("y = X'00ff'", "y", "= '00ff'"),
     ],
 )
 def test_virtual_keys_are_formatted_by_the_tables_generator(
