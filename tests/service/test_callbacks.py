@@ -127,7 +127,7 @@ def test_callbacks_are_answered_by_what_they_ask(root: Path, tmp_path: Path) -> 
 
 
 def test_a_callback_shows_the_services_token(root: Path, tmp_path: Path) -> None:
-    """As Hudi sends it by `hoodie.write.commit.callback.http.custom.headers`."""
+    """As Hudi sends it by `hoodie.write.commit.callback.http.api.key`, or `...custom.headers`."""
     file = tmp_path / "token"
     file.write_text(_TOKEN)
 
@@ -135,14 +135,19 @@ def test_a_callback_shows_the_services_token(root: Path, tmp_path: Path) -> None
         answers = Answers(settings_of(root, token_file=str(file)), Metrics())
         async with await answers.callbacks.listen():
             given = [
-                await answers.send(message(root / "plain"), {**_JSON, "Authorization": header})
-                for header in (f"Bearer {_TOKEN}", "Bearer wrong")
+                await answers.send(message(root / "plain"), {**_JSON, **header})
+                for header in (
+                    {"HUDI-CALLBACK-KEY": _TOKEN},
+                    {"HUDI-CALLBACK-KEY": "hudi_write_commit_http_callback"},
+                    {"HUDI-CALLBACK-KEY": "ours", "Authorization": f"Bearer {_TOKEN}"},
+                    {"HUDI-CALLBACK-KEY": _TOKEN, "Authorization": "Bearer wrong"},
+                )
             ]
             given.append(await answers.send(message(root / "plain")))
         assert list(answers.refresher.waiting) == [str(root / "plain")]
         return given
 
-    assert asyncio.run(statuses()) == [202, 401, 401]
+    assert asyncio.run(statuses()) == [202, 401, 202, 401, 401]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
 """Take commit callbacks of Hudi's writers by HTTP, and have the tables' indexes refreshed.
 
-A callback needs the authentication of the service (`web_access`); Hudi sends its token by
-`hoodie.write.commit.callback.http.custom.headers=Authorization:Bearer TOKEN`. It is answered at
-once: a refresh takes longer than a writer waits. Of the message only the table's base path counts.
+A callback needs the authentication of the service (`web_access`). Hudi sends a token as the value
+of `hoodie.write.commit.callback.http.api.key`. A callback is answered at once: a refresh takes longer
+than a writer waits. Of the message only the table's base path counts.
 """
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -50,7 +51,7 @@ class Callbacks:
 
     async def answer(self, request: Request) -> Response:
         """Have the table of a callback refreshed, or return why it is not."""
-        refusal = self._access.refusal(request)
+        refusal = self._access.refusal(_with_hudis_key(request))
         if refusal is not None:
             return refusal
         # Pages of other sites can send forms from a browser, but not this.
@@ -70,6 +71,12 @@ class Callbacks:
         if not self._refresher.request(table):
             return _said(HTTPStatus.SERVICE_UNAVAILABLE, "too many tables wait for a refresh")
         return _said(HTTPStatus.ACCEPTED, "the indexes will be refreshed")
+
+
+def _with_hudis_key(request: Request) -> Request:
+    """Return a request whose authorization, if it has none of its own, is Hudi's key."""
+    key = request.headers.get("hudi-callback-key", "")
+    return replace(request, headers={"authorization": f"Bearer {key}", **request.headers})
 
 
 def _said(status: HTTPStatus, text: str) -> Response:

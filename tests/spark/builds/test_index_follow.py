@@ -94,8 +94,8 @@ def test_a_commit_refreshes_the_index_by_hudis_callback_to_the_service(
         refresh_options=["--master", "local[1]"],
     )
     try:
-        header = {"custom.headers": f"Authorization:Bearer {token.read_text()}"}
-        written_with_callback(table, rows(spark, "id in (12, 61)", "'late'"), port, **header)
+        key = {"api.key": token.read_text()}
+        written_with_callback(table, rows(spark, "id in (12, 61)", "'late'"), port, **key)
         behind = service.wait_for_log("index refresh", table=table.uri)
         assert behind["behind"] == 1
         wait_until_current(table)
