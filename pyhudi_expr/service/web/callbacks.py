@@ -1,8 +1,8 @@
 """Take commit callbacks of Hudi's writers by HTTP, and have the tables' indexes refreshed.
 
 A callback needs the authentication of the service (`web_access`). Hudi sends a token as the value
-of `hoodie.write.commit.callback.http.api.key`. A callback is answered at once: a refresh takes longer
-than a writer waits. Of the message only the table's base path counts.
+of `hoodie.write.commit.callback.http.api.key`. A callback is answered at once, as a refresh takes
+longer than a writer waits. Of the message only the table's base path counts.
 """
 
 from __future__ import annotations
