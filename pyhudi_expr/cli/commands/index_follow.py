@@ -75,6 +75,7 @@ def follow(
         raise click.UsageError("--once does not wait for callbacks: leave --callback out")
     if as_json and not is_once:
         raise click.UsageError("--json needs --once: following goes on, and prints lines")
+    address = listened(callback)
     path = located(table, settings)
     if is_once:
         done = _refreshed(path, settings)
@@ -87,7 +88,7 @@ def follow(
             click.echo(_ALL_CURRENT)
         return
     _of_extension(path)
-    follow_until_stopped(partial(_step, path, settings), every, listened(callback))
+    follow_until_stopped(partial(_step, path, settings), every, address)
 
 
 def _step(path: str, settings: Mapping[str, OptionValue]) -> None:

@@ -282,3 +282,20 @@ def test_a_killed_build_is_completed_first(table: Path) -> None:
     given = ("index", "create", "i", "--columns", "merchant_name", "--table", table)
     assert "pyspark is missing" in without_spark(*given).stderr
     assert contents(table) == before
+
+
+def test_following_needs_no_spark_while_the_indexes_are_up_to_date(nested: Path) -> None:
+    example_index.build(str(nested), [("city 1", "key 1")])
+    done = without_spark("index", "follow", nested, "--once")
+    assert (done.returncode, done.stdout) == (0, "the extension's indexes are up to date\n")
+    done = without_spark("index", "follow", nested, "--once", "--json")
+    assert json.loads(done.stdout) == {"built": []}
+
+
+def test_following_is_refused_where_there_is_nothing_to_follow(run: Run, table: Path) -> None:
+    for options in (["--once"], ["--every", "1"]):
+        code, _, err = run("index", "follow", table, *options)
+        assert code == 1
+        assert "the table has no index in the extension" in err
+    for wrong in (["--once", "--callback", "127.0.0.1:0"], ["--json"], ["--callback", "9101"]):
+        assert run("index", "follow", table, *wrong)[0] == 2
