@@ -35,9 +35,8 @@ _LATE = "city = 'late'"
 def table(spark: SparkSession, table_root: Path, request: pytest.FixtureRequest) -> HudiTable:
     """Eight files, and a secondary index in the extension."""
     name = f"followed_{request.node.originalname}"
-    made = create(
-        rows(spark, "true", "'c' || id div 4"), TableSpec(name, stats_columns=None), table_root
-    )
+    spec = TableSpec(name, stats_columns=None, extra={"hoodie.table.timeline.timezone": "UTC"})
+    made = create(rows(spark, "true", "'c' || id div 4"), spec, table_root)
     execute(
         spark,
         f"CREATE INDEX cities ON '{made.uri}' (city) OPTIONS (store = 'extension', shards = '1')",
@@ -59,6 +58,7 @@ def pruned(table: HudiTable, text: str) -> PruneResult:
 
 def written_with_callback(table: HudiTable, frame: DataFrame, port: int, **more: str) -> None:
     callback = {
+        **table.spec.extra,
         "hoodie.write.commit.callback.on": "true",
         "hoodie.write.commit.callback.http.url": f"http://127.0.0.1:{port}/",
         **{f"hoodie.write.commit.callback.http.{name}": value for name, value in more.items()},
