@@ -17,6 +17,8 @@ from pyhudi_expr.expr.bound import unknown_reasons
 from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
 from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.keys.generators import MissingKey
+from pyhudi_expr.keys.key_columns import MissingKeyColumn
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
@@ -188,6 +190,9 @@ def _answered(
     except _NotPrunedError as error:
         reason = error.reason
         _failed(response, PruneStatus.NOT_PRUNED, str(error))
+    except (MissingKey, MissingKeyColumn) as error:
+        reason = "no_keys"
+        _failed(response, PruneStatus.BAD_REQUEST, str(error))
     except HudiError as error:
         reason = _REASONS.get(type(error), "table_unreadable")
         _failed(response, PruneStatus.NOT_PRUNED, str(error))

@@ -104,9 +104,9 @@ def test_a_table_without_a_key_column_is_refused(
         pruned(path)
     with pytest.raises(MissingKeyColumn, match=refused):
         ph.table(str(path)).to_pyarrow_dataset()
-    # Hive reads every file then, and logs this.
+    # Hive reads every file of a refused request, and logs a warning.
     answer = PruningHandler(Pruner(), ServiceSettings()).prune(request(str(path)))
-    assert answer.status == PruneStatus.NOT_PRUNED
+    assert answer.status == PruneStatus.BAD_REQUEST
     assert f"the key column '{column}' is not in the schema" in answer.message
 
 
@@ -119,7 +119,7 @@ def test_null_keys_are_refused_by_the_statistics(golden: Golden, tmp_path: Path)
         with pytest.raises(MissingKey, match=refused):
             scan(str(path), text)
     answer = PruningHandler(Pruner(), ServiceSettings()).prune(request(str(path)))
-    assert answer.status == PruneStatus.NOT_PRUNED
+    assert answer.status == PruneStatus.BAD_REQUEST
     assert "'merchant_name' is null" in answer.message
 
 

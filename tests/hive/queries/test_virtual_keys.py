@@ -99,6 +99,7 @@ def test_a_table_without_its_key_columns_is_read_with_a_warning(
     before = len(hive.server.log())
     found = hive.query(query)
     assert found.rows == [(2, "Bob")]
+    assert found.scan.outcomes == ("REFUSED",)
     assert found.scan.files_kept == found.scan.files_considered
     warnings = [one for one in hive.server.log()[before:].splitlines() if " WARN " in one]
     assert any("the key column 'nope' is not in the schema" in one for one in warnings)
