@@ -9,8 +9,8 @@ from enum import Enum
 
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store, kind_of
-from pyhudi_expr.index.lookups.record_index import record_index, unusable_reason
-from pyhudi_expr.index.lookups.secondary_index import secondary_indexes
+from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index, unusable_reason
+from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.lookups.value_places import AnsweredSlices
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.extension.changes import Extension
@@ -131,8 +131,8 @@ def checked_statuses(catalog: IndexCatalog) -> list[IndexStatus]:
     found = statuses(catalog)
     if not any(map(_needs_record_index, found)):
         return found
-    state, note = _record_index_state(catalog.metadata)
-    return [_checked(status, catalog.metadata, state, note) for status in found]
+    accounts = _Accounts.of(catalog.metadata, [one for one in found if _needs_record_index(one)])
+    return [_checked(status, accounts) for status in found]
 
 
 def _needs_record_index(status: IndexStatus) -> bool:
@@ -140,33 +140,74 @@ def _needs_record_index(status: IndexStatus) -> bool:
     return by_key and status.store is Store.HUDI and status.state is State.ACTIVE
 
 
-def _checked(
-    status: IndexStatus, metadata: MetadataTable | None, state: State, note: str
-) -> IndexStatus:
-    """Return the status of an index, given the state of the record index."""
+@dataclass(frozen=True)
+class _Accounts:
+    """For how many slices queries trust the indexes of keys and values.
+
+    Attributes:
+        state: That of the record index.
+        note: Why it is not trusted.
+        of_values: For each secondary index by its metadata partition, the account, or why there is
+            none. Queries do not use indexes that are not here.
+    """
+
+    state: State
+    note: str
+    of_values: Mapping[str, AnsweredSlices | HudiError]
+
+    @staticmethod
+    def of(metadata: MetadataTable | None, statuses: Sequence[IndexStatus]) -> _Accounts:
+        """Account for these indexes, all that the network allows at once."""
+        if metadata is None:
+            note = "queries cannot read it: there is no metadata table"
+            return _Accounts(State.DOUBTED, note, {})
+        wanted = {partition for status in statuses for partition in status.partitions}
+        try:
+            listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
+            records = record_index(metadata, listing)
+            indexes = [] if records is None else secondary_indexes(metadata, listing, records)
+        except HudiError as error:
+            return _Accounts(State.DOUBTED, f"queries cannot read it: {error}", {})
+        for partition in sorted(wanted):
+            metadata.announce(partition)
+        state, note = _record_index_state(metadata, records)
+        chosen = [index for index in indexes if index.name in wanted]
+        found = metadata.table.storage.at_once(_account, chosen)
+        names = [index.name for index in chosen]
+        return _Accounts(state, note, dict(zip(names, found, strict=True)))
+
+
+def _account(index: SecondaryIndex) -> AnsweredSlices | HudiError:
+    try:
+        return index.account()
+    except HudiError as error:
+        return error
+
+
+def _checked(status: IndexStatus, accounts: _Accounts) -> IndexStatus:
+    """Return the status of an index, given how far queries trust the indexes of the table."""
     if not _needs_record_index(status):
         return status
     if status.kind == RECORD_INDEX:
-        return replace(status, state=state, note=note)
-    of_records = f"; its record index: {note}" if note else ""
-    try:
-        account = None if metadata is None else account_of_values(metadata, status)
-    except HudiError as error:
-        return replace(status, state=State.DOUBTED, note=f"queries cannot read it: {error}")
-    if account is None:
+        return replace(status, state=accounts.state, note=accounts.note)
+    of_records = f"; its record index: {accounts.note}" if accounts.note else ""
+    found = next((accounts.of_values.get(name) for name in status.partitions), None)
+    if isinstance(found, HudiError):
+        return replace(status, state=State.DOUBTED, note=f"queries cannot read it: {found}")
+    if found is None:
         return replace(status, state=State.DOUBTED, note=f"queries do not use it{of_records}")
-    if account.answered == account.slices:
+    if found.answered == found.slices:
         return status
-    answers = f"it answers for {account.answered} of {account.slices} file slices, and the others "
+    answers = f"it answers for {found.answered} of {found.slices} file slices, and the others "
     notes = [f"{answers}are read whatever the value is{of_records}"]
-    if account.uncovered:
+    if found.uncovered:
         notes.append(
-            f"Hudi does not follow log files in it ({account.uncovered} file slices); refresh it"
+            f"Hudi does not follow log files in it ({found.uncovered} file slices); refresh it"
         )
-    if account.doubtful:
-        notes.append(f"keys have no value or several ({account.doubtful} file slices); refresh it")
-    found = State.PARTIAL if account.answered else State.DOUBTED
-    return replace(status, state=found, note="; ".join(notes))
+    if found.doubtful:
+        notes.append(f"keys have no value or several ({found.doubtful} file slices); refresh it")
+    state = State.PARTIAL if found.answered else State.DOUBTED
+    return replace(status, state=state, note="; ".join(notes))
 
 
 def account_of_values(metadata: MetadataTable, status: IndexStatus) -> AnsweredSlices | None:
@@ -177,24 +218,20 @@ def account_of_values(metadata: MetadataTable, status: IndexStatus) -> AnsweredS
     Raises:
         HudiError: An index cannot be read.
     """
-    listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
-    records = record_index(metadata, listing)
-    indexes = [] if records is None else secondary_indexes(metadata, listing, records)
-    found = next((index for index in indexes if index.name in status.partitions), None)
-    return None if found is None else found.account()
+    accounts = _Accounts.of(metadata, [status])
+    found = next((accounts.of_values.get(name) for name in status.partitions), None)
+    if isinstance(found, HudiError):
+        raise found
+    return found
 
 
-def _record_index_state(metadata: MetadataTable | None) -> tuple[State, str]:
+def _record_index_state(metadata: MetadataTable, index: RecordIndex | None) -> tuple[State, str]:
     """Return whether queries trust the record index, and why not.
 
     Missing entries are a defect of the index. Rows that cannot be counted are not: these are rows
     of log files, until compaction.
     """
-    if metadata is None:
-        return State.DOUBTED, "queries cannot read it: there is no metadata table"
     try:
-        listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
-        index = record_index(metadata, listing)
         account = None if index is None else index.account()
     except HudiError as error:
         return State.DOUBTED, f"queries cannot read it: {error}"

@@ -75,10 +75,23 @@ def write_batches(
     sink: Sink,
     batches: Iterable[tuple[ByteStrings, ByteStrings]],
     schema: str,
-    block_bytes: int = BLOCK_BYTES,
+    block_bytes: int | None = None,
 ) -> int:
-    """Write cells that come as batches of columns; holds a batch and a block in memory."""
-    writer = Writer(sink, block_bytes)
+    """Write cells that come as batches of columns; holds a batch and a block in memory.
+
+    Args:
+        sink: The file.
+        batches: Keys and values as for `write`, in order over all batches.
+        schema: The values' Avro schema, as JSON.
+        block_bytes: Of a data block; `BLOCK_BYTES` by default.
+
+    Returns:
+        The file's length in bytes.
+
+    Raises:
+        ValueError: A key is out of order or too long.
+    """
+    writer = Writer(sink, block_bytes or BLOCK_BYTES)
     for keys, values in batches:
         writer.extend(keys, values)
     return writer.finish(schema.encode())
@@ -98,7 +111,7 @@ class Writer:
     """Writes one HFile from batches of cells; holds a batch and a block in memory."""
 
     sink: Sink
-    block_bytes: int = BLOCK_BYTES
+    block_bytes: int
     offset: int = 0
     cells: int = 0
     row_bytes: int = 0

@@ -65,7 +65,7 @@ def test_a_compacted_group_equals_the_merged_one(
     monkeypatch: pytest.MonkeyPatch,
     content: tuple[dict[bytes, bytes], list[dict[bytes, bytes] | list[bytes]]],
 ) -> None:
-    monkeypatch.setattr(hfile_writer, "_BLOCK_BYTES", 200)
+    monkeypatch.setattr(hfile_writer, "BLOCK_BYTES", 200)
     monkeypatch.setattr(hfile, "_CHUNK_BYTES", 1)  # some records at a time
     base, logs = content
     group = written(tmp_path, base, [block(one) for one in logs])
@@ -79,7 +79,7 @@ def test_a_compacted_group_equals_the_merged_one(
 def test_memory_does_not_grow_with_the_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hfile_writer, "_BLOCK_BYTES", 1 << 14)
+    monkeypatch.setattr(hfile_writer, "BLOCK_BYTES", 1 << 14)
     for name in ("_CHUNK_BYTES", "_RUN_BYTES"):
         monkeypatch.setattr(hfile, name, 1 << 16)
 
