@@ -1,0 +1,174 @@
+"""What holds for every metadata partition: that it is there, covers all commits, and can be read.
+
+All blocks of its current files are decompressed, and each key's file group is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.audit.findings import Fault, Finding, Severity
+from pyhudi_expr.audit.scope import BOTH, AuditedRecords, AuditedTable
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.key_shards import shards
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.store.file_group import EncodedRecords, FileGroup
+from pyhudi_expr.mdt.store.secondary_keys import entries
+from pyhudi_expr.table.errors import CorruptFile, HudiError
+from pyhudi_expr.table.hudi_names import (
+    COLUMN_STATS,
+    EXPRESSION_INDEX_PREFIX,
+    METADATA_DIR,
+    PARTITION_STATS,
+    SECONDARY_INDEX_PREFIX,
+)
+
+_EXAMPLES = 3
+_SCANNED = (COLUMN_STATS, PARTITION_STATS)
+"""Partitions that are not looked up by whole keys."""
+
+
+def check_timeline(records: AuditedRecords, table: AuditedTable) -> Iterator[Finding]:
+    """Return the commits that Hudi's metadata table lacks."""
+    if records.store is Store.EXTENSION:
+        return
+    writes = table.table.timeline.writes
+    missing = [one.requested for one in writes if not records.records.covers(one.requested)]
+    if missing:
+        named = ", ".join(missing[:_EXAMPLES]) + (", ..." if len(missing) > _EXAMPLES else "")
+        yield records.finding(
+            "all",
+            Fault.LAGGING,
+            Severity.ROWS_LOST,
+            METADATA_DIR,
+            PARTITION_STATS,
+            expected=f"every commit up to {table.table.instant}",
+            found=f"{len(missing)} commits are missing: {named}",
+            queries="any by readers that take the files from the metadata table",
+            readers=BOTH[:1],
+        )
+
+
+def check_structure(records: AuditedRecords, partition: str) -> Iterator[Finding]:
+    """Return why a partition cannot be used as a whole; after such a finding it is not checked."""
+    needs_definition = partition.startswith((SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX))
+    if needs_definition and partition not in records.definitions:
+        yield records.finding(
+            partition,
+            Fault.DEFINITION_MISSING,
+            Severity.SLOWER,
+            records.relative(
+                f"{records.records.table.base_path}/"
+                f"{records.records.table.properties.index_definitions_path}"
+            ),
+            expected="the definition of the index",
+            found="none",
+            queries="all: no query uses the index",
+        )
+    try:
+        groups = records.records.groups(partition)
+    except HudiError as error:
+        yield _missing(records, partition, error)
+        return
+    for number, group in enumerate(groups):
+        yield from _of_group(records, partition, group, number, len(groups))
+
+
+def _of_group(
+    records: AuditedRecords, partition: str, group: FileGroup, number: int, count: int
+) -> Iterator[Finding]:
+    try:
+        misplaced = _misplaced(records, partition, group, number, count)
+    except CorruptFile as error:
+        yield _unreadable(records, partition, error.file, error.reason)
+    except HudiError as error:
+        yield _unreadable(records, partition, records.path_of(partition), str(error))
+    else:
+        if misplaced:
+            yield _wrong_shard(records, partition, group, misplaced)
+
+
+def _missing(records: AuditedRecords, partition: str, error: HudiError) -> Finding:
+    return records.finding(
+        partition,
+        Fault.PARTITION_MISSING,
+        Severity.QUERY_FAILS,
+        records.path_of(partition),
+        expected="the file groups of the partition",
+        found=str(error),
+        queries="those that use it, in Hudi's readers; others are not pruned by it",
+    )
+
+
+def _unreadable(records: AuditedRecords, partition: str, file: str, reason: str) -> Finding:
+    return records.finding(
+        partition,
+        Fault.UNREADABLE,
+        Severity.QUERY_FAILS,
+        records.relative(file),
+        expected="a file that can be read",
+        found=reason,
+        queries="those that use it, in Hudi's readers; others are not pruned by it",
+    )
+
+
+def _wrong_shard(
+    records: AuditedRecords, partition: str, group: FileGroup, misplaced: list[bytes]
+) -> Finding:
+    named = ", ".join(repr(key.decode(errors="replace")) for key in misplaced[:_EXAMPLES])
+    is_looked_up = not partition.endswith(_SCANNED)
+    files = [file.path for file in group.stored_files]
+    path = f"{records.records.metadata.base_path}/{files[0]}"
+    return records.finding(
+        partition,
+        Fault.WRONG_SHARD,
+        Severity.ROWS_LOST if is_looked_up else Severity.SLOWER,
+        records.relative(path),
+        subject=named,
+        expected="in the file group that the key's hash names",
+        found=f"{len(misplaced)} keys are here",
+        queries="look-ups of these keys" if is_looked_up else "none: all groups are scanned",
+        readers=BOTH if is_looked_up else (),
+    )
+
+
+def _misplaced(
+    records: AuditedRecords, partition: str, group: FileGroup, number: int, count: int
+) -> list[bytes]:
+    """Read a group as a whole, and return the keys that belong to another one."""
+    definition = records.definitions.get(partition)
+    is_secondary = partition.startswith(SECONDARY_INDEX_PREFIX)
+    by_value = is_secondary and definition is not None and definition.version != "V1"
+    found: list[bytes] = []
+    for part in chain(group.base_records(HFile.scan), group.log_pieces(HFile.scan)):
+        if not isinstance(part, EncodedRecords) or not len(part.cells):
+            continue
+        keys = part.cells.key_strings
+        if by_value:
+            for split in entries(part):
+                wrong = shards(_prefixes(split.values), count) != number
+                found += split.records.take(wrong).to_list()
+        elif definition is None and is_secondary:
+            continue
+        else:
+            wrong = shards(keys, count) != number
+            found += keys.take(wrong).to_list()
+    return found
+
+
+def _prefixes(values: ByteStrings) -> ByteStrings:
+    """Return what an index of version V2 hashes: the value and a dollar sign; "$" for nulls."""
+    texts = values.array()
+    is_null: BoolArray = np.asarray(pc.equal(texts, pa.scalar(b"\0", pa.large_binary())))
+    plain = pc.if_else(pa.array(is_null), pa.scalar(b"", pa.large_binary()), texts)
+    dollar = pa.scalar(b"$", pa.large_binary())
+    return ByteStrings.from_arrow(
+        pc.binary_join_element_wise(plain, dollar, pa.scalar(b"", pa.large_binary()))
+    )
