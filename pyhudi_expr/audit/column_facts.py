@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_nulls
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
-from pyhudi_expr.index.statistics.column_bounds import ColumnBounds, concat_bounds
+from pyhudi_expr.index.statistics.column_bounds import ColumnBounds, concat_bounds, no_rows
 from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics, null_count
 from pyhudi_expr.layout.tiling import PieceStatistics, Tiling
 from pyhudi_expr.reading.slice_rows import leaf_types, parquet_columns, parquet_file
@@ -151,7 +151,9 @@ class _Collected:
             return
         for at, footer in zip(positions.tolist(), footers, strict=True):
             self._count(at, footer)
-        stored = self.is_stored[positions]
+        empty = positions[self.is_stored[positions] & (self.rows[positions] == 0)]
+        self.store.put(empty, no_rows(len(empty), self.column.domain))
+        stored = self.is_stored[positions] & (self.rows[positions] > 0)
         chosen = [footer for footer, there in zip(footers, stored, strict=True) if there]
         if chosen:
             bounds, known = _united(chosen, self.column)
@@ -168,9 +170,11 @@ class _Collected:
         counted = [null_count(one) for one in statistics]
         self.is_stored[at] = True
         self.rows[at] = sum(chunk.num_values for chunk in chunks)
-        if None not in counted:
+        if not self.rows[at]:
+            self.nulls[at], self.is_known[at] = 0, True
+        elif None not in counted:
             self.nulls[at] = sum(count or 0 for count in counted)
-        self.is_known[at] = None not in counted and not any(map(_is_truncated, statistics))
+            self.is_known[at] = not any(map(_is_truncated, statistics))
         types = leaf_types(footer.schema.to_arrow_schema())
         self.is_retyped[at] = types.get(self.column.name) != self.column.type
 
@@ -205,6 +209,11 @@ class _Collected:
         )
 
 
+def joined_values(parts: Sequence[AnyArray], type_: pa.DataType) -> AnyArray:
+    """Return the values of batches as one array of a type. Raises pyarrow.ArrowException."""
+    return pa.concat_arrays([arrow_nulls(0, type_), *(part.cast(type_) for part in parts)])
+
+
 def value_bounds(values: AnyArray, column: BoundColumn) -> Bounds | None:
     """Return the bounds of one container with these values; None if there are no values."""
     if not len(values):
@@ -237,8 +246,7 @@ def _values(
     found: _Values = []
     for number, one in enumerate(lacking):
         with suppress(pa.ArrowException):  # of a type that is not the table's any more
-            typed = [part[number].cast(one.column.type) for part in parts]
-            found.append((one, pa.chunked_array(typed, one.column.type).combine_chunks()))
+            found.append((one, joined_values([part[number] for part in parts], one.column.type)))
     return at, found
 
 

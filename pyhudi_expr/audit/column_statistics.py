@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,19 +19,43 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode
 from pyhudi_expr.mdt.bytes.keys import column_partition_prefix, column_prefix
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, META_COLUMNS, RECORD_INDEX, RECORD_KEY
+from pyhudi_expr.table.hudi_names import (
+    COLUMN_STATS,
+    META_COLUMNS,
+    RECORD_INDEX,
+    RECORD_KEY,
+)
 
 
-def audited_columns(records: AuditedRecords, table: AuditedTable) -> list[BoundColumn]:
-    """Return the columns that may have entries; without a definition, all that have an order."""
+def audited_columns(
+    records: AuditedRecords, table: AuditedTable, partitions: Collection[str]
+) -> list[BoundColumn]:
+    """Return the columns of the definition, and others that have entries in the partitions.
+
+    Raises:
+        HudiError: The partition cannot be read.
+    """
     definition = records.definitions.get(COLUMN_STATS)
-    names = table.columns if definition is None else (*META_COLUMNS, *definition.fields)
-    return [table.columns[name] for name in dict.fromkeys(names) if name in table.columns]
+    fields = frozenset[str]() if definition is None else frozenset(definition.fields)
+    others = META_COLUMNS if fields else tuple(table.columns)
+    return [
+        table.columns[name]
+        for name in dict.fromkeys((*sorted(fields), *others))
+        if name in table.columns and (name in fields or _has_entries(records, partitions, name))
+    ]
 
 
-def check_column_stats(
-    records: AuditedRecords, table: AuditedTable, facts: FileFacts
-) -> Iterator[Finding]:
+def _has_entries(records: AuditedRecords, partitions: Collection[str], column: str) -> bool:
+    prefixes = [column_prefix(column)]
+    return any(
+        len(piece)
+        for partition in partitions
+        for pieces in records.records.statistics_pieces(partition, prefixes)
+        for piece in pieces
+    )
+
+
+def check_column_stats(records: AuditedRecords, facts: FileFacts) -> Iterator[Finding]:
     """Return what is wrong with the entries of the checked base files.
 
     Raises:
@@ -39,7 +63,7 @@ def check_column_stats(
     """
     definition = records.definitions.get(COLUMN_STATS)
     fields = frozenset[str]() if definition is None else frozenset(definition.fields)
-    for column in audited_columns(records, table):
+    for column in facts.columns:
         entries = _Entries.of(records, column)
         # Without a definition a column is indexed if any of its files has an entry.
         if column.name in fields or entries.is_any:

@@ -94,8 +94,8 @@ def _evaluated(term: BoundTerm, points: Bounds) -> Bounds:
         case BoundColumn():
             return points
         case BoundLiteral(lower=lower, upper=upper, domain=domain):
-            ends = (physical_scalar(domain, end) for end in (lower, upper))
-            return Bounds(*ends, True, False)
+            least, greatest = (physical_scalar(domain, end) for end in (lower, upper))
+            return Bounds(least, greatest, True, False)
         case BoundCall(function=function, args=args):
             return function(*(_evaluated(each, points) for each in args))
 

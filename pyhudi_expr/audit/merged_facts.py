@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
-from pyhudi_expr.audit.column_facts import value_bounds
+from pyhudi_expr.audit.column_facts import joined_values, value_bounds
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.reading.slice_files import FileSlice, file_slices
@@ -100,11 +101,8 @@ def _merged(
     parts = list(reader.columns(one, [column.name for column in columns]))
     found: dict[str, MergedColumn | None] = {}
     for number, column in enumerate(columns):
-        try:
-            typed = [part[number].cast(column.type) for part in parts]
-        except pa.ArrowException:
-            found[column.name] = None
-            continue
-        values = pa.chunked_array(typed, column.type).combine_chunks()
-        found[column.name] = MergedColumn(value_bounds(values, column), values.null_count)
+        found[column.name] = None
+        with suppress(pa.ArrowException):  # of a type that is not the table's any more
+            values = joined_values([part[number] for part in parts], column.type)
+            found[column.name] = MergedColumn(value_bounds(values, column), values.null_count)
     return found

@@ -16,10 +16,9 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.audit.bound_faults import Described, Truth, wrong_bounds
 from pyhudi_expr.audit.column_facts import UNKNOWN, FileFacts, united_bounds
-from pyhudi_expr.audit.column_statistics import audited_columns
 from pyhudi_expr.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.audit.merged_facts import MergedSlices
-from pyhudi_expr.audit.scope import MOST, AuditedRecords, AuditedTable
+from pyhudi_expr.audit.scope import MOST, AuditedRecords
 from pyhudi_expr.audit.stored_bounds import stored_bounds
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
@@ -30,13 +29,12 @@ from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS
 
 
 def check_partition_stats(
-    records: AuditedRecords, table: AuditedTable, facts: FileFacts, merged: MergedSlices
+    records: AuditedRecords, facts: FileFacts, merged: MergedSlices
 ) -> Iterator[Finding]:
     """Return what is wrong with the entries of the partitions of the checked slices.
 
     Args:
         records: Hudi's metadata table.
-        table: The table.
         facts: Of the base files of `records.bases`.
         merged: Slices with log files.
 
@@ -45,7 +43,7 @@ def check_partition_stats(
     """
     definition = records.definitions.get(COLUMN_STATS)
     fields = frozenset[str]() if definition is None else frozenset(definition.fields)
-    for column in audited_columns(records, table):
+    for column in facts.columns:
         stats = records.records.statistics(PARTITION_STATS, [column_prefix(column.name)])
         paths = records.slices.partition_paths
         keys = pa.array([partition_stats_key(column.name, path) for path in paths], pa.string())
@@ -107,9 +105,11 @@ class _Partitions:
         alone = ~merged.has_logs(bases)
         chosen = alone & own.is_stored
         parts = [(number[chosen], _chosen(own.bounds, chosen))]
-        unknown = alone & own.is_stored & ~own.is_known
+        damaged = np.zeros(bases.num_files, np.bool_)
+        damaged[list(facts.damaged)] = True
+        unknown = alone & ((own.is_stored & ~own.is_known) | damaged)
         known = np.bincount(number[unknown], minlength=count) == 0
-        lacking = np.bincount(number[alone & ~own.is_stored], minlength=count)
+        lacking = np.bincount(number[alone & ~own.is_stored & ~damaged], minlength=count)
         nulls = lacking + np.bincount(
             number[chosen], np.maximum(own.nulls[chosen], 0), minlength=count
         )

@@ -161,20 +161,21 @@ class _Run:
             yield from self._guarded(records, FILES, found)
 
     def _statistics(self, records: AuditedRecords, wanted: list[str]) -> Iterator[Finding]:
-        if not {COLUMN_STATS, PARTITION_STATS} & set(wanted) or not records.slices.num_files:
+        partitions = {COLUMN_STATS, PARTITION_STATS} & set(wanted)
+        if not partitions or not records.slices.num_files:
             return
-        columns = audited_columns(records, self.table)
+        columns = audited_columns(records, self.table, partitions)
         storage, bases = self.table.table.storage, records.bases.listing
         facts = file_facts(storage, bases, columns, self._advancing(bases.num_files, "footers"))
         yield from _damaged(records, facts)
         if COLUMN_STATS in wanted:
-            found = check_column_stats(records, self.table, facts)
+            found = check_column_stats(records, facts)
             yield from self._guarded(records, COLUMN_STATS, found)
             self._note_unknown(COLUMN_STATS, facts)
         if PARTITION_STATS in wanted:
             merged = MergedSlices.read(self.table.table, records.slices, columns)
             self.unchecked += [f"{PARTITION_STATS}: {why}" for why in merged.failures]
-            found = check_partition_stats(records, self.table, facts, merged)
+            found = check_partition_stats(records, facts, merged)
             yield from self._guarded(records, PARTITION_STATS, found)
 
     def _note_unknown(self, partition: str, facts: FileFacts) -> None:

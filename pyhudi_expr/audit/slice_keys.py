@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int32Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int32Array, value_list
 from pyhudi_expr.audit.column_facts import point_bounds
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import Kind
@@ -118,7 +118,7 @@ def value_texts(values: AnyArray, column: BoundColumn) -> AnyArray:
     if kind is Kind.BOOLEAN:
         return typed.cast(pa.string()).cast(_LARGE)
     if kind is Kind.BINARY:
-        texts = [None if value is None else value.hex().encode() for value in typed.to_pylist()]
+        texts = [None if value is None else value.hex().encode() for value in value_list(typed)]
         return pa.array(texts, _LARGE)
     bounds = point_bounds(typed, column)
     assert bounds is not None
@@ -126,7 +126,7 @@ def value_texts(values: AnyArray, column: BoundColumn) -> AnyArray:
         nulls = typed.is_null().to_numpy(zero_copy_only=False)
         return pa.array(bounds.lower, mask=nulls).cast(pa.string()).cast(_LARGE)
     scale = column.domain.scale
-    digits = [None if v is None else str(int(v.scaleb(scale))) for v in typed.to_pylist()]
+    digits = [None if v is None else str(int(v.scaleb(scale))) for v in value_list(typed)]
     return pa.array(digits, pa.string()).cast(_LARGE)
 
 
@@ -214,7 +214,7 @@ def texts_of(
         texts = keys if index is None else entries[index]
         flags = is_among(hashes(ByteStrings.from_arrow(texts)), ordered)
         chosen = texts.filter(pa.array(flags)).slice(0, most - len(found))
-        found += [text.decode(errors="replace") for text in chosen.to_pylist()]
+        found += [text.decode(errors="replace") for text in value_list(chosen)]
         if len(found) >= most:
             break
     return found

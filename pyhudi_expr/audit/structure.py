@@ -19,6 +19,7 @@ from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_shards import shards
 from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.log.valid_instants import BOOTSTRAP_PREFIX
 from pyhudi_expr.mdt.store.file_group import EncodedRecords, FileGroup
 from pyhudi_expr.mdt.store.secondary_keys import entries
 from pyhudi_expr.table.errors import CorruptFile, HudiError
@@ -29,6 +30,7 @@ from pyhudi_expr.table.hudi_names import (
     PARTITION_STATS,
     SECONDARY_INDEX_PREFIX,
 )
+from pyhudi_expr.table.timeline.timeline import Instant
 
 _EXAMPLES = 3
 _SCANNED = (COLUMN_STATS, PARTITION_STATS)
@@ -39,8 +41,7 @@ def check_timeline(records: AuditedRecords, table: AuditedTable) -> Iterator[Fin
     """Return the commits that Hudi's metadata table lacks."""
     if records.store is Store.EXTENSION:
         return
-    writes = table.table.timeline.writes
-    missing = [one.requested for one in writes if not records.records.covers(one.requested)]
+    missing = [one.requested for one in table.table.timeline.writes if not _covers(records, one)]
     if missing:
         named = ", ".join(missing[:_EXAMPLES]) + (", ..." if len(missing) > _EXAMPLES else "")
         yield records.finding(
@@ -48,12 +49,21 @@ def check_timeline(records: AuditedRecords, table: AuditedTable) -> Iterator[Fin
             Fault.LAGGING,
             Severity.ROWS_LOST,
             METADATA_DIR,
-            PARTITION_STATS,
             expected=f"every commit up to {table.table.instant}",
             found=f"{len(missing)} commits are missing: {named}",
             queries="any by readers that take the files from the metadata table",
             readers=BOTH[:1],
         )
+
+
+def _covers(records: AuditedRecords, write: Instant) -> bool:
+    if records.records.covers(write.requested):
+        return True
+    # A new metadata table has no delta commits yet, and all files of its first moment.
+    made = records.records.metadata.timeline.writes
+    is_new = all(one.requested.startswith(BOOTSTRAP_PREFIX) for one in made)
+    last = max((one.completed or "" for one in made), default="")
+    return is_new and bool(made) and (write.completed or "") <= last
 
 
 def check_structure(records: AuditedRecords, partition: str) -> Iterator[Finding]:
