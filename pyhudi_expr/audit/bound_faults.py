@@ -13,7 +13,7 @@ from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.audit.column_facts import ColumnFacts
 from pyhudi_expr.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.audit.scope import MOST, AuditedRecords
-from pyhudi_expr.audit.stored_bounds import StoredBounds, less, shown
+from pyhudi_expr.audit.stored_bounds import StoredBounds, less, shown, taken
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, Kind
@@ -49,7 +49,7 @@ class Truth:
         known = facts.is_known[positions]
         exact = known & ~facts.is_retyped[positions]
         has_value = known & np.asarray(facts.bounds.may_be_value)[positions]
-        lower, upper = (_taken(end, positions) for end in (facts.bounds.lower, facts.bounds.upper))
+        lower, upper = (taken(end, positions) for end in (facts.bounds.lower, facts.bounds.upper))
         if not isinstance(upper, np.ndarray):
             lengths = pc.fill_null(pc.binary_length(upper), 0) if _is_text(upper) else None
             if lengths is not None:
@@ -60,10 +60,6 @@ class Truth:
 
 def _is_text(values: Values) -> bool:
     return bool(pa.types.is_large_binary(values.type))
-
-
-def _taken(values: Values, positions: Int64Array) -> Values:
-    return values[positions] if isinstance(values, np.ndarray) else values.take(pa.array(positions))
 
 
 @dataclass(frozen=True)

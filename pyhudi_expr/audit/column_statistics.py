@@ -17,7 +17,7 @@ from pyhudi_expr.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
 from pyhudi_expr.audit.stored_bounds import stored_bounds
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode
-from pyhudi_expr.mdt.bytes.keys import column_partition_prefix, column_prefix
+from pyhudi_expr.mdt.bytes.keys import column_prefix
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics
 from pyhudi_expr.table.hudi_names import (
     COLUMN_STATS,
@@ -91,11 +91,7 @@ class _Entries:
     def of(records: AuditedRecords, column: BoundColumn) -> _Entries:
         stats = records.records.statistics(COLUMN_STATS, [column_prefix(column.name)])
         files = records.bases
-        keys = [
-            column_partition_prefix(column.name, partition) + name
-            for partition, name in zip(files.partitions, files.name_ids, strict=True)
-        ]
-        place = pc.index_in(stats.key, pa.array(keys, pa.string()))
+        place = pc.index_in(stats.key, files.keys(column.name))
         position = np.asarray(pc.fill_null(place, -1), np.int64)
         listed = position >= 0
         has_entry = np.zeros(len(files), np.bool_)

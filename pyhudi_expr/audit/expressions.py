@@ -8,7 +8,7 @@ rules, and days that engines disagree about, are left to `--spark`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,7 +22,7 @@ from pyhudi_expr.audit.column_facts import point_bounds
 from pyhudi_expr.audit.filters import FilterTruth
 from pyhudi_expr.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
-from pyhudi_expr.audit.stored_bounds import StoredBounds, shown, stored_bounds
+from pyhudi_expr.audit.stored_bounds import StoredBounds, less, shown, stored_bounds, taken
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundIsNull, BoundLiteral, BoundTerm
 from pyhudi_expr.expr.bounds import Bounds
@@ -31,14 +31,24 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries
 from pyhudi_expr.indexing.expression_arguments import IDENTITY, arguments
-from pyhudi_expr.mdt.bytes.keys import column_partition_prefix, column_prefix
+from pyhudi_expr.mdt.bytes.keys import column_prefix
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records.metadata_records import decode
+from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.store.statistics import column_statistics
 from pyhudi_expr.reading.slice_rows import parquet_columns, parquet_file
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 
 _FIRST_CERTAIN_DAY = -141_000  # in 1583
 _DAYS = frozenset({Kind.DATE, Kind.WALL_CLOCK})
 _TEXTS = frozenset({Kind.TEXT, Kind.INTEGER})
+_RESULTS = {
+    "StringWrapper": Domain(Kind.TEXT),
+    "BooleanWrapper": Domain(Kind.BOOLEAN),
+    **dict.fromkeys(("IntWrapper", "LongWrapper", "DateWrapper"), Domain(Kind.INTEGER)),
+    **dict.fromkeys(("FloatWrapper", "DoubleWrapper"), Domain(Kind.FLOAT)),
+}
+"""The order of a function's results, by the wrappers of their bounds."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +121,8 @@ def check_expression_bounds(
     function = Function.of(table, definition)
     stats = records.records.statistics(definition.name, [column_prefix(function.column.name)])
     files = records.bases
-    keys = [
-        column_partition_prefix(function.column.name, partition) + name
-        for partition, name in zip(files.partitions, files.name_ids, strict=True)
-    ]
-    place = np.asarray(pc.fill_null(pc.index_in(pa.array(keys), stats.key), -1), np.int64)
+    keys = files.keys(function.column.name)
+    place = np.asarray(pc.fill_null(pc.index_in(keys, stats.key), -1), np.int64)
     yield from _missing(records, definition, np.flatnonzero(place < 0))
     domain = function.term.domain
     own = StatisticsEntries.of(stats)
@@ -125,7 +132,8 @@ def check_expression_bounds(
         if bounds.is_decoded[row]:
             outside = _outside(table, function, files.paths[at], bounds, row)
             if outside is not None:
-                yield _finding(records, definition, function, files.paths[at], outside, bounds, row)
+                text, path = function.text, files.paths[at]
+                yield _finding(records, definition, text, path, outside, bounds, row, domain)
 
 
 def _missing(
@@ -147,22 +155,23 @@ def _missing(
 def _finding(
     records: AuditedRecords,
     definition: IndexDefinition,
-    function: Function,
+    text: str,
     path: str,
     outside: str,
     bounds: StoredBounds,
     row: int,
+    domain: Domain,
 ) -> Finding:
-    low, high = (shown(end, row, function.term.domain) for end in (bounds.lower, bounds.upper))
+    low, high = (shown(end, row, domain) for end in (bounds.lower, bounds.upper))
     return records.finding(
         definition.name,
         Fault.RESULT_OUTSIDE_RANGE,
         Severity.ROWS_LOST,
         path,
-        subject=function.text,
+        subject=text,
         expected=f"bounds that hold {outside}",
         found=f"{low} to {high}",
-        queries=f"{function.text} = {outside}",
+        queries=f"{text} = {outside}",
         readers=BOTH,
     )
 
@@ -212,6 +221,44 @@ def _beyond(results: Bounds, bounds: StoredBounds, row: int, size: int) -> BoolA
 
 def _shown_result(results: Bounds, at: int, domain: Domain) -> str:
     return shown(results.lower, at, domain)
+
+
+def check_results(
+    records: AuditedRecords, definition: IndexDefinition, expected: Mapping[bytes, bytes]
+) -> Iterator[Finding]:
+    """Compare the bounds of files with those that another program has computed.
+
+    Args:
+        records: The metadata table.
+        definition: The index.
+        expected: The right entries, by their keys.
+
+    Raises:
+        HudiError: The partition cannot be read.
+    """
+    (field,) = definition.fields
+    files = records.bases
+    keys = files.keys(field)
+    stats = records.records.statistics(definition.name, [column_prefix(field)])
+    place = np.asarray(pc.fill_null(pc.index_in(keys, stats.key), -1), np.int64)
+    yield from _missing(records, definition, np.flatnonzero(place < 0))
+    payloads = decode(RECORD_SCHEMA, list(expected.values()), definition.name)
+    right = column_statistics(expected, payloads)
+    placed = np.asarray(pc.fill_null(pc.index_in(keys, right.key), -1), np.int64)
+    domain = next((_RESULTS[one] for one in right.minimum if one in _RESULTS), None)
+    both = np.flatnonzero((place >= 0) & (placed >= 0))
+    if domain is None:
+        return
+    held, told = (stored_bounds(StatisticsEntries.of(one), domain) for one in (stats, right))
+    lower, upper = (taken(end, place[both]) for end in (held.lower, held.upper))
+    least, greatest = (taken(end, placed[both]) for end in (told.lower, told.upper))
+    beyond = less(least, lower) | less(upper, greatest)
+    beyond &= held.is_decoded[place[both]] & told.is_decoded[placed[both]]
+    for at in np.flatnonzero(beyond)[:MOST].tolist():
+        result = f"{shown(least, at, domain)} to {shown(greatest, at, domain)}"
+        path, row = files.paths[int(both[at])], int(place[both][at])
+        text = f"{definition.function}({field})"
+        yield _finding(records, definition, text, path, result, held, row, domain)
 
 
 def expression_filter(table: AuditedTable, definition: IndexDefinition) -> FilterTruth:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array, string_list
 from pyhudi_expr.audit.findings import Fault, Finding, Reader, Severity
+from pyhudi_expr.audit.row_faults import ELSEWHERE, EXAMPLES, RowFault, key_texts, summarised
 from pyhudi_expr.audit.scope import MOST, AuditedRecords
 from pyhudi_expr.audit.slice_keys import (
     RowReader,
     SliceKeys,
+    SliceNames,
     is_among,
     joined_hashes,
     texts_of,
 )
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.mdt.store.record_locations import group_of, locations
 from pyhudi_expr.table.hudi_names import RECORD_INDEX
 
-ELSEWHERE = -1
-"""The number of a slice that is not among the checked ones."""
-_EXAMPLES = 3
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -34,32 +33,44 @@ class KeyPlaces:
     """The entries of a record index, by ascending hashes of their keys.
 
     Attributes:
-        slice: The slice that each names, by its number in `SliceKeys`; -1 for others.
+        slice: The slice that each names, by its number in `SliceNames`; -1 for others.
     """
 
     key: Hashes
     slice: Int32Array
 
     @staticmethod
-    def read(records: MetadataTable, keys: SliceKeys) -> KeyPlaces:
-        """Read all entries. Raises HudiError."""
+    def of(key: Hashes, slices: Int32Array) -> KeyPlaces:
+        """Sort entries."""
+        order = np.argsort(key, kind="stable")
+        return KeyPlaces(key[order], slices[order])
+
+    @staticmethod
+    def read(parts: Iterable[EncodedRecords], numbers: Mapping[tuple[str, str], int]) -> KeyPlaces:
+        """Read all entries.
+
+        Args:
+            parts: The newest record of each key.
+            numbers: The number of each slice, by its partition's path and file id.
+
+        Raises:
+            HudiError: They cannot be read.
+        """
         found: list[Hashes] = []
         slices = [np.zeros(0, np.int32)]
-        for part in records.newest(RECORD_INDEX):
+        for part in parts:
             places = locations(part)
             groups = map(group_of, string_list(places.dictionary))
-            number = np.array([keys.numbers.get(one, ELSEWHERE) for one in groups], np.int32)
+            number = np.array([numbers.get(one, ELSEWHERE) for one in groups], np.int32)
             slices.append(number[np.asarray(places.indices)])
             found.append(hashes(part.cells.key_strings))
-        joined = joined_hashes(found)
-        order = np.argsort(joined, kind="stable")
-        return KeyPlaces(joined[order], np.concatenate(slices)[order])
+        return KeyPlaces.of(joined_hashes(found), np.concatenate(slices))
 
     def per_slice(self, count: int) -> Int64Array:
         """Return the number of entries that name each slice."""
         return np.bincount(self.slice[self.slice >= 0], minlength=count)
 
-    def of(self, keys: Hashes) -> tuple[Int32Array, BoolArray]:
+    def of_keys(self, keys: Hashes) -> tuple[Int32Array, BoolArray]:
         """Return the slice of each key's entry, and whether it has one."""
         if not len(self.key):
             return np.full(len(keys), ELSEWHERE, np.int32), np.zeros(len(keys), np.bool_)
@@ -70,52 +81,52 @@ class KeyPlaces:
 
 @dataclass(frozen=True)
 class PlacedKeys:
-    """The rows of slices, and where a record index says that they are."""
+    """Rows, and where a record index says that they are.
 
-    keys: SliceKeys
+    Attributes:
+        key: The hash of each row's key.
+        slice: The slice of each row.
+        is_whole: Whether these are all rows that entries may be of.
+    """
+
+    key: Hashes
+    slice: Int32Array
     places: KeyPlaces
     is_whole: bool
 
+    def faults(self) -> Iterator[RowFault]:
+        """Return what is wrong, slice by slice."""
+        yield from summarised(Fault.KEY_MISSING, self.slice, self.key, ~self._named[1])
+        yield from summarised(Fault.KEY_MISPLACED, self.slice, self.key, self._misplaced)
+        yield from summarised(Fault.KEY_TWICE, self.slice, self.key, self._twice)
+        places = self.places
+        yield from summarised(Fault.KEY_DELETED, places.slice, places.key, self._deleted)
+
     @cached_property
     def _named(self) -> tuple[Int32Array, BoolArray]:
-        return self.places.of(self.keys.key)
+        return self.places.of_keys(self.key)
 
     @cached_property
-    def _pairs(self) -> Hashes:
-        return np.sort(_pair(self.keys.key, self.keys.slice))
-
-    @cached_property
-    def missing(self) -> BoolArray:
-        """The rows whose key has no entry."""
-        return ~self._named[1]
-
-    @cached_property
-    def twice(self) -> BoolArray:
+    def _twice(self) -> BoolArray:
         """The rows whose key's entry names another slice that has the key as well."""
         slices, there = self._named
-        other = there & (slices != self.keys.slice) & (slices >= 0)
-        flags: BoolArray = other & is_among(_pair(self.keys.key, slices), self._pairs)
+        other = there & (slices != self.slice) & (slices >= 0)
+        pairs = np.sort(_pair(self.key, self.slice))
+        flags: BoolArray = other & is_among(_pair(self.key, slices), pairs)
         return flags
 
     @cached_property
-    def misplaced(self) -> BoolArray:
+    def _misplaced(self) -> BoolArray:
         """The rows whose key's entry names a slice that lacks it."""
         slices, there = self._named
-        other = there & (slices != self.keys.slice) & ~self.twice
+        other = there & (slices != self.slice) & ~self._twice
         return other if self.is_whole else other & (slices >= 0)
 
     @cached_property
-    def deleted(self) -> BoolArray:
+    def _deleted(self) -> BoolArray:
         """The entries whose key is in no row."""
-        unread = np.isin(self.places.slice, list(self.keys.unread))
-        lacks = ~is_among(self.places.key, np.sort(self.keys.key)) & ~unread
+        lacks = ~is_among(self.places.key, np.sort(self.key))
         return lacks if self.is_whole else lacks & (self.places.slice >= 0)
-
-    @cached_property
-    def is_trusted(self) -> BoolArray:
-        """The slices about which this package trusts the index: it names as many rows as are."""
-        own: BoolArray = self.places.per_slice(len(self.keys.slices)) == self.keys.rows
-        return own
 
 
 def _pair(keys: Hashes, slices: Int32Array) -> Hashes:
@@ -131,15 +142,22 @@ def check_record_index(
     Raises:
         HudiError: The index or a slice cannot be read.
     """
-    is_whole = records.is_whole and not keys.unread
-    placed = PlacedKeys(keys, KeyPlaces.read(records.records, keys), is_whole)
-    for fault, flags in (
-        (Fault.KEY_MISSING, placed.missing),
-        (Fault.KEY_MISPLACED, placed.misplaced),
-        (Fault.KEY_TWICE, placed.twice),
-    ):
-        yield from _of_rows(records, rows, placed, fault, flags)
-    yield from _deleted(records, placed)
+    names = keys.names
+    places = KeyPlaces.read(records.records.newest(RECORD_INDEX), names.numbers)
+    placed = PlacedKeys(keys.key, keys.slice, places, records.is_whole and not keys.unread)
+    trusted = places.per_slice(len(names)) == keys.rows
+    faults = [one for one in placed.faults() if one.slice not in keys.unread]
+    yield from place_findings(records, rows, names, with_trust(faults, trusted))
+
+
+def with_trust(faults: Iterable[RowFault], trusted: BoolArray) -> Iterator[RowFault]:
+    """Return faults with whether this package loses rows by them.
+
+    `trusted` are the slices that have as many entries as rows, about which it trusts the index.
+    """
+    for one in faults:
+        lost = one.fault in (Fault.KEY_MISSING, Fault.KEY_MISPLACED)
+        yield replace(one, loses_ours=lost and one.slice >= 0 and bool(trusted[one.slice]))
 
 
 _FOUND = {
@@ -154,54 +172,38 @@ _EXPECTED = {
 }
 
 
-def _of_rows(
-    records: AuditedRecords, rows: RowReader, placed: PlacedKeys, fault: Fault, flags: BoolArray
+def place_findings(
+    records: AuditedRecords, rows: RowReader, names: SliceNames, faults: Iterable[RowFault]
 ) -> Iterator[Finding]:
-    keys = placed.keys
-    for number in np.unique(keys.slice[flags])[:MOST].tolist():
-        own = keys.key[flags & (keys.slice == number)]
-        examples = texts_of(rows, keys.slices[number], own, None, _EXAMPLES)
-        ours = fault is not Fault.KEY_TWICE and bool(placed.is_trusted[number])
+    """Return the findings of faults. Raises HudiError if examples cannot be read."""
+    known = list(faults)
+    gone = [one for one in known if one.fault is Fault.KEY_DELETED]
+    texts = key_texts(records.records, RECORD_INDEX, gone)
+    for one in [one for one in known if one.fault is not Fault.KEY_DELETED][:MOST]:
+        keys = np.array(one.examples, np.uint64)
+        examples = texts_of(rows, names.slices[one.slice], keys, None, EXAMPLES)
         yield records.finding(
             RECORD_INDEX,
-            fault,
+            one.fault,
             Severity.ROWS_LOST,
-            keys.path(number),
+            names.path(one.slice),
             subject=", ".join(map(repr, examples)),
-            expected=_EXPECTED[fault],
-            found=f"{len(own)} {_FOUND[fault]}",
+            expected=_EXPECTED[one.fault],
+            found=f"{one.count} {_FOUND[one.fault]}",
             queries="those for these keys; an upsert of them writes a second row",
-            readers=(Reader.HUDI, *((Reader.PYHUDI,) if ours else ())),
+            readers=(Reader.HUDI, *((Reader.PYHUDI,) if one.loses_ours else ())),
         )
-
-
-def _deleted(records: AuditedRecords, placed: PlacedKeys) -> Iterator[Finding]:
-    flags, places, keys = placed.deleted, placed.places, placed.keys
-    if not flags.any():
-        return
-    texts = _texts(records.records, np.sort(places.key[flags]))
-    for number in np.unique(places.slice[flags])[:MOST].tolist():
-        own = places.key[flags & (places.slice == number)]
-        gone = number == ELSEWHERE
+    for one in gone[:MOST]:
+        is_gone = one.slice == ELSEWHERE
         yield records.finding(
             RECORD_INDEX,
             Fault.KEY_DELETED,
-            Severity.QUERY_FAILS if gone else Severity.SLOWER,
-            records.path_of(RECORD_INDEX) if gone else keys.path(number),
-            subject=", ".join(repr(texts[one]) for one in own[:_EXAMPLES].tolist() if one in texts),
+            Severity.QUERY_FAILS if is_gone else Severity.SLOWER,
+            records.path_of(RECORD_INDEX) if is_gone else names.path(one.slice),
+            subject=", ".join(repr(texts[key]) for key in one.examples if key in texts),
             expected="no entries of rows that are not there",
-            found=f"{len(own)} entries" + (" of a file group that is gone" if gone else ""),
+            found=f"{one.count} entries" + (" of a file group that is gone" if is_gone else ""),
             queries="an upsert of these keys fails"
-            if gone
+            if is_gone
             else "those for these keys read the file",
         )
-
-
-def _texts(records: MetadataTable, wanted: Hashes) -> dict[int, str]:
-    """Return some keys by their hashes."""
-    found: dict[int, str] = {}
-    for part in records.newest(RECORD_INDEX):
-        own = hashes(part.cells.key_strings)
-        for row in np.flatnonzero(is_among(own, wanted))[:MOST].tolist():
-            found[int(own[row])] = part.cells.key_strings[row].decode(errors="replace")
-    return found

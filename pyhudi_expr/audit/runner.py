@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,22 +53,36 @@ class AuditOptions:
     Attributes:
         sample: The number of file slices to draw at random; None: all.
         seed: Draws them; the same seed draws the same slices.
-        skipped: Metadata partitions that another program checks.
     """
 
     sample: int | None = None
     seed: int = 0
-    skipped: frozenset[str] = frozenset()
 
 
-def audit(table: HudiTable, options: AuditOptions, progress: Progress = no_progress) -> Audit:
+RowChecks = Callable[[AuditedRecords, AuditedTable, Sequence[str], list[str]], Iterable[Finding]]
+"""Checks indexes of rows and of functions instead of this process: of a metadata table's partitions
+of these names. What cannot be checked is appended to the last argument."""
+
+
+def audit(
+    table: HudiTable,
+    options: AuditOptions,
+    progress: Progress = no_progress,
+    row_checks: RowChecks | None = None,
+) -> Audit:
     """Check the metadata of a table as it is now.
+
+    Args:
+        table: The table.
+        options: What is checked.
+        progress: Called as files are read.
+        row_checks: Checks indexes of rows and of functions; None: this process does.
 
     Raises:
         HudiError: The table itself cannot be read: its properties, timeline or schema.
     """
     catalog = IndexCatalog.open(table)
-    run = _Run.begin(catalog, options, progress)
+    run = _Run.begin(catalog, options, progress, row_checks)
     findings = tuple(with_remedies(list(run.findings()), table.base_path, statuses(catalog)))
     newest = catalog.table.refreshed()
     if newest is not catalog.table:
@@ -96,16 +110,23 @@ class _Run:
     catalog: IndexCatalog
     options: AuditOptions
     progress: Progress
+    row_checks: RowChecks | None
     table: AuditedTable
     checked: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
     @staticmethod
-    def begin(catalog: IndexCatalog, options: AuditOptions, progress: Progress) -> _Run:
+    def begin(
+        catalog: IndexCatalog,
+        options: AuditOptions,
+        progress: Progress,
+        row_checks: RowChecks | None,
+    ) -> _Run:
         every = catalog.table.listing(TableView.SNAPSHOT)
         slices = _sampled(every, options)
         schema = catalog.table.schema()
-        return _Run(catalog, options, progress, AuditedTable(catalog.table, slices, every, schema))
+        table = AuditedTable(catalog.table, slices, every, schema)
+        return _Run(catalog, options, progress, row_checks, table)
 
     def findings(self) -> Iterator[Finding]:
         """Check everything."""
@@ -150,9 +171,15 @@ class _Run:
             self.checked.append(f"{records.store.value} {partition}")
             if not any(one.fault in _UNUSABLE for one in broken):
                 readable.append(partition)
-        wanted = [one for one in readable if one not in self.options.skipped]
-        for checks in (self._lists, self._statistics, self._rows, self._filters, self._functions):
-            yield from checks(records, wanted)
+        checks = [self._lists, self._statistics, self._filters]
+        if self.row_checks is None:
+            checks += [self._rows, self._functions]
+        for check in checks:
+            yield from check(records, readable)
+        if self.row_checks is not None:
+            own = [one for one in readable if one.startswith(_OF_ROWS)]
+            found = self.row_checks(records, self.table, own, self.unchecked)
+            yield from self._guarded(records, RECORD_INDEX, found)
 
     def _lists(self, records: AuditedRecords, wanted: list[str]) -> Iterator[Finding]:
         if FILES in wanted:
@@ -191,14 +218,8 @@ class _Run:
         indexes = [one for one in wanted if one.startswith(SECONDARY_INDEX_PREFIX)]
         if not (indexes or RECORD_INDEX in wanted) or not records.slices.num_slices:
             return
-        reason = unusable_reason(records.records) if records.store is Store.HUDI else ""
-        if reason:
-            self.unchecked.append(f"{RECORD_INDEX}: no query uses it, as {reason}")
-            return
-        try:
-            reader = self._row_reader(records, indexes)
-        except HudiError as error:
-            self.unchecked.append(f"{RECORD_INDEX}: {error}")
+        reader = row_reader(records, self.table, indexes, self.unchecked)
+        if reader is None:
             return
         advance = self._advancing(records.slices.num_slices, "slices")
         keys = read_keys(reader, records.slices, advance)
@@ -211,23 +232,14 @@ class _Run:
     ) -> Iterator[tuple[str, Iterable[Finding]]]:
         extension = self.catalog.extension
         if records.store is Store.EXTENSION and extension is not None:
-            yield "coverage", check_coverage(records, self.table, extension, keys)
+            yield (
+                "coverage",
+                check_coverage(records, self.table, extension, keys.names, keys.rows, keys.unread),
+            )
         if RECORD_INDEX in wanted:
             yield RECORD_INDEX, check_record_index(records, reader, keys)
         for index in reader.values:
             yield index, check_values(records, index, reader, keys)
-
-    def _row_reader(self, records: AuditedRecords, indexes: list[str]) -> RowReader:
-        values = {}
-        for name in indexes:
-            definition = records.definitions.get(name)
-            columns = () if definition is None else definition.fields
-            column = self.table.columns.get(columns[0]) if len(columns) == 1 else None
-            if column is None:
-                self.unchecked.append(f"{name}: it is not over one column that the table has")
-            else:
-                values[name] = column
-        return RowReader.of(self.table.table, records.slices.instant, values)
 
     def _filters(self, records: AuditedRecords, wanted: list[str]) -> Iterator[Finding]:
         if BLOOM_FILTERS not in wanted or not len(records.bases):
@@ -276,6 +288,38 @@ class _Run:
         return advance
 
 
+def row_reader(
+    records: AuditedRecords, table: AuditedTable, indexes: Sequence[str], unchecked: list[str]
+) -> RowReader | None:
+    """Return what reads the rows for indexes of rows; None if these cannot be checked.
+
+    Args:
+        records: The metadata table with the indexes.
+        table: The table.
+        indexes: Its secondary indexes.
+        unchecked: Why indexes cannot be checked is appended.
+    """
+    reason = unusable_reason(records.records) if records.store is Store.HUDI else ""
+    if reason:
+        unchecked.append(f"{RECORD_INDEX}: no query uses it, as {reason}")
+        return None
+    values = {}
+    for name in indexes:
+        definition = records.definitions.get(name)
+        columns = () if definition is None else definition.fields
+        column = table.columns.get(columns[0]) if len(columns) == 1 else None
+        if column is None:
+            unchecked.append(f"{name}: it is not over one column that the table has")
+        else:
+            values[name] = column
+    try:
+        return RowReader.of(table.table, records.slices.instant, values)
+    except HudiError as error:
+        unchecked.append(f"{RECORD_INDEX}: {error}")
+        return None
+
+
+_OF_ROWS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)
 _UNUSABLE = frozenset({Fault.UNREADABLE, Fault.PARTITION_MISSING, Fault.DEFINITION_MISSING})
 
 

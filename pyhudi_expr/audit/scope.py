@@ -9,13 +9,12 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import string_list
-from pyhudi_expr.audit.column_facts import ColumnFacts
+from pyhudi_expr.arrays import AnyArray, string_list
 from pyhudi_expr.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.catalog.registry import Store
-from pyhudi_expr.mdt.bytes.keys import id128
+from pyhudi_expr.mdt.bytes.keys import column_partition_prefix, id128
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.reading.slice_rows import leaf_types
@@ -147,10 +146,13 @@ class BaseFiles:
         """The files' partitions."""
         return string_list(self.listing.partitions.take(self.listing.file_partition))
 
+    def keys(self, column: str) -> AnyArray:
+        """Return the key of each file's statistics of a column."""
+        pairs = zip(self.partitions, self.name_ids, strict=True)
+        keys = [column_partition_prefix(column, partition) + name for partition, name in pairs]
+        return pa.array(keys, pa.string())
+
     @cached_property
     def name_ids(self) -> list[str]:
         """The hashes of the names in keys."""
         return [id128(name) for name in self.names]
-
-
-Facts = Mapping[BoundColumn, ColumnFacts]

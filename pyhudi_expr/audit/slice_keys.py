@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int32Array, value_list
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int32Array, Int64Array, value_list
 from pyhudi_expr.audit.column_facts import point_bounds
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import Kind
@@ -34,29 +34,18 @@ _NULL = b"\0"
 
 
 @dataclass(frozen=True)
-class SliceKeys:
-    """The rows of slices, as parallel arrays.
-
-    Attributes:
-        slices: The slices, by their numbers here.
-        slice: The slice of each row.
-        key: The hash of each row's key.
-        entry: For each value that is indexed, the hashes of the rows' entries.
-        failures: Why slices could not be read; they have no rows here.
-        unread: The numbers of these slices.
-    """
+class SliceNames:
+    """Slices by number."""
 
     slices: Sequence[FileSlice]
-    slice: Int32Array
-    key: Hashes
-    entry: Mapping[str, Hashes]
-    failures: tuple[str, ...]
-    unread: frozenset[int]
 
-    @cached_property
-    def rows(self) -> Int32Array:
-        """The number of rows of each slice."""
-        return np.bincount(self.slice, minlength=len(self.slices)).astype(np.int32)
+    @staticmethod
+    def of(listing: FileListing) -> SliceNames:
+        """Return the slices of a listing, in the order of `slice_files.file_slices`."""
+        return SliceNames(list(file_slices(listing)))
+
+    def __len__(self) -> int:
+        return len(self.slices)
 
     @cached_property
     def numbers(self) -> Mapping[tuple[str, str], int]:
@@ -67,6 +56,32 @@ class SliceKeys:
         """Return a slice's base file, or its first log file, from the table's base path."""
         one = self.slices[number]
         return one.path(one.base or one.logs[0])
+
+
+@dataclass(frozen=True)
+class SliceKeys:
+    """The rows of slices, as parallel arrays.
+
+    Attributes:
+        names: The slices.
+        slice: The slice of each row.
+        key: The hash of each row's key.
+        entry: For each value that is indexed, the hashes of the rows' entries.
+        failures: Why slices could not be read; they have no rows here.
+        unread: The numbers of these slices.
+    """
+
+    names: SliceNames
+    slice: Int32Array
+    key: Hashes
+    entry: Mapping[str, Hashes]
+    failures: tuple[str, ...]
+    unread: frozenset[int]
+
+    @cached_property
+    def rows(self) -> Int64Array:
+        """The number of rows of each slice."""
+        return np.bincount(self.slice, minlength=len(self.names)).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -150,14 +165,14 @@ def read_keys(
         listing: The slices.
         advance: Called with the number of slices that were read.
     """
-    slices = list(file_slices(listing))
+    names = SliceNames.of(listing)
     keys: list[Hashes] = []
     of: list[Int32Array] = []
     entries: dict[str, list[Hashes]] = {index: [] for index in rows.values}
     failures: list[str] = []
     unread: set[int] = set()
     with ThreadPoolExecutor(_THREADS) as pool:
-        for number, found in enumerate(pool.map(lambda one: _hashed(rows, one), slices)):
+        for number, found in enumerate(pool.map(lambda one: hashed(rows, one), names.slices)):
             advance(1)
             if isinstance(found, str):
                 failures.append(found)
@@ -168,7 +183,7 @@ def read_keys(
             for index, own in found[1].items():
                 entries[index].append(own)
     return SliceKeys(
-        slices,
+        names,
         np.concatenate([np.zeros(0, np.int32), *of]),
         joined_hashes(keys),
         {index: joined_hashes(parts) for index, parts in entries.items()},
@@ -177,7 +192,8 @@ def read_keys(
     )
 
 
-def _hashed(rows: RowReader, one: FileSlice) -> tuple[Hashes, Mapping[str, Hashes]] | str:
+def hashed(rows: RowReader, one: FileSlice) -> tuple[Hashes, Mapping[str, Hashes]] | str:
+    """Return the hashes of a slice's keys and entries, or why it cannot be read."""
     keys: list[Hashes] = []
     entries: dict[str, list[Hashes]] = {index: [] for index in rows.values}
     try:

@@ -98,6 +98,11 @@ def _arrow(encoded: Mapping[Encoding, AnyArray], domain: Domain, size: int) -> A
     return found
 
 
+def taken(values: Values, positions: Int64Array) -> Values:
+    """Return the values at positions."""
+    return values[positions] if isinstance(values, np.ndarray) else values.take(pa.array(positions))
+
+
 def less(left: Values, right: Values) -> BoolArray:
     """Return where the left value is less; False where one is unknown (null)."""
     if isinstance(left, np.ndarray):

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import Int32Array
 from pyhudi_expr.audit.findings import Fault, Finding, Reader, Severity
+from pyhudi_expr.audit.row_faults import ELSEWHERE, EXAMPLES, RowFault, key_texts, summarised
 from pyhudi_expr.audit.scope import MOST, AuditedRecords
 from pyhudi_expr.audit.slice_keys import (
     RowReader,
     SliceKeys,
+    SliceNames,
     is_among,
     joined_hashes,
     texts_of,
 )
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.mdt.store.secondary_keys import entries
-
-_EXAMPLES = 3
-_GONE = -1
 
 
 @dataclass(frozen=True)
@@ -33,16 +32,51 @@ class ValueEntries:
     key: Hashes
 
     @staticmethod
-    def read(records: MetadataTable, partition: str) -> ValueEntries:
-        """Read all entries. Raises HudiError."""
+    def read(parts: Iterable[EncodedRecords]) -> ValueEntries:
+        """Read all entries, of the newest record of each. Raises HudiError."""
         whole: list[Hashes] = []
         keys: list[Hashes] = []
-        for part in records.newest(partition):
+        for part in parts:
             for split in entries(part):
                 live = ~split.deleted
                 whole.append(hashes(split.records.take(live)))
                 keys.append(hashes(split.keys.take(live)))
         return ValueEntries(joined_hashes(whole), joined_hashes(keys))
+
+
+@dataclass(frozen=True)
+class IndexedValues:
+    """Rows with their values, and the entries of an index of these.
+
+    Attributes:
+        key: The hash of each row's key.
+        slice: The slice of each row.
+        entry: The hash of the entry that each row should have.
+        is_whole: Whether these are all rows that entries may be of.
+    """
+
+    key: Hashes
+    slice: Int32Array
+    entry: Hashes
+    stored: ValueEntries
+    is_whole: bool
+
+    def faults(self) -> Iterator[RowFault]:
+        """Return what is wrong, slice by slice."""
+        stored = self.stored
+        missing = ~is_among(self.entry, np.sort(stored.entry))
+        stale = ~is_among(stored.entry, np.sort(self.entry))
+        order = np.argsort(self.key, kind="stable")
+        ordered = self.key[order]
+        there = is_among(stored.key, ordered)
+        if not self.is_whole:
+            stale &= there  # other entries may be of rows that were not read
+        # This package trusts an index that has one entry for each key, whichever it is.
+        replaced = is_among(self.key, np.sort(stored.key[stale]))
+        yield from summarised(Fault.VALUE_MISSING, self.slice, self.entry, missing, replaced)
+        slices = np.full(len(stored.key), ELSEWHERE, np.int32)
+        slices[there] = self.slice[order][np.searchsorted(ordered, stored.key[there])]
+        yield from summarised(Fault.VALUE_STALE, slices, stored.entry, stale)
 
 
 def check_values(
@@ -53,81 +87,45 @@ def check_values(
     Raises:
         HudiError: The index or a slice cannot be read.
     """
-    stored = ValueEntries.read(records.records, partition)
-    actual = keys.entry[partition]
-    missing = ~is_among(actual, np.sort(stored.entry))
-    stale = ~is_among(stored.entry, np.sort(actual))
-    of_rows = is_among(stored.key, np.sort(keys.key))
-    if not records.is_whole or keys.unread:
-        stale &= of_rows  # other entries may be of rows that were not read
-    yield from _missing(records, partition, rows, keys, missing, stored.key[stale])
-    yield from _stale(records, partition, keys, stored, stale)
+    stored = ValueEntries.read(records.records.newest(partition))
+    is_whole = records.is_whole and not keys.unread
+    values = IndexedValues(keys.key, keys.slice, keys.entry[partition], stored, is_whole)
+    yield from value_findings(records, partition, rows, keys.names, values.faults())
 
 
-def _missing(
+def value_findings(
     records: AuditedRecords,
     partition: str,
     rows: RowReader,
-    keys: SliceKeys,
-    missing: BoolArray,
-    stale: Hashes,
+    names: SliceNames,
+    faults: Iterable[RowFault],
 ) -> Iterator[Finding]:
-    # This package trusts an index that has one entry for each key, whichever it is.
-    replaced = missing & is_among(keys.key, np.sort(stale))
-    for number in np.unique(keys.slice[missing])[:MOST].tolist():
-        own = missing & (keys.slice == number)
-        texts = texts_of(
-            rows, keys.slices[number], keys.entry[partition][own], partition, _EXAMPLES
-        )
-        ours = (Reader.PYHUDI,) if (replaced & own).any() else ()
+    """Return the findings of faults. Raises HudiError if examples cannot be read."""
+    known = list(faults)
+    stale = [one for one in known if one.fault is Fault.VALUE_STALE]
+    for one in [one for one in known if one.fault is Fault.VALUE_MISSING][:MOST]:
+        wanted = np.array(one.examples, np.uint64)
+        texts = texts_of(rows, names.slices[one.slice], wanted, partition, EXAMPLES)
         yield records.finding(
             partition,
             Fault.VALUE_MISSING,
             Severity.ROWS_LOST,
-            keys.path(number),
+            names.path(one.slice),
             subject=", ".join(map(repr, texts)),
             expected="an entry of value and key for each row",
-            found=f"{np.count_nonzero(own)} rows have none",
+            found=f"{one.count} rows have none",
             queries=f"{rows.values[partition].name} = the value of these rows",
-            readers=(Reader.HUDI, *ours),
+            readers=(Reader.HUDI, *((Reader.PYHUDI,) if one.loses_ours else ())),
         )
-
-
-def _stale(
-    records: AuditedRecords,
-    partition: str,
-    keys: SliceKeys,
-    stored: ValueEntries,
-    stale: BoolArray,
-) -> Iterator[Finding]:
-    if not stale.any():
-        return
-    order = np.argsort(keys.key, kind="stable")
-    ordered = keys.key[order]
-    own = stored.key[stale]
-    there = is_among(own, ordered)
-    place = np.minimum(np.searchsorted(ordered, own), max(len(ordered) - 1, 0))
-    slices = np.full(len(own), _GONE, np.int64)
-    slices[there] = keys.slice[order][place[there]]
-    texts = _texts(records.records, partition, np.sort(stored.entry[stale]))
-    for number in np.unique(slices)[:MOST].tolist():
-        named = [texts[e] for e in stored.entry[stale][slices == number].tolist() if e in texts]
+    held = key_texts(records.records, partition, stale)
+    for one in stale[:MOST]:
         yield records.finding(
             partition,
             Fault.VALUE_STALE,
             Severity.SLOWER,
-            records.path_of(partition) if number == _GONE else keys.path(number),
-            subject=", ".join(map(repr, named[:_EXAMPLES])),
+            records.path_of(partition) if one.slice == ELSEWHERE else names.path(one.slice),
+            subject=", ".join(repr(held[entry]) for entry in one.examples if entry in held),
             expected="no entries that no row has",
-            found=f"{np.count_nonzero(slices == number)} such entries",
+            found=f"{one.count} such entries",
             queries="those for these values read files in vain",
         )
-
-
-def _texts(records: MetadataTable, partition: str, wanted: Hashes) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for part in records.newest(partition):
-        own = hashes(part.cells.key_strings)
-        for row in np.flatnonzero(is_among(own, wanted))[:MOST].tolist():
-            found[int(own[row])] = part.cells.key_strings[row].decode(errors="replace")
-    return found

@@ -145,6 +145,10 @@ class LivingTable:
     old_files: list[tuple[str, str]] = field(default_factory=list)
     indexed: Cells = field(default_factory=dict)
     ticks: int = 0
+    measured: tuple[str, ...] = (*COLUMNS, RECORD_KEY)
+    """The columns that have statistics."""
+    padding: int = 0
+    """Random bytes in each row, in a column of their own."""
 
     # ---- operations
 
@@ -213,7 +217,7 @@ class LivingTable:
         cells = self._empty()
         for part, name in gone:
             (self.path / part / name).unlink()
-            for column in (*COLUMNS, *META_COLUMNS):
+            for column in self.measured:
                 key = column_stats_key(column, part, name).encode()
                 cells[COLUMN_STATS][key] = payloads.deleted_statistics(
                     metadata_records.COLUMN_STATS, name, column
@@ -302,7 +306,11 @@ class LivingTable:
             folder.mkdir(exist_ok=True)
             (folder / PARTITION_MARKER).write_text("#partition metadata\npartitionDepth=1\n")
             group.name = f"{group.file_id}_0-{self.ticks}-0_{instant}.parquet"
-            pq.write_table(_table(group, instant), folder / group.name, row_group_size=3)
+            table = _table(group, instant)
+            if self.padding:
+                content = [self.random.randbytes(self.padding) for _ in range(len(table))]
+                table = table.append_column("padding", pa.array(content, pa.binary()))
+            pq.write_table(table, folder / group.name, row_group_size=3)
 
     def _written(self, group: Group) -> WrittenFile:
         path = f"{group.part}/{group.name}"
@@ -390,7 +398,7 @@ class LivingTable:
         action.request()
         action.start()
         action.complete(commit_record(2, files, "BULK_INSERT", {}), self._tick())
-        add_definitions(table, list(DEFINITIONS.values()))
+        add_definitions(table, [one for one in self._definitions.values() if one.name != BLOOMS])
         move_partitions(table, added=[name for name in SHARDS if name != FILES])
 
     def _base(self, partition: str, number: int, instant: str, content: bytes) -> WrittenFile:
@@ -431,6 +439,18 @@ class LivingTable:
             found[shard_of(partition, key)][key] = value
         return found
 
+    @property
+    def _definitions(self) -> dict[str, IndexDefinition]:
+        every = (
+            _definition(COLUMN_STATS, COLUMN_STATS, self.measured),
+            _definition(BY_NAME, "secondary_index", ["name"]),
+            _definition(BY_NUMBER, "secondary_index", ["intField"]),
+            _definition(LOWERED, COLUMN_STATS, ["name"], "lower"),
+            _definition(LOWERED_FILTER, BLOOMS, ["name"], "lower"),
+            _definition(BLOOMS, BLOOMS, ()),
+        )
+        return {one.name: one for one in every}
+
     def _empty(self) -> Cells:
         return {name: {} for name in SHARDS}
 
@@ -448,7 +468,7 @@ class LivingTable:
         table = self.open()
         slices = [FileSlice(g.part, g.file_id, "20260101000000000", g.name, ()) for g in groups]
         for name in (COLUMN_STATS, BLOOMS):
-            extract = slice_entries(table, None, DEFINITIONS_OF_ALL[name], SHARDS[name])
+            extract = slice_entries(table, None, self._definitions[name], SHARDS[name])
             assert extract is not None
             for batch in extract(slices):
                 pairs = zip(*(batch.column(at).to_pylist() for at in ("key", "value")), strict=True)
@@ -471,7 +491,7 @@ class LivingTable:
         cells: Cells = {PARTITION_STATS: {}, LOWERED: {}}
         for part in parts:
             rows = [r for g in self.groups.values() if g.part == part for r in g.rows.values()]
-            for column in (*COLUMNS, RECORD_KEY):
+            for column in self.measured:
                 values = [each.get(column, str(each["id"])) for each in rows]
                 type_ = _TYPES.get(column, pa.string())
                 entry = _statistics(part, column, type_, values, is_tight=True)
@@ -513,19 +533,6 @@ def _definition(
 ) -> IndexDefinition:
     options = {"expr": function} if function else {}
     return IndexDefinition(name, type_, function or name, tuple(fields), options, "V2")
-
-
-DEFINITIONS = {
-    one.name: one
-    for one in (
-        _definition(COLUMN_STATS, COLUMN_STATS, (*COLUMNS, RECORD_KEY)),
-        _definition(BY_NAME, "secondary_index", ["name"]),
-        _definition(BY_NUMBER, "secondary_index", ["intField"]),
-        _definition(LOWERED, COLUMN_STATS, ["name"], "lower"),
-        _definition(LOWERED_FILTER, BLOOMS, ["name"], "lower"),
-    )
-}
-DEFINITIONS_OF_ALL = {**DEFINITIONS, BLOOMS: _definition(BLOOMS, BLOOMS, ())}
 
 
 def _table(group: Group, instant: str) -> pa.Table:

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
 from pyhudi_expr.audit.findings import Severity
 from pyhudi_expr.audit.runner import AuditOptions, audit
-from tests.audit.faults import FAULTS, healthy
+from tests.audit.faults import FAULTS
 from tests.audit.living_table import LivingTable
-
-
-@pytest.fixture(scope="module")
-def without_fault(tmp_path_factory: pytest.TempPathFactory) -> LivingTable:
-    return healthy(tmp_path_factory.mktemp("healthy") / "table")
-
-
-@pytest.fixture
-def table(without_fault: LivingTable, tmp_path: Path) -> LivingTable:
-    """A copy, for one fault."""
-    shutil.copytree(without_fault.path, tmp_path / "table")
-    groups = {name: replace(one, rows=dict(one.rows)) for name, one in without_fault.groups.items()}
-    return replace(without_fault, path=tmp_path / "table", groups=groups)
 
 
 def test_a_table_without_a_fault_has_no_finding(without_fault: LivingTable) -> None:

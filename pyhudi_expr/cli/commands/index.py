@@ -55,8 +55,8 @@ def _table(command: _Command) -> _Command:
     )(with_spark(command))
 
 
-def _writing(command: _Command) -> _Command:
-    """Add the options of the commands that change a table."""
+def writing(command: _Command) -> _Command:
+    """Add the options of commands that change a table; see `build_options`."""
     for option in (
         click.option(
             "--lock-dir",
@@ -131,7 +131,7 @@ def _writing(command: _Command) -> _Command:
     help="An option of the index, expr=hour for an expression index, say; repeatable.",
 )
 @click.option("--if-not-exists", is_flag=True, help="Do nothing if the index exists.")
-@_writing
+@writing
 @AS_JSON
 def create(
     name: str,
@@ -153,7 +153,7 @@ def create(
         name, _located(table, settings), kind, comma_separated(columns), options, if_not_exists
     )
     with progress_while("reading the table"):
-        work = preparation.prepare_create(request, _build_options(settings))
+        work = preparation.prepare_create(request, build_options(settings))
     built = None if work is None else _carried_out(work, f"building {name}", settings)
     _report_built(built, as_json, f"the index {name} exists")
 
@@ -165,13 +165,13 @@ def create(
 )
 @click.argument("name")
 @_table
-@_writing
+@writing
 @AS_JSON
 def refresh(name: str, table: str, as_json: bool, **settings: OptionValue) -> None:
     """Bring the index NAME up to the table's newest commit."""
     request = RefreshIndex(name, _located(table, settings))
     with progress_while("reading the table"):
-        work = preparation.prepare_refresh(request, _build_options(settings))
+        work = preparation.prepare_refresh(request, build_options(settings))
     built = None if work is None else _carried_out(work, f"refreshing {name}", settings)
     _report_built(built, as_json, f"the index {name} is up to date")
 
@@ -184,7 +184,7 @@ def refresh(name: str, table: str, as_json: bool, **settings: OptionValue) -> No
 @click.option("--if-exists", is_flag=True, help="Do nothing if there is no such index.")
 @DRY_RUN
 @YES
-@_writing
+@writing
 @AS_JSON
 def drop(
     name: str,
@@ -206,7 +206,7 @@ def drop(
             return
         confirm(f"The index {name} of {request.table} is removed: {', '.join(gone) or 'nothing'}.")
     with progress_while(f"dropping {name}"):
-        dropping.drop_index(request, _build_options(settings))
+        dropping.drop_index(request, build_options(settings))
     if as_json:
         click.echo(reports.as_json({"dropped": name}))
     else:
@@ -333,10 +333,11 @@ def _carried_out(
     with spark_session(purpose, settings["master"], settings["settings"]) as spark:
         from pyhudi_expr.spark import indexes
 
-        return indexes.carry_out(spark, work, _build_options(settings))
+        return indexes.carry_out(spark, work, build_options(settings))
 
 
-def _build_options(settings: dict[str, Any]) -> BuildOptions:
+def build_options(settings: dict[str, Any]) -> BuildOptions:
+    """Return how indexes are built, by the options of `writing`."""
     given = {PROVIDER: settings["lock_provider"], DIRECTORY: settings["lock_dir"]}
     named = {key: value for key, value in given.items() if value}
 
