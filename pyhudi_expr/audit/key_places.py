@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array, string_list
+from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array, value_list
 from pyhudi_expr.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.audit.row_faults import ELSEWHERE, EXAMPLES, RowFault, key_texts, summarised
 from pyhudi_expr.audit.scope import MOST, AuditedRecords
@@ -59,8 +59,8 @@ class KeyPlaces:
         found: list[Hashes] = []
         slices = [np.zeros(0, np.int32)]
         for part in parts:
-            places = locations(part)
-            groups = map(group_of, string_list(places.dictionary))
+            places = locations(part).dictionary_encode()
+            groups = map(group_of, value_list(places.dictionary))
             number = np.array([numbers.get(one, ELSEWHERE) for one in groups], np.int32)
             slices.append(number[np.asarray(places.indices)])
             found.append(hashes(part.cells.key_strings))

@@ -9,17 +9,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pyhudi_expr.audit.findings import Audit, Fault, Finding
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
-from pyhudi_expr.index.catalog.status import IndexStatus
+from pyhudi_expr.index.catalog.status import IndexStatus, statuses
 from pyhudi_expr.indexing import preparation
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.dropping import drop_index
-from pyhudi_expr.indexing.index_plan import KINDS
+from pyhudi_expr.indexing.index_plan import (
+    EXPRESSION_OPTION,
+    KINDS,
+    STORE_OPTION,
+    TYPE_OPTION,
+)
 from pyhudi_expr.indexing.statements import CreateIndex, DropIndex
 from pyhudi_expr.mdt.changes import bootstrap, partitions
+from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.table.hudi_names import FILES, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
+EXPRESSION = "expression"
 _WHOLE_TABLE = frozenset({FILES, "all"})
 """Partitions without which no other is right."""
 
@@ -87,8 +95,13 @@ def _can_be_built(index: IndexStatus) -> bool:
 _WITH_COLUMNS = frozenset(KINDS) - {RECORD_INDEX, "bloom_filters"}
 
 
-def plan_repair(audit: Audit, indexes: Sequence[IndexStatus]) -> Repair:
-    """Plan how to mend the findings of an audit."""
+def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
+    """Plan how to mend the findings of an audit.
+
+    Raises:
+        HudiError: The table's indexes cannot be read.
+    """
+    indexes = statuses(catalog)
     remakes = any(f.store is Store.HUDI and f.partition in _WHOLE_TABLE for f in audit.findings)
     left = [
         f"{one.file}: {one.remedy}"
@@ -119,13 +132,23 @@ def plan_repair(audit: Audit, indexes: Sequence[IndexStatus]) -> Repair:
         table=audit.table,
         remakes=remakes,
         dropped=tuple(one.name for one in ordered),
-        built=tuple(_creation(audit.table, one) for one in reversed(ordered) if _can_be_built(one)),
+        built=tuple(_creation(catalog, one) for one in reversed(ordered) if _can_be_built(one)),
         left=tuple(left),
     )
 
 
-def _creation(table: str, index: IndexStatus) -> CreateIndex:
-    return CreateIndex(index.name, table, index.kind, index.columns, {"store": index.store.value})
+def _creation(catalog: IndexCatalog, index: IndexStatus) -> CreateIndex:
+    """Return the statement that builds an index as it was: as registered, or as Hudi defines it."""
+    known = catalog.registered.get(index.name)
+    options = {STORE_OPTION: index.store.value}
+    if known is not None:
+        options |= known.options
+    elif index.kind == EXPRESSION:
+        (partition,) = index.partitions
+        definition = index_definitions(catalog.table)[partition]
+        own = {EXPRESSION_OPTION: definition.function, TYPE_OPTION: definition.type}
+        options |= {**definition.options, **own}
+    return CreateIndex(index.name, catalog.table.base_path, index.kind, index.columns, options)
 
 
 Build = Callable[[preparation.Work], object]

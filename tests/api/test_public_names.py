@@ -131,7 +131,7 @@ spent = time.perf_counter() - started
 print(spent)
 print([name for name in ("numpy", "pyarrow", "pandas", "sqlglot") if name in sys.modules])
 import pyhudi_expr.table.errors
-assert ph.table.__name__ == "table" and ph.HudiError is pyhudi_expr.api.scan.HudiError
+assert ph.table.__name__ == "table" and ph.HudiError is pyhudi_expr.api.display.HudiError
 """
 
 

@@ -22,7 +22,6 @@ from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
-from pyhudi_expr.index.catalog.status import statuses
 from pyhudi_expr.indexing.preparation import Work
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -91,7 +90,7 @@ def audit(
     found = _audited(path, options, in_spark, settings)
     repair = None
     if repairing and found.findings:
-        repair = plan_repair(found, statuses(IndexCatalog.open(HudiTable.open(path))))
+        repair = plan_repair(found, IndexCatalog.open(HudiTable.open(path)))
         if not dry_run:
             _report(found, None, as_json=False, err=True)
             _repair(repair, is_confirmed, settings)
