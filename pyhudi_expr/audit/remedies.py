@@ -16,6 +16,7 @@ from pyhudi_expr.indexing import preparation
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.dropping import drop_index
 from pyhudi_expr.indexing.index_plan import (
+    EXPRESSION,
     EXPRESSION_OPTION,
     KINDS,
     STORE_OPTION,
@@ -27,7 +28,6 @@ from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.table.hudi_names import FILES, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
-EXPRESSION = "expression"
 _WHOLE_TABLE = frozenset({FILES, "all"})
 """Partitions without which no other is right."""
 

@@ -11,11 +11,12 @@ from pyhudi_expr.audit.findings import Fault, Finding
 from pyhudi_expr.audit.remedies import carry_out, plan_repair
 from pyhudi_expr.audit.runner import AuditOptions, audit
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.spark import indexes
 from pyhudi_expr.spark.audit import row_checks
 from tests.audit import faults
-from tests.audit.living_table import LivingTable
+from tests.audit.living_table import LOWERED, LivingTable
 
 pytestmark = pytest.mark.spark
 
@@ -44,7 +45,7 @@ def test_the_same_faults_are_found(table: LivingTable, spark: SparkSession) -> N
     for seed in _SEVERAL:
         seed(table)
     faults._extended(table)
-    with faults.tampered(table, faults.EXTENSION_VALUES, faults.Store.EXTENSION) as records:
+    with faults.tampered(table, faults.EXTENSION_VALUES, Store.EXTENSION) as records:
         records.pop(next(iter(records)))
     one_process = audit(table.open(), AuditOptions()).findings
     in_tasks = audit(table.open(), AuditOptions(), row_checks=row_checks(spark)).findings
@@ -55,9 +56,7 @@ def test_the_same_faults_are_found(table: LivingTable, spark: SparkSession) -> N
 def test_a_functions_range_is_compared_with_sparks(table: LivingTable, spark: SparkSession) -> None:
     expected = faults.a_function_has_results_outside_its_range(table)
     found = audit(table.open(), AuditOptions(), row_checks=row_checks(spark)).findings
-    assert [(one.partition, one.fault) for one in found] == [
-        (faults.LOWERED, Fault.RESULT_OUTSIDE_RANGE)
-    ]
+    assert [(one.partition, one.fault) for one in found] == [(LOWERED, Fault.RESULT_OUTSIDE_RANGE)]
     assert expected.file in found[0].file
 
 
