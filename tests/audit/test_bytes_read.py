@@ -14,7 +14,8 @@ from pyhudi_expr.mdt.changes import partitions
 from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.storage import Storage
-from tests.audit.living_table import BLOOMS, LivingTable
+from tests.audit.living_rows import BLOOMS
+from tests.audit.living_table import LivingTable
 
 Ranges = dict[str, list[tuple[int, int]]]
 

@@ -6,8 +6,9 @@ import pytest
 
 from pyhudi_expr.audit.findings import Severity
 from pyhudi_expr.audit.runner import AuditOptions, audit
-from tests.audit.faults import FAULTS
+from tests.audit.faults import seed
 from tests.audit.living_table import LivingTable
+from tests.audit.seeding import FAULTS
 
 
 def test_a_table_without_a_fault_has_no_finding(without_fault: LivingTable) -> None:
@@ -22,7 +23,7 @@ def test_there_are_fifty_faults_and_more() -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_fault_is_found(table: LivingTable, name: str) -> None:
-    expected = FAULTS[name](table)
+    expected = seed(name, table)
     found = audit(table.open(), AuditOptions()).findings
     own = [
         one

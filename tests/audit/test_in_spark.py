@@ -16,15 +16,17 @@ from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.spark import indexes
 from pyhudi_expr.spark.audit import row_checks
 from tests.audit import faults
-from tests.audit.living_table import LOWERED, LivingTable
+from tests.audit.living_rows import LOWERED
+from tests.audit.living_table import LivingTable
+from tests.audit.seeding import EXTENSION_VALUES, tampered
 
 pytestmark = pytest.mark.spark
 
 _SEVERAL = (
-    faults.two_keys_have_each_others_places,
-    faults.a_deleted_key_has_a_place,
-    faults.a_value_is_tampered_with,
-    faults.a_null_is_missing,
+    "two_keys_have_each_others_places",
+    "a_deleted_key_has_a_place",
+    "a_value_is_tampered_with",
+    "a_null_is_missing",
 )
 
 
@@ -42,10 +44,10 @@ def test_a_right_table_has_no_finding(without_fault: LivingTable, spark: SparkSe
 
 
 def test_the_same_faults_are_found(table: LivingTable, spark: SparkSession) -> None:
-    for seed in _SEVERAL:
-        seed(table)
-    faults._extended(table)
-    with faults.tampered(table, faults.EXTENSION_VALUES, Store.EXTENSION) as records:
+    for name in _SEVERAL:
+        faults.seed(name, table)
+    faults.seed("the_extension_lacks_a_value", table)
+    with tampered(table, EXTENSION_VALUES, Store.EXTENSION) as records:
         records.pop(next(iter(records)))
     one_process = audit(table.open(), AuditOptions()).findings
     in_tasks = audit(table.open(), AuditOptions(), row_checks=row_checks(spark)).findings
@@ -54,7 +56,7 @@ def test_the_same_faults_are_found(table: LivingTable, spark: SparkSession) -> N
 
 
 def test_a_functions_range_is_compared_with_sparks(table: LivingTable, spark: SparkSession) -> None:
-    expected = faults.a_function_has_results_outside_its_range(table)
+    expected = faults.seed("a_function_has_results_outside_its_range", table)
     found = audit(table.open(), AuditOptions(), row_checks=row_checks(spark)).findings
     assert [(one.partition, one.fault) for one in found] == [(LOWERED, Fault.RESULT_OUTSIDE_RANGE)]
     assert expected.file in found[0].file
@@ -64,14 +66,14 @@ def test_a_repair_leaves_no_finding_and_all_data_files(
     table: LivingTable, spark: SparkSession
 ) -> None:
     """Faults in several indexes, and in the lists of files."""
-    for seed in (
-        faults.a_minimum_is_too_high,
-        faults.two_keys_have_each_others_places,
-        faults.a_value_is_tampered_with,
-        faults.a_filter_lacks_a_key,
-        faults.a_file_is_not_listed,
+    for name in (
+        "a_minimum_is_too_high",
+        "two_keys_have_each_others_places",
+        "a_value_is_tampered_with",
+        "a_filter_lacks_a_key",
+        "a_file_is_not_listed",
     ):
-        seed(table)
+        faults.seed(name, table)
     before = {path: path.read_bytes() for path in table.path.glob("*/*.parquet")}
     found = audit(table.open(), AuditOptions())
     repair = plan_repair(found, IndexCatalog.open(table.open()))

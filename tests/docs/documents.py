@@ -61,7 +61,9 @@ _PYHUDI = {
         ("demo", "inspect", "explain", "prune", "scan", "bench", "advise", "audit"),
         Runner.ALONE,
     ),
-    **dict.fromkeys(("virtual-keys report", "index list", "index stats", "layout analyze"), Runner.ALONE),
+    **dict.fromkeys(
+        ("virtual-keys report", "index list", "index stats", "layout analyze"), Runner.ALONE
+    ),
     **dict.fromkeys(("index create", "index verify", "index drop"), Runner.SPARK),
     **dict.fromkeys(("layout cluster",), Runner.SPARK),
     **dict.fromkeys(

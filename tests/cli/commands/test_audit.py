@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.audit import faults
+from tests.audit.living_rows import LOWERED, LOWERED_FILTER
 from tests.audit.living_table import LivingTable
 from tests.cli.conftest import Run
 
@@ -49,7 +50,7 @@ def test_nothing_is_wrong(table: LivingTable, run: Run) -> None:
 
 
 def test_a_finding_has_its_file_its_queries_and_its_remedy(table: LivingTable, run: Run) -> None:
-    faults.nan_made_the_range_zeros(table)
+    faults.seed("nan_made_the_range_zeros", table)
     code, out, _ = run("audit", table.path)
     assert code == WRONG
     lines = out.splitlines()
@@ -64,7 +65,7 @@ def test_a_finding_has_its_file_its_queries_and_its_remedy(table: LivingTable, r
 
 
 def test_slower_queries_have_an_exit_code_of_their_own(table: LivingTable, run: Run) -> None:
-    faults.a_minimum_is_too_low(table)
+    faults.seed("a_minimum_is_too_low", table)
     assert run("audit", table.path)[0] == SLOWER
 
 
@@ -75,7 +76,7 @@ def test_an_audit_that_fails_has_the_code_of_failures(tmp_path: Path, run: Run) 
 
 
 def test_json_has_all_of_a_finding(table: LivingTable, run: Run) -> None:
-    expected = faults.a_key_is_missing(table)
+    expected = faults.seed("a_key_is_missing", table)
     code, out, _ = run("audit", table.path, "--json")
     report = json.loads(out)
     (one,) = report["findings"]
@@ -105,7 +106,7 @@ def test_options_that_mean_nothing_are_refused(
 
 
 def test_a_dry_run_changes_nothing(table: LivingTable, run: Run) -> None:
-    faults.two_keys_have_each_others_places(table)
+    faults.seed("two_keys_have_each_others_places", table)
     before = {path: path.read_bytes() for path in table.path.rglob("*") if path.is_file()}
     code, out, _ = run("audit", table.path, "--repair", "--dry-run")
     assert code == WRONG
@@ -123,9 +124,9 @@ def test_a_dry_run_changes_nothing(table: LivingTable, run: Run) -> None:
 def test_wrong_lists_of_files_are_made_again_without_spark(table: LivingTable, run: Run) -> None:
     for name in ("by_name", "by_number", "record_index", "column_stats", "bloom_filters"):
         assert run("index", "drop", name, "--table", table.path, "--yes")[0] == 0
-    for name in (faults.LOWERED, faults.LOWERED_FILTER):
+    for name in (LOWERED, LOWERED_FILTER):
         assert run("index", "drop", name, "--table", table.path, "--yes")[0] == 0
-    faults.a_file_is_not_listed(table)
+    faults.seed("a_file_is_not_listed", table)
     assert run("audit", table.path)[0] == WRONG
     code, out, err = run("audit", table.path, "--repair", "--yes")
     assert (code, out.split(":")[0]) == (0, "nothing is wrong")
@@ -133,7 +134,7 @@ def test_wrong_lists_of_files_are_made_again_without_spark(table: LivingTable, r
 
 
 def test_a_damaged_data_file_is_left_to_a_person(table: LivingTable, run: Run) -> None:
-    expected = faults.a_data_file_is_truncated(table)
+    expected = faults.seed("a_data_file_is_truncated", table)
     _, out, _ = run("audit", table.path, "--repair", "--dry-run")
     (left,) = (line for line in out.splitlines() if line.startswith("left: "))
     assert expected.file in left
