@@ -22,9 +22,13 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds, concat_bounds, no_rows
-from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics, null_count
+from pyhudi_expr.index.statistics.parquet_footers import (
+    FooterColumns,
+    RowGroupStatistics,
+    null_count,
+)
 from pyhudi_expr.layout.tiling import PieceStatistics, Tiling
-from pyhudi_expr.reading.slice_rows import leaf_types, parquet_columns, parquet_file
+from pyhudi_expr.reading.slice_rows import parquet_columns, parquet_file
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.storage import Storage
@@ -93,8 +97,9 @@ def file_facts(
             files = [n for n, one in enumerate(read) if not isinstance(one, str)]
             footers = [one for one in read if not isinstance(one, str)]
             positions = np.array(files, np.int64) + start
+            statistics = RowGroupStatistics(footers)
             for collected in found:
-                collected.add(positions, footers)
+                collected.add(positions, statistics)
             read_values = partial(_values, storage, paths, found)
             for at, values in pool.map(read_values, positions[_lacking(found, positions)].tolist()):
                 if isinstance(values, str):
@@ -145,26 +150,28 @@ class _Collected:
         store = ColumnBounds(size, column.domain)
         return _Collected(column, store, flags[0], counts[0], counts[1], flags[1], flags[2])
 
-    def add(self, positions: Int64Array, footers: Sequence[pq.FileMetaData]) -> None:
-        """Add what footers say."""
-        if not footers:
+    def add(self, positions: Int64Array, statistics: RowGroupStatistics) -> None:
+        """Add what the footers of files say."""
+        if not len(positions):
             return
-        for at, footer in zip(positions.tolist(), footers, strict=True):
-            self._count(at, footer)
-        empty = positions[self.is_stored[positions] & (self.rows[positions] == 0)]
+        for at, footer, columns in zip(
+            positions.tolist(), statistics.footers, statistics.columns, strict=True
+        ):
+            if columns is not None and self.column.name in columns.positions:
+                self._count(at, footer, columns)
+        rows = self.rows[positions]
+        empty = positions[rows == 0]
         self.store.put(empty, no_rows(len(empty), self.column.domain))
-        stored = self.is_stored[positions] & (self.rows[positions] > 0)
-        chosen = [footer for footer, there in zip(footers, stored, strict=True) if there]
-        if chosen:
-            bounds, known = _united(chosen, self.column)
-            at = positions[stored]
-            self.store.put(at, bounds)
-            self.is_known[at] &= known
+        of_groups = statistics.bounds(self.column)
+        assert of_groups is not None
+        counts = np.array([footer.num_row_groups for footer in statistics.footers], np.int64)
+        number = np.repeat(np.arange(len(positions)), counts)
+        bounds, known = united_bounds(of_groups, number, len(positions))
+        self.store.put(positions[rows > 0], chosen_bounds(bounds, rows > 0))
+        self.is_known[positions[rows > 0]] &= known[rows > 0]
 
-    def _count(self, at: int, footer: pq.FileMetaData) -> None:
-        place = _position(footer, self.column.name)
-        if place is None:
-            return
+    def _count(self, at: int, footer: pq.FileMetaData, columns: FooterColumns) -> None:
+        place = columns.positions[self.column.name]
         chunks = [footer.row_group(i).column(place) for i in range(footer.num_row_groups)]
         statistics = [chunk.statistics for chunk in chunks]
         counted = [null_count(one) for one in statistics]
@@ -175,8 +182,7 @@ class _Collected:
         elif None not in counted:
             self.nulls[at] = sum(count or 0 for count in counted)
             self.is_known[at] = not any(map(_is_truncated, statistics))
-        types = leaf_types(footer.schema.to_arrow_schema())
-        self.is_retyped[at] = types.get(self.column.name) != self.column.type
+        self.is_retyped[at] = leaf_type(columns.schema, self.column.name) != self.column.type
 
     def lacks(self, positions: Int64Array) -> BoolArray:
         """Return for each file whether its values have to be read."""
@@ -250,9 +256,14 @@ def _values(
     return at, found
 
 
-def _position(footer: pq.FileMetaData, name: str) -> int | None:
-    matches = [i for i in range(footer.num_columns) if footer.schema.column(i).path == name]
-    return matches[0] if len(matches) == 1 else None
+def leaf_type(schema: pa.Schema, name: str) -> pa.DataType | None:
+    """Return the type of a column by its dotted name; None if there is none."""
+    type_: pa.DataType = pa.struct(list(schema))
+    for part in name.split("."):
+        if not pa.types.is_struct(type_) or type_.get_field_index(part) < 0:
+            return None
+        type_ = type_.field(part).type
+    return type_
 
 
 def _is_truncated(statistics: pq.Statistics | None) -> bool:
@@ -260,12 +271,16 @@ def _is_truncated(statistics: pq.Statistics | None) -> bool:
     return any(getattr(statistics, end, None) is False for end in ends)
 
 
-def _united(footers: Sequence[pq.FileMetaData], column: BoundColumn) -> tuple[Bounds, BoolArray]:
-    """Return the bounds of files over their row groups, and whether they are known."""
-    of_groups = RowGroupStatistics(footers).bounds(column)
-    assert of_groups is not None
-    counts = np.array([footer.num_row_groups for footer in footers], np.int64)
-    return united_bounds(of_groups, np.repeat(np.arange(len(footers)), counts), len(footers))
+def chosen_bounds(bounds: Bounds, flags: BoolArray) -> Bounds:
+    """Return the bounds of the flagged containers."""
+    is_array = isinstance(bounds.lower, np.ndarray)
+    mask = pa.array(flags)
+    return Bounds(
+        bounds.lower[flags] if is_array else bounds.lower.filter(mask),
+        bounds.upper[flags] if is_array else bounds.upper.filter(mask),
+        np.asarray(bounds.may_be_value)[flags],
+        np.asarray(bounds.may_be_null)[flags],
+    )
 
 
 def united_bounds(of_parts: Bounds, number: Int64Array, count: int) -> tuple[Bounds, BoolArray]:

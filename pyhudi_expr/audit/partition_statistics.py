@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.audit.bound_faults import Described, Truth, wrong_bounds
-from pyhudi_expr.audit.column_facts import UNKNOWN, FileFacts, united_bounds
+from pyhudi_expr.audit.column_facts import UNKNOWN, FileFacts, chosen_bounds, united_bounds
 from pyhudi_expr.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.audit.merged_facts import MergedSlices
 from pyhudi_expr.audit.scope import MOST, AuditedRecords
@@ -104,7 +104,7 @@ class _Partitions:
         number = np.asarray(named, np.int64)[bases.file_partition]
         alone = ~merged.has_logs(bases)
         chosen = alone & own.is_stored
-        parts = [(number[chosen], _chosen(own.bounds, chosen))]
+        parts = [(number[chosen], chosen_bounds(own.bounds, chosen))]
         damaged = np.zeros(bases.num_files, np.bool_)
         damaged[list(facts.damaged)] = True
         unknown = alone & ((own.is_stored & ~own.is_known) | damaged)
@@ -138,14 +138,3 @@ class _Partitions:
             rows=rows,
             is_exact=np.zeros(len(place), np.bool_),
         )
-
-
-def _chosen(bounds: Bounds, flags: BoolArray) -> Bounds:
-    mask = pa.array(flags)
-    is_array = isinstance(bounds.lower, np.ndarray)
-    return Bounds(
-        bounds.lower[flags] if is_array else bounds.lower.filter(mask),
-        bounds.upper[flags] if is_array else bounds.upper.filter(mask),
-        np.asarray(bounds.may_be_value)[flags],
-        np.asarray(bounds.may_be_null)[flags],
-    )
