@@ -13,6 +13,7 @@ from pyhudi_expr.audit.column_statistics import audited_columns, check_column_st
 from pyhudi_expr.audit.extension_coverage import check_coverage
 from pyhudi_expr.audit.findings import Audit, Fault, Finding, Severity
 from pyhudi_expr.audit.key_places import check_record_index
+from pyhudi_expr.audit.log_statistics import check_log_stats
 from pyhudi_expr.audit.merged_facts import MergedSlices
 from pyhudi_expr.audit.partition_statistics import check_partition_stats
 from pyhudi_expr.audit.remedies import with_remedies
@@ -197,6 +198,8 @@ class _Run:
         yield from _damaged(records, facts)
         if COLUMN_STATS in wanted:
             found = check_column_stats(records, facts)
+            yield from self._guarded(records, COLUMN_STATS, found)
+            found = check_log_stats(records, self.table, columns, self.unchecked)
             yield from self._guarded(records, COLUMN_STATS, found)
             self._note_unknown(COLUMN_STATS, facts)
         if PARTITION_STATS in wanted:

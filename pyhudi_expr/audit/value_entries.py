@@ -9,14 +9,18 @@ import numpy as np
 
 from pyhudi_expr.arrays import Int32Array
 from pyhudi_expr.audit.findings import Fault, Finding, Reader, Severity
-from pyhudi_expr.audit.row_faults import ELSEWHERE, EXAMPLES, RowFault, key_texts, summarised
 from pyhudi_expr.audit.scope import MOST, AuditedRecords
 from pyhudi_expr.audit.slice_keys import (
+    ELSEWHERE,
+    EXAMPLES,
+    RowFault,
     RowReader,
     SliceKeys,
     SliceNames,
     is_among,
     joined_hashes,
+    key_texts,
+    summarised,
     texts_of,
 )
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes

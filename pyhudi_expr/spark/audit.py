@@ -22,10 +22,9 @@ from pyhudi_expr.audit.expressions import check_results
 from pyhudi_expr.audit.extension_coverage import check_coverage
 from pyhudi_expr.audit.findings import Fault, Finding
 from pyhudi_expr.audit.key_places import KeyPlaces, PlacedKeys, place_findings, with_trust
-from pyhudi_expr.audit.row_faults import EXAMPLES, RowFault
 from pyhudi_expr.audit.runner import RowChecks, row_reader
 from pyhudi_expr.audit.scope import AuditedRecords, AuditedTable
-from pyhudi_expr.audit.slice_keys import RowReader, SliceNames, hashed
+from pyhudi_expr.audit.slice_keys import EXAMPLES, RowFault, RowReader, SliceNames, hashed
 from pyhudi_expr.audit.value_entries import IndexedValues, ValueEntries, value_findings
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes
