@@ -24,9 +24,8 @@ from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import statuses
 from pyhudi_expr.index.lookups.record_index import unusable_reason
-from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.table.errors import CorruptFile, HudiError
+from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -82,9 +81,11 @@ def audit(
     Raises:
         HudiError: The table itself cannot be read: its properties, timeline or schema.
     """
-    catalog = IndexCatalog.open(table)
-    run = _Run.begin(catalog, options, progress, row_checks)
-    findings = tuple(with_remedies(list(run.findings()), table.base_path, statuses(catalog)))
+    opened = structure.OpenedCatalog.of(table)
+    catalog = opened.catalog
+    run = _Run.begin(opened, options, progress, row_checks)
+    indexes = [] if opened.findings else statuses(catalog)
+    findings = with_remedies([*opened.findings, *run.findings()], table.base_path, indexes)
     newest = catalog.table.refreshed()
     if newest is not catalog.table:
         run.unchecked.append(
@@ -108,7 +109,7 @@ def audit(
 class _Run:
     """An audit on its way."""
 
-    catalog: IndexCatalog
+    opened: structure.OpenedCatalog
     options: AuditOptions
     progress: Progress
     row_checks: RowChecks | None
@@ -118,16 +119,22 @@ class _Run:
 
     @staticmethod
     def begin(
-        catalog: IndexCatalog,
+        opened: structure.OpenedCatalog,
         options: AuditOptions,
         progress: Progress,
         row_checks: RowChecks | None,
     ) -> _Run:
+        catalog = opened.catalog
         every = catalog.table.listing(TableView.SNAPSHOT)
         slices = _sampled(every, options)
         schema = catalog.table.schema()
         table = AuditedTable(catalog.table, slices, every, schema)
-        return _Run(catalog, options, progress, row_checks, table)
+        return _Run(opened, options, progress, row_checks, table)
+
+    @property
+    def catalog(self) -> IndexCatalog:
+        """The table's indexes."""
+        return self.opened.catalog
 
     def findings(self) -> Iterator[Finding]:
         """Check everything."""
@@ -146,7 +153,7 @@ class _Run:
         return AuditedRecords(
             Store.HUDI,
             metadata,
-            index_definitions(metadata.table),
+            self.opened.definitions,
             self.table.slices,
             self.table.is_whole,
         )
@@ -167,11 +174,16 @@ class _Run:
     def _checked(self, records: AuditedRecords) -> Iterator[Finding]:
         readable: list[str] = []
         for partition in sorted(records.records.partitions):
-            broken = list(structure.check_structure(records, partition))
+            broken = self._structure(records, partition)
+            if broken is None:
+                continue
             yield from broken
             self.checked.append(f"{records.store.value} {partition}")
             if not any(one.fault in _UNUSABLE for one in broken):
                 readable.append(partition)
+        if self.table.table.properties.base_file_format != _PARQUET:
+            self.unchecked.append("all but lists of files: the base files are not Parquet files")
+            readable = [one for one in readable if one == FILES]
         checks = [self._lists, self._statistics, self._filters]
         if self.row_checks is None:
             checks += [self._rows, self._functions]
@@ -181,6 +193,14 @@ class _Run:
             own = [one for one in readable if one.startswith(_OF_ROWS)]
             found = self.row_checks(records, self.table, own, self.unchecked)
             yield from self._guarded(records, RECORD_INDEX, found)
+
+    def _structure(self, records: AuditedRecords, partition: str) -> list[Finding] | None:
+        """Return what is wrong with a partition as a whole; None if it cannot be read here."""
+        try:
+            return list(structure.check_structure(records, partition))
+        except UnsupportedTable as error:
+            self.unchecked.append(f"{partition}: {error}")
+            return None
 
     def _lists(self, records: AuditedRecords, wanted: list[str]) -> Iterator[Finding]:
         if FILES in wanted:
@@ -302,10 +322,6 @@ def row_reader(
         indexes: Its secondary indexes.
         unchecked: Why indexes cannot be checked is appended.
     """
-    reason = unusable_reason(records.records) if records.store is Store.HUDI else ""
-    if reason:
-        unchecked.append(f"{RECORD_INDEX}: no query uses it, as {reason}")
-        return None
     values = {}
     for name in indexes:
         definition = records.definitions.get(name)
@@ -316,12 +332,16 @@ def row_reader(
         else:
             values[name] = column
     try:
-        return RowReader.of(table.table, records.slices.instant, values)
+        reason = unusable_reason(records.records) if records.store is Store.HUDI else ""
+        if not reason:
+            return RowReader.of(table.table, records.slices.instant, values)
+        unchecked.append(f"{RECORD_INDEX}: no query uses it, as {reason}")
     except HudiError as error:
         unchecked.append(f"{RECORD_INDEX}: {error}")
-        return None
+    return None
 
 
+_PARQUET = "PARQUET"
 _OF_ROWS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)
 _UNUSABLE = frozenset({Fault.UNREADABLE, Fault.PARTITION_MISSING, Fault.DEFINITION_MISSING})
 

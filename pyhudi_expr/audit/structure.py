@@ -5,8 +5,10 @@ All blocks of its current files are decompressed, and each key's file group is c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +17,18 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.audit.scope import BOTH, AuditedRecords, AuditedTable
-from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.registry import Registry, Store
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_shards import shards
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.mdt.extension.reader import Extension
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.log.valid_instants import BOOTSTRAP_PREFIX
 from pyhudi_expr.mdt.store.file_group import EncodedRecords, FileGroup
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.secondary_keys import entries
-from pyhudi_expr.table.errors import CorruptFile, HudiError
+from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_names import (
     COLUMN_STATS,
     EXPRESSION_INDEX_PREFIX,
@@ -30,11 +36,84 @@ from pyhudi_expr.table.hudi_names import (
     PARTITION_STATS,
     SECONDARY_INDEX_PREFIX,
 )
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.timeline.timeline import Instant
 
+_T = TypeVar("_T")
 _EXAMPLES = 3
 _SCANNED = (COLUMN_STATS, PARTITION_STATS)
 """Partitions that are not looked up by whole keys."""
+
+
+@dataclass(frozen=True)
+class OpenedCatalog:
+    """A table's indexes, as far as they can be opened.
+
+    Attributes:
+        definitions: The definitions of Hudi's partitions; empty if they cannot be read.
+        findings: What cannot be opened.
+    """
+
+    catalog: IndexCatalog
+    definitions: Mapping[str, IndexDefinition]
+    findings: tuple[Finding, ...]
+
+    @staticmethod
+    def of(table: HudiTable) -> OpenedCatalog:
+        """Open the indexes of a table. Raises HudiError if the table itself cannot be read."""
+        damage: list[Finding] = []
+
+        def opened(store: Store, read: Callable[[], _T], instead: _T) -> _T:
+            try:
+                return read()
+            except CorruptFile as error:
+                damage.append(_damaged(store, table, error))
+                return instead
+
+        metadata = opened(Store.HUDI, lambda: MetadataTable.open(table), None)
+        if metadata is None and table.properties.metadata_partitions and not damage:
+            damage.append(_gone(table))
+        now = table if metadata is None else metadata.table
+        extension = opened(Store.EXTENSION, lambda: Extension.open(now), None)
+        registry = opened(Store.EXTENSION, lambda: Registry.read(now.storage), Registry())
+        nothing: dict[str, IndexDefinition] = {}
+        definitions = opened(Store.HUDI, lambda: index_definitions(now), nothing)
+        catalog = IndexCatalog(now, metadata, extension, registry.indexes)
+        return OpenedCatalog(catalog, definitions, tuple(damage))
+
+
+def _damaged(store: Store, table: HudiTable, error: CorruptFile) -> Finding:
+    ours = store is Store.EXTENSION
+    return Finding(
+        store=store,
+        partition="all",
+        fault=Fault.UNREADABLE,
+        severity=Severity.SLOWER if ours else Severity.QUERY_FAILS,
+        file=error.file.removeprefix(table.base_path).lstrip("/"),
+        subject="",
+        expected="a file that can be read",
+        found=error.reason,
+        queries="all: no query uses these indexes" if ours else "all of Hudi's own readers",
+        readers=(),
+        remedy="",
+    )
+
+
+def _gone(table: HudiTable) -> Finding:
+    named = ", ".join(sorted(table.properties.metadata_partitions))
+    return Finding(
+        store=Store.HUDI,
+        partition="all",
+        fault=Fault.PARTITION_MISSING,
+        severity=Severity.QUERY_FAILS,
+        file=METADATA_DIR,
+        subject="",
+        expected=f"a metadata table with {named}",
+        found="none",
+        queries="all of Hudi's own readers",
+        readers=(),
+        remedy="",
+    )
 
 
 def check_timeline(records: AuditedRecords, table: AuditedTable) -> Iterator[Finding]:
@@ -67,7 +146,11 @@ def _covers(records: AuditedRecords, write: Instant) -> bool:
 
 
 def check_structure(records: AuditedRecords, partition: str) -> Iterator[Finding]:
-    """Return why a partition cannot be used as a whole; after such a finding it is not checked."""
+    """Return why a partition cannot be used as a whole; after such a finding it is not checked.
+
+    Raises:
+        UnsupportedTable: It is of a form that is not read here.
+    """
     needs_definition = partition.startswith((SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX))
     if needs_definition and partition not in records.definitions:
         yield records.finding(
@@ -84,7 +167,7 @@ def check_structure(records: AuditedRecords, partition: str) -> Iterator[Finding
         )
     try:
         groups = records.records.groups(partition)
-    except HudiError as error:
+    except CorruptFile as error:
         yield _missing(records, partition, error)
         return
     for number, group in enumerate(groups):
@@ -98,6 +181,8 @@ def _of_group(
         misplaced = _misplaced(records, partition, group, number, count)
     except CorruptFile as error:
         yield _unreadable(records, partition, error.file, error.reason)
+    except UnsupportedTable:
+        raise
     except HudiError as error:
         yield _unreadable(records, partition, records.path_of(partition), str(error))
     else:

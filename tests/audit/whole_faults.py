@@ -43,6 +43,8 @@ from tests.audit.seeding import (
 )
 from tests.indexing import sparkless_indexes
 
+_DEFINED = (BY_NAME, BY_NUMBER, LOWERED, LOWERED_FILTER)
+
 
 @fault
 def a_definition_is_missing(table: LivingTable) -> Expected:
@@ -51,6 +53,19 @@ def a_definition_is_missing(table: LivingTable) -> Expected:
     del content["indexDefinitions"][BY_NUMBER]
     path.write_text(json.dumps(content))
     return Expected(BY_NUMBER, Fault.DEFINITION_MISSING, "index.json")
+
+
+@fault
+def the_definitions_are_damaged(table: LivingTable) -> Expected:
+    (table.path / ".hoodie" / ".index_defs" / "index.json").write_text("{")
+    along = tuple((name, Fault.DEFINITION_MISSING) for name in _DEFINED)
+    return Expected("all", Fault.UNREADABLE, "index.json", along=along)
+
+
+@fault
+def the_metadata_table_is_gone(table: LivingTable) -> Expected:
+    shutil.rmtree(table.path / METADATA_DIR)
+    return Expected("all", Fault.PARTITION_MISSING, METADATA_DIR)
 
 
 @fault
@@ -202,3 +217,12 @@ def a_file_of_the_extension_is_damaged(table: LivingTable) -> Expected:
     path = metadata_file(table, EXTENSION_VALUES, Store.EXTENSION)
     path.write_bytes(path.read_bytes()[:50])
     return _in_extension(EXTENSION_VALUES, Fault.UNREADABLE, path.name)
+
+
+@fault
+def the_list_of_covered_slices_is_damaged(table: LivingTable) -> Expected:
+    _extended(table)
+    folder = table.path / ".hoodie" / "pyhudi" / "metadata" / ".hoodie" / "coverage"
+    (path,) = folder.glob("*.parquet")
+    path.write_bytes(b"damaged")
+    return _in_extension("all", Fault.UNREADABLE, ".hoodie/pyhudi/metadata")
