@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.audit.findings import Fault, Finding, Severity
-from pyhudi_expr.audit.scope import BOTH, MOST, AuditedRecords
+from pyhudi_expr.audit.scope import BOTH, HUDI_ONLY, MOST, AuditedRecords
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
 from pyhudi_expr.mdt.records.bloom_filter import (
@@ -140,7 +140,7 @@ def _examined(
         found=f"{len(lacking)} keys are not in it",
         queries=truth.queries,
         # An empty filter is no evidence here.
-        readers=BOTH[:1] if bloom.is_empty else BOTH,
+        readers=HUDI_ONLY if bloom.is_empty else BOTH,
     )
 
 

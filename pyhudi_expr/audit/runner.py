@@ -31,6 +31,7 @@ from pyhudi_expr.table.hudi_names import (
     COLUMN_STATS,
     EXPRESSION_INDEX_PREFIX,
     FILES,
+    HOODIE_DIR,
     PARTITION_STATS,
     RECORD_INDEX,
     SECONDARY_INDEX_PREFIX,
@@ -85,13 +86,15 @@ def audit(
     catalog = opened.catalog
     run = _Run.begin(opened, options, progress, row_checks)
     indexes = [] if opened.findings else statuses(catalog)
-    findings = with_remedies([*opened.findings, *run.findings()], table.base_path, indexes)
+    found = [*opened.findings, *run.findings()]
     newest = catalog.table.refreshed()
     if newest is not catalog.table:
+        found = _of_current_files(found, newest)
         run.unchecked.append(
-            f"the table changed during the audit (now as of {newest.instant}): files that were "
-            "found missing may have been cleaned; run it again"
+            f"files that were replaced or deleted since {catalog.table.instant}, while this ran: "
+            f"the table is as of {newest.instant} now"
         )
+    findings = with_remedies(found, table.base_path, indexes)
     whole = run.table.is_whole
     return Audit(
         table=table.base_path,
@@ -103,6 +106,13 @@ def audit(
         slices_total=run.table.every.num_slices,
         seed=None if whole else options.seed,
     )
+
+
+def _of_current_files(findings: Sequence[Finding], newest: HudiTable) -> list[Finding]:
+    """Return the findings that are not about files which have left the table's snapshot."""
+    listing = newest.listing(TableView.SNAPSHOT)
+    paths = {*listing.paths(np.arange(listing.num_files)), *listing.partition_paths, "."}
+    return [one for one in findings if one.file.startswith(HOODIE_DIR) or one.file in paths]
 
 
 @dataclass

@@ -21,7 +21,7 @@ from pyhudi_expr.reading.slice_rows import leaf_types
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
-BOTH = (Reader.HUDI, Reader.PYHUDI)
+HUDI_ONLY, BOTH = (Reader.HUDI,), (Reader.HUDI, Reader.PYHUDI)
 MOST = 200
 """Findings of one kind about one column or partition that are listed one by one."""
 

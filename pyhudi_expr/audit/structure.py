@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.audit.findings import Fault, Finding, Severity
-from pyhudi_expr.audit.scope import BOTH, AuditedRecords, AuditedTable
+from pyhudi_expr.audit.scope import BOTH, HUDI_ONLY, AuditedRecords, AuditedTable
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Registry, Store
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
@@ -131,7 +131,7 @@ def check_timeline(records: AuditedRecords, table: AuditedTable) -> Iterator[Fin
             expected=f"every commit up to {table.table.instant}",
             found=f"{len(missing)} commits are missing: {named}",
             queries="any by readers that take the files from the metadata table",
-            readers=BOTH[:1],
+            readers=HUDI_ONLY,
         )
 
 
