@@ -18,6 +18,7 @@ from pyhudi_expr.audit.stored_bounds import stored_bounds
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode
 from pyhudi_expr.mdt.bytes.keys import column_prefix
+from pyhudi_expr.mdt.records.value_types import value_type
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics
 from pyhudi_expr.table.hudi_names import (
     COLUMN_STATS,
@@ -26,11 +27,15 @@ from pyhudi_expr.table.hudi_names import (
     RECORD_KEY,
 )
 
+_OLD_VERSION = "V1"
+
 
 def audited_columns(
     records: AuditedRecords, table: AuditedTable, partitions: Collection[str]
 ) -> list[BoundColumn]:
     """Return the columns of the definition, and others that have entries in the partitions.
+
+    Columns of types for which Hudi keeps no bounds are left out.
 
     Raises:
         HudiError: The partition cannot be read.
@@ -38,10 +43,13 @@ def audited_columns(
     definition = records.definitions.get(COLUMN_STATS)
     fields = frozenset[str]() if definition is None else frozenset(definition.fields)
     others = META_COLUMNS if fields else tuple(table.columns)
+    version = _OLD_VERSION if definition is None else definition.version
     return [
         table.columns[name]
         for name in dict.fromkeys((*sorted(fields), *others))
-        if name in table.columns and (name in fields or _has_entries(records, partitions, name))
+        if name in table.columns
+        and value_type(table.columns[name].type, version) is not None
+        and (name in fields or _has_entries(records, partitions, name))
     ]
 
 
