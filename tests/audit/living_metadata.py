@@ -16,6 +16,7 @@ from pyhudi_expr.mdt.bytes.keys import (
     bloom_filter_key,
     column_stats_key,
     expression_partition_stats_key,
+    partition_key,
     partition_stats_key,
     secondary_key,
     secondary_shard_key,
@@ -90,7 +91,7 @@ class LivingMetadata:
         return f"{moment:%Y%m%d%H%M%S}000"
 
     def _written(self, group: Group) -> WrittenFile:
-        path = f"{group.part}/{group.name}"
+        path = f"{group.part}/{group.name}".lstrip("/")
         size = (self.path / path).stat().st_size
         return WrittenFile(group.file_id, path, size, len(group.rows))
 
@@ -184,9 +185,9 @@ class LivingMetadata:
             written = self._written(group)
             sizes.setdefault(group.part, {})[group.name] = written.bytes
         for part, own in sizes.items():
-            cells[FILES][part.encode()] = payloads.file_list(own)
+            cells[FILES][partition_key(part).encode()] = payloads.file_list(own)
         if sizes:
-            cells[FILES][b"__all_partitions__"] = payloads.partition_list(sizes)
+            cells[FILES][b"__all_partitions__"] = payloads.partition_list(map(partition_key, sizes))
         table = self.open()
         slices = [FileSlice(g.part, g.file_id, "20260101000000000", g.name, ()) for g in groups]
         for name in (COLUMN_STATS, BLOOMS):

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from pyhudi_expr.mdt.bytes.keys import (
     bloom_filter_key,
     column_stats_key,
+    partition_key,
 )
 from pyhudi_expr.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.mdt.records import metadata_records, payloads
@@ -132,7 +133,7 @@ class LivingTable(LivingMetadata):
                 cells[filters][key] = payloads.deleted_bloom_filter(SIMPLE, "")
         for part in {part for part, _ in gone}:
             names = [name for of, name in gone if of == part]
-            cells[FILES][part.encode()] = payloads.file_list({}, names)
+            cells[FILES][partition_key(part).encode()] = payloads.file_list({}, names)
         instant = self._tick()
         self._metadata_commit(instant, cells)
         self._complete(instant, "clean", [])

@@ -63,6 +63,16 @@ def test_a_random_life_has_no_finding(tmp_path: Path, seed: int) -> None:
     live(tmp_path / "table", seed)
 
 
+def test_a_table_without_partitions_has_no_finding(tmp_path: Path) -> None:
+    table = LivingTable(tmp_path / "table", Random(3))
+    table.begin({"": [[1, 2, 3], [4, 5]]})
+    table.update([1, 4])
+    table.delete([5])
+    for found in (audit(table.open(), AuditOptions()), audit(table.open(), AuditOptions(1))):
+        assert (found.findings, found.unchecked) == ((), ())
+    assert found.slices_total == 2
+
+
 @pytest.mark.long
 @pytest.mark.timeout(0)
 def test_two_hundred_random_lives_have_no_finding(tmp_path: Path) -> None:
