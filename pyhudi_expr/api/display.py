@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
+
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
 
 
 def lines(title: str, facts: Iterable[tuple[str, str]]) -> str:
@@ -21,3 +24,25 @@ def html(title: str, facts: Iterable[tuple[str, str]]) -> str:
         for name, value in facts
     )
     return f"<div><p><b>{escape(title)}</b></p><table>{rows}</table></div>"
+
+
+def table_facts(table: HudiTable) -> Iterator[tuple[str, str]]:
+    """Return what a table is, as names and texts."""
+    properties = table.properties
+    yield "location", table.base_path
+    yield "type", f"{properties.table_type.value}, table version {properties.version}"
+    yield "instant", table.instant or "no commit"
+    yield "commits", f"{len(table.timeline.writes)} in the active timeline"
+    yield "record key", ", ".join(properties.record_key_fields) or "none"
+    yield "partitioned by", ", ".join(properties.partition_fields) or "nothing"
+    yield "metadata", ", ".join(sorted(properties.metadata_partitions)) or "no metadata table"
+
+
+def table_columns(table: HudiTable) -> Iterator[tuple[str, str]]:
+    """Return a table's columns as a name and a text, or why they are not known."""
+    try:
+        schema = table.schema()
+    except HudiError as error:
+        yield "columns", str(error)
+        return
+    yield "columns", ", ".join(f"{field.name} {field.type}" for field in schema)

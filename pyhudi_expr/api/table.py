@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from pyhudi_expr.api.column_ranges import (
 )
 from pyhudi_expr.api.contents import files_table, history_table, indexes_table
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
-from pyhudi_expr.api.display import html, lines
+from pyhudi_expr.api.display import html, lines, table_columns, table_facts
 from pyhudi_expr.api.explanation import Explanation
 from pyhudi_expr.api.plan import Plan
 from pyhudi_expr.api.predicates import (
@@ -46,7 +46,6 @@ from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.reading.scan import Progress, scan_snapshot, unheard
-from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
 if TYPE_CHECKING:
@@ -152,6 +151,27 @@ class Table:
             reading_catalog(self._latest().storage) as catalog,
         ):
             return indexes_table(catalog)
+
+    def audit(self, sample: int | None = None, *, seed: int = 0) -> pa.Table:
+        """Check the metadata tables against the files, and return what is wrong. Changes nothing.
+
+        Warns with a PyHudiWarning of what cannot be checked. Large tables take minutes: their rows
+        are read if they have indexes of rows (`pyhudi audit --spark` reads them in Spark's tasks).
+
+        Args:
+            sample: The number of file slices to check, drawn at random. None: all.
+            seed: Draws them; the same seed draws the same ones.
+
+        Returns:
+            A row for each finding, with the texts `store`, `partition` (of the metadata table),
+            `fault`, `severity` ("rows lost", "query fails" or "slower"), `file`, `subject`,
+            `expected`, `found`, `queries`, `remedy`, and `readers` (list of string: whose queries
+            lose rows, "hudi" or "pyhudi").
+        """
+        from pyhudi_expr.api.findings import findings_table  # on use: the import takes time
+
+        with self._bar("auditing") as bar:
+            return findings_table(self._latest(), sample, seed, bar.advance)
 
     def column_ranges(
         self, columns: Iterable[str] | None = None, *, as_of: Instant | None = None
@@ -329,28 +349,10 @@ class Table:
 
     def __repr__(self) -> str:
         """Return what the table is, as it was when it was last looked at. Reads nothing."""
-        return lines(f"Table {self.name}", self._facts(self._known))
+        return lines(f"Table {self.name}", table_facts(self._known))
 
     def _repr_html_(self) -> str:
-        return html(f"Table {self.name}", [*self._facts(self._known), *self._columns()])
-
-    def _facts(self, table: HudiTable) -> Iterator[tuple[str, str]]:
-        properties = table.properties
-        yield "location", self.uri
-        yield "type", f"{properties.table_type.value}, table version {properties.version}"
-        yield "instant", table.instant or "no commit"
-        yield "commits", f"{len(table.timeline.writes)} in the active timeline"
-        yield "record key", ", ".join(properties.record_key_fields) or "none"
-        yield "partitioned by", ", ".join(properties.partition_fields) or "nothing"
-        yield "metadata", ", ".join(sorted(properties.metadata_partitions)) or "no metadata table"
-
-    def _columns(self) -> Iterator[tuple[str, str]]:
-        try:
-            schema = self._known.schema()
-        except HudiError as error:
-            yield "columns", str(error)
-            return
-        yield "columns", ", ".join(f"{field.name} {field.type}" for field in schema)
+        return html(f"Table {self.name}", [*table_facts(self._known), *table_columns(self._known)])
 
     def _latest(self) -> HudiTable:
         self._known = self._known.refreshed()

@@ -1,7 +1,7 @@
 """The command line; errors become one line and an exit code here.
 
 Exit codes: 0 success, 1 the table or the predicate cannot be read, 2 wrong command line, 130
-interrupted.
+interrupted; `audit` has two more.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _MODULES = {
     "bench": "demo",
     "advise": "advise",
     "index": "index",
+    "audit": "audit",
     "layout": "layout",
     "virtual-keys": "virtual_keys",
     "hive": "hive",

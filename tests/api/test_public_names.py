@@ -37,7 +37,7 @@ NAMES = [
 ]
 MEMBERS = {
     "Table": [
-        *("column_ranges", "explain", "files", "history", "indexes", "instant", "name"),
+        *("audit", "column_ranges", "explain", "files", "history", "indexes", "instant", "name"),
         *("properties", "prune", "scan", "schema", "schema_at", "table_type"),
         *("to_pyarrow_dataset", "uri", "version"),
     ],
@@ -65,6 +65,7 @@ PARAMETERS = {
         "progress",
     ],
     ph.Table.to_pyarrow_dataset: ["self", "predicate", "as_of", "view", "dialect", "zone"],
+    ph.Table.audit: ["self", "sample", "seed"],
     ph.Table.files: ["self", "as_of", "view"],
     ph.Table.schema_at: ["self", "as_of"],
     ph.Scan.to_duckdb: ["self", "connection", "name"],
@@ -130,7 +131,7 @@ spent = time.perf_counter() - started
 print(spent)
 print([name for name in ("numpy", "pyarrow", "pandas", "sqlglot") if name in sys.modules])
 import pyhudi_expr.table.errors
-assert ph.table.__name__ == "table" and ph.HudiError is pyhudi_expr.api.table.HudiError
+assert ph.table.__name__ == "table" and ph.HudiError is pyhudi_expr.api.display.HudiError
 """
 
 

@@ -58,10 +58,12 @@ _COMMANDS = {
 }
 _PYHUDI = {
     **dict.fromkeys(
-        ("demo", "inspect", "explain", "prune", "scan", "bench", "advise", "layout analyze"),
+        ("demo", "inspect", "explain", "prune", "scan", "bench", "advise", "audit"),
         Runner.ALONE,
     ),
-    **dict.fromkeys(("virtual-keys report", "index list", "index stats"), Runner.ALONE),
+    **dict.fromkeys(
+        ("virtual-keys report", "index list", "index stats", "layout analyze"), Runner.ALONE
+    ),
     **dict.fromkeys(("index create", "index verify", "index drop"), Runner.SPARK),
     **dict.fromkeys(("layout cluster",), Runner.SPARK),
     **dict.fromkeys(

@@ -6,9 +6,12 @@ Used where an index entry is not trusted and, if requested, for tables without `
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +64,27 @@ def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> 
 
 
 @dataclass(frozen=True)
+class FooterColumns:
+    """The columns of a file; to find them takes longer than to read the bounds of one.
+
+    Attributes:
+        positions: The place of each leaf in the row groups, by its dotted name; of none that is
+            there twice.
+    """
+
+    schema: pa.Schema
+    positions: Mapping[str, int]
+
+    @staticmethod
+    def of(footer: pq.FileMetaData) -> FooterColumns:
+        """Return the columns of a footer. Raises ArrowException if Arrow lacks a type."""
+        paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
+        twice = {path for path, count in Counter(paths).items() if count > 1}
+        positions = {path: i for i, path in enumerate(paths) if path not in twice}
+        return FooterColumns(footer.schema.to_arrow_schema(), positions)
+
+
+@dataclass(frozen=True)
 class RowGroupStatistics:
     """Bounds over the row groups of files, in their order (a `Statistics`).
 
@@ -72,12 +96,25 @@ class RowGroupStatistics:
     footers: Sequence[pq.FileMetaData]
     unread: frozenset[str] = frozenset()
 
+    @cached_property
+    def columns(self) -> Sequence[FooterColumns | None]:
+        """The columns of each file; None if Arrow lacks a type."""
+        return [_columns(footer) for footer in self.footers]
+
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """Return the bounds of a column, see `pyhudi_expr.expr.evaluate.Statistics`."""
         if column.name in self.unread:
             return None
-        ranges = [one for footer in self.footers for one in _known_groups(footer, column)]
+        pairs = zip(self.footers, self.columns, strict=True)
+        ranges = [one for footer, own in pairs for one in _known_groups(footer, own, column)]
         return as_bounds(ranges, column.domain)
+
+
+def _columns(footer: pq.FileMetaData) -> FooterColumns | None:
+    try:
+        return FooterColumns.of(footer)
+    except (ValueError, pa.ArrowException):
+        return None
 
 
 def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
@@ -109,22 +146,23 @@ def _read(storage: Storage, path: str, column: BoundColumn) -> Range:
 
 
 def _range(footer: pq.FileMetaData, column: BoundColumn) -> Range:
-    return functools.reduce(_union, _groups(footer, column), _NO_ROWS)
+    return functools.reduce(_union, _groups(footer, FooterColumns.of(footer), column), _NO_ROWS)
 
 
-def _known_groups(footer: pq.FileMetaData, column: BoundColumn) -> list[Range]:
-    try:
-        return _groups(footer, column)
-    except (ValueError, pa.ArrowException):  # for example, the file does not have the column
-        return [_UNKNOWN] * footer.num_row_groups
+def _known_groups(
+    footer: pq.FileMetaData, columns: FooterColumns | None, column: BoundColumn
+) -> list[Range]:
+    if columns is not None:
+        with suppress(ValueError, pa.ArrowException):  # if the file does not have the column, say
+            return _groups(footer, columns, column)
+    return [_UNKNOWN] * footer.num_row_groups
 
 
-def _groups(footer: pq.FileMetaData, column: BoundColumn) -> list[Range]:
+def _groups(footer: pq.FileMetaData, columns: FooterColumns, column: BoundColumn) -> list[Range]:
     """Return the range of each row group. Raises ValueError or ArrowException."""
     groups = range(footer.num_row_groups)
-    schema = footer.schema.to_arrow_schema()
-    name, type_ = resolve(tuple(column.name.split(".")), schema)
-    stored, position = domain_of(type_), _leaf_position(footer, name)
+    name, type_ = resolve(tuple(column.name.split(".")), columns.schema)
+    stored, position = domain_of(type_), columns.positions.get(name)
     if (
         stored is None
         or stored.kind is not column.domain.kind
@@ -141,11 +179,6 @@ def _groups(footer: pq.FileMetaData, column: BoundColumn) -> list[Range]:
 
 def _is_nan_safe(footer: pq.FileMetaData) -> bool:
     return (footer.created_by or "").startswith(_NAN_SAFE_WRITER)
-
-
-def _leaf_position(footer: pq.FileMetaData, name: str) -> int | None:
-    matches = [i for i in range(footer.num_columns) if footer.schema.column(i).path == name]
-    return matches[0] if len(matches) == 1 else None
 
 
 def null_count(statistics: pq.Statistics | None) -> int | None:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyhudi_expr.arrays import Int64Array, UInt8Array, UInt32Array
+from pyhudi_expr.arrays import BoolArray, Int64Array, UInt8Array, UInt32Array
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.kernel import as_bytes
 
@@ -71,16 +71,24 @@ class BloomFilter:
 
     def may_hold_any(self, keys: HashedKeys) -> bool:
         """Return whether one of the keys may have been added."""
-        return any(self._row_may_hold_any(row, keys) for row in self.rows)
+        return any(len(self._held(row, keys)) for row in self.rows)
 
-    def _row_may_hold_any(self, row: UInt8Array, keys: HashedKeys) -> bool:
+    def may_hold(self, keys: HashedKeys) -> BoolArray:
+        """Return for each key whether it may have been added."""
+        flags = np.zeros(len(keys), np.bool_)
+        for row in self.rows:
+            flags[self._held(row, keys)] = True
+        return flags
+
+    def _held(self, row: UInt8Array, keys: HashedKeys) -> Int64Array:
+        """Return the positions of the keys that a row may hold."""
         candidates = np.arange(len(keys))
         for number in range(self.hashes):
             bit = _bits_of(keys.hashes(number)[candidates], self.bits)
             candidates = candidates[(row[bit >> 3] >> (bit & 7).astype(np.uint8) & 1) == 1]
             if not len(candidates):
-                return False
-        return True
+                break
+        return candidates
 
 
 class HashedKeys:

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray, arrow_nulls, arrow_schema_of
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, slice_name
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.reading.key_columns import KeyColumns
 from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice, scalar_type
 from pyhudi_expr.spark.builds.key_changes import is_secondary
-from pyhudi_expr.spark.entries.key_columns import KeyColumns
 from pyhudi_expr.spark.entries.secondary_index import value_texts
 from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.reading.key_columns import KeyColumns
 from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import SliceReader
 from pyhudi_expr.spark.entries.batches import constant_entries
-from pyhudi_expr.spark.entries.key_columns import KeyColumns
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import Extract
 from pyhudi_expr.table.errors import UnsupportedTable

@@ -19,10 +19,10 @@ from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of
 from pyhudi_expr.mdt.bytes.keys import secondary_prefix
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.reading.key_columns import KeyColumns
 from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import SliceReader, scalar_type
 from pyhudi_expr.spark.entries.batches import constant_entries
-from pyhudi_expr.spark.entries.key_columns import KeyColumns
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import Extract
 from pyhudi_expr.table.errors import HudiError

@@ -1,4 +1,5 @@
-"""Random histories of tables: whatever writers and table services do, no matching row is lost.
+"""Random histories of tables: whatever writers and table services do, no matching row is lost, and
+an audit of the metadata finds nothing.
 
 PYHUDI_LIVES=N runs N histories instead of one (about half a minute each); each run draws new ones.
 """
@@ -24,7 +25,9 @@ from hypothesis.stateful import (
 from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
+from pyhudi_expr.audit.runner import AuditOptions, audit
 from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
 from tests.prune.changes.direct_lookups import looked_up_directly
 from tests.prune.changes.test_long_lived_pruner import (
     PREDICATES,
@@ -132,6 +135,8 @@ class TableHistory(RuleBasedStateMachine):
                 direct = Pruner(PruneOptions(footer_wait=20))
                 assert_no_row_lost(direct, self.table.uri, frame, self.predicates)
             frame.unpersist()
+            found = audit(OpenedTable.open(self.table.uri), AuditOptions())
+            assert found.findings == (), found.unchecked
         self.changed = False
 
     def _call(self, procedure: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pyhudi_expr.reading.key_columns import KeyColumns
 from pyhudi_expr.reading.slice_files import FileSlice, slice_table
 from pyhudi_expr.reading.slice_rows import SliceReader
-from pyhudi_expr.spark.entries.key_columns import KeyColumns
 from pyhudi_expr.table.hudi_table import HudiTable
 
 

@@ -1,0 +1,31 @@
+"""What is wrong with a table's metadata, as an Arrow table."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict
+
+import pyarrow as pa
+
+from pyhudi_expr.audit.runner import AuditOptions, Progress, audit
+from pyhudi_expr.table.errors import PyHudiWarning
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_TEXTS = ("store", "partition", "fault", "severity", "file", "subject", "expected", "found")
+_FINDINGS = pa.schema(
+    [
+        *((name, pa.string()) for name in (*_TEXTS, "queries", "remedy")),
+        ("readers", pa.list_(pa.string())),
+    ]
+)
+_CALLER = 3
+"""The depth of the program that calls `Table.audit`."""
+
+
+def findings_table(table: HudiTable, sample: int | None, seed: int, progress: Progress) -> pa.Table:
+    """Audit a table, see `Table.audit`."""
+    found = audit(table, AuditOptions(sample, seed), progress)
+    for note in found.unchecked:
+        warnings.warn(f"not checked: {note}", PyHudiWarning, stacklevel=_CALLER)
+    rows = [{**asdict(one), "readers": list(one.readers)} for one in found.findings]
+    return pa.Table.from_pylist(rows, _FINDINGS)
