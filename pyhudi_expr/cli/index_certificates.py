@@ -6,11 +6,9 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.index_catalog import metadata_of
 from pyhudi_expr.index.catalog.status import IndexStatus, index_status, no_such_index
 from pyhudi_expr.mdt.certificates import stored
-from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -39,7 +37,9 @@ def print_certified(path: str, name: str, as_json: bool) -> None:
 
 def _certified(table: HudiTable, status: IndexStatus) -> dict[str, tuple[int, int]]:
     """Return for each metadata partition the number of record keys, and of doubtful file groups."""
-    mdt = _metadata_table(table, status)
+    mdt = metadata_of(table, status.store)
+    if mdt is None:
+        raise HudiError(f"{table.base_path}: the metadata table of {status.name} is gone")
     if status.kind not in (RECORD_INDEX, SECONDARY_INDEX) or RECORD_INDEX not in mdt.partitions:
         raise HudiError(
             f"{table.base_path}: {status.name} is of kind {status.kind}; only record and secondary "
@@ -55,14 +55,3 @@ def _certified(table: HudiTable, status: IndexStatus) -> dict[str, tuple[int, in
             stored.write_certificate(mdt, partition, values)
             found[partition] = (entries, len(values.doubtful))
     return found
-
-
-def _metadata_table(table: HudiTable, status: IndexStatus) -> MetadataTable:
-    if status.store is Store.HUDI:
-        mdt = MetadataTable.open(table)
-    else:
-        extension = Extension.open(table)
-        mdt = None if extension is None else extension.records
-    if mdt is None:
-        raise HudiError(f"{table.base_path}: the metadata table of {status.name} is gone")
-    return mdt

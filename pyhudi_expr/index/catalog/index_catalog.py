@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyhudi_expr.index.catalog.registry import REGISTRY_PATH, RegisteredIndex, Registry
+from pyhudi_expr.index.catalog.registry import REGISTRY_PATH, RegisteredIndex, Registry, Store
 from pyhudi_expr.index.expected_reads import expect_commits, expect_opening
 from pyhudi_expr.mdt.extension.changes import Extension
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
@@ -44,6 +44,18 @@ class IndexCatalog:
             extension=Extension.open(table),
             registered=Registry.read(table.storage).indexes,
         )
+
+
+def metadata_of(table: HudiTable, store: Store) -> MetadataTable | None:
+    """Return the metadata table that holds the indexes of a store; None if there is none.
+
+    Raises:
+        HudiError: It cannot be read.
+    """
+    if store is Store.HUDI:
+        return MetadataTable.open(table)
+    extension = Extension.open(table)
+    return None if extension is None else extension.records
 
 
 @contextmanager

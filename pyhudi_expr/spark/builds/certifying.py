@@ -15,13 +15,13 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.arrays import AnyArray, Int64Array, arrow_schema_of, combined
+from pyhudi_expr.index.catalog.index_catalog import metadata_of
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.mdt.certificates import stored
 from pyhudi_expr.mdt.certificates.certificates import RecordCertificate, ValueCertificate
 from pyhudi_expr.mdt.certificates.counting import count_entries, named_groups
 from pyhudi_expr.mdt.certificates.pairing import keys_of, keys_of_values, keys_without_one_value
 from pyhudi_expr.mdt.certificates.states import state_of
-from pyhudi_expr.mdt.extension.reader import Extension
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.spark.jobs.batch_runner import LOCAL_BYTES, Row, SparkRunner
 from pyhudi_expr.table.errors import HudiError
@@ -49,7 +49,7 @@ def certify(spark: SparkSession, table: HudiTable, store: Store) -> None:
     A certificate makes look-ups faster and changes no answer, so an error is only logged.
     """
     try:
-        mdt = _metadata_table(table, store)
+        mdt = metadata_of(table, store)
         if mdt is None or RECORD_INDEX not in mdt.partitions:
             return
         names = sorted(n for n in mdt.partitions if n.startswith(SECONDARY_INDEX_PREFIX))
@@ -61,13 +61,6 @@ def certify(spark: SparkSession, table: HudiTable, store: Store) -> None:
             stored.write_certificate(mdt, name, values)
     except HudiError as error:
         _log.warning("%s: no certificates of its indexes are written: %s", table.base_path, error)
-
-
-def _metadata_table(table: HudiTable, store: Store) -> MetadataTable | None:
-    if store is Store.HUDI:
-        return MetadataTable.open(table)
-    extension = Extension.open(table)
-    return None if extension is None else extension.records
 
 
 def _counted(
@@ -168,7 +161,7 @@ def _doubtful(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _opened(base_path: str, store: Store) -> MetadataTable:
-    mdt = _metadata_table(HudiTable.open(base_path), store)
+    mdt = metadata_of(HudiTable.open(base_path), store)
     if mdt is None:
         raise HudiError(f"{base_path}: the metadata table is gone")
     return mdt
