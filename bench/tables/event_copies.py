@@ -25,7 +25,7 @@ TOUCHED = FILES // 100
 def without_indexes(spark: SparkSession, target: Path) -> Path:
     """Copy the table to `target`, with a metadata table that has only the list of files."""
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(ensure_written().path, target, copy_function=_link_data)
+    shutil.copytree(ensure_written().path, target, copy_function=link_data)
     for status in index_statuses(HudiTable.open(str(target))):
         execute(spark, f"DROP INDEX {status.name} ON '{target}'")
     return target
@@ -66,7 +66,8 @@ def _write(table: Path, rows: DataFrame, operation: str, options: Mapping[str, s
     writer.option("hoodie.datasource.write.operation", operation).mode("append").save(str(table))
 
 
-def _link_data(source: str, target: str) -> None:
+def link_data(source: str, target: str) -> None:
+    """Copy a file of a table; data files are linked."""
     # Writers never change a data file; they replace other files, some of them in place.
     if source.endswith(".parquet") and "/.hoodie/" not in source:
         os.link(source, target)

@@ -1,0 +1,1 @@
+"""What the indexes of tables cost."""
