@@ -28,9 +28,7 @@ BLOCK_BYTES = 1 << 20
 LOOKUP_BLOCK_BYTES = 64 << 10
 """The same for files whose keys are looked up one by one: each look-up uncompresses a block."""
 _MAX_ROW_BYTES = 2**15 - 1
-_LEVEL = 8  # of compression: files of keys are up to a fifth smaller than at 6, no larger than at 9
-_LEVEL_OF_LARGE = 6  # Bloom filters are a tenth larger than at 8, in a sixth of the time
-_LARGE_VALUE = 4096  # bytes
+_LEVEL = 6  # of compression: at 8, files of keys are up to a fifth smaller, in twice the time
 _BATCH_CELLS = 10_000
 
 _HEADER = struct.Struct(">8siiqBii")
@@ -185,7 +183,7 @@ class Writer:
     def _block(self, magic: bytes, content: bytes) -> int:
         """Write a block and return its position."""
         start = self.offset
-        packed = gzip.compress(content, self._level(), mtime=0)
+        packed = gzip.compress(content, _LEVEL, mtime=0)
         data = _HEADER.size + len(packed)
         checksums = bytes(-(-data // _BYTES_PER_CHECKSUM) * _CHECKSUM_BYTES)
         header = _HEADER.pack(
@@ -199,10 +197,6 @@ class Writer:
         )
         self._write(header + packed + checksums)
         return start
-
-    def _level(self) -> int:
-        is_large = self.value_bytes > _LARGE_VALUE * self.cells
-        return _LEVEL_OF_LARGE if is_large else _LEVEL
 
     def _facts(self, schema: bytes) -> Mapping[str, bytes]:
         facts = {
