@@ -2,12 +2,15 @@
 
 The minimum is RFC-27's rule for statistics (one file group for ten columns), and Hudi's default for
 the others. Above it, the number allows for twice today's entries in file groups of 256 MiB before
-compression.
+compression. Rows, and the lengths of their keys and values, are estimated by the footers of a few
+base files: no row is read.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +20,17 @@ from pyhudi_expr.indexing.build_source import BuildSource
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.table import hudi_names
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
 _COLUMNS_PER_SHARD = 10
 _STATISTICS_FLOOR, _FILTERS_FLOOR, _KEYS_FLOOR = 2, 4, 10
 #: Bytes of one entry with its key, before compression.
-_STATISTICS_BYTES, _FILTER_BYTES, _KEY_BYTES = 250, 150_000, 120
+_STATISTICS_BYTES, _FILTER_BYTES = 250, 150_000
+#: The same without key and value: the cell, and the payload.
+_LOCATION_BYTES, _SECONDARY_BYTES = 80, 40
+_TEXT_BYTES = 20  # of a number, or of a text without statistics
 _SHARD_BYTES = 256 << 20
 _GROWTH = 2
 _MOST_SHARDS = 9_999  # file ids have four digits
@@ -53,23 +60,73 @@ def estimated_shard_count(
             size = listing.num_files * columns * _STATISTICS_BYTES
         case hudi_names.BLOOM_FILTERS:
             floor, size = _FILTERS_FLOOR, listing.num_files * _FILTER_BYTES
+        case hudi_names.SECONDARY_INDEX:
+            floor, size = _KEYS_FLOOR, _size_of_rows(table, listing, definition, _SECONDARY_BYTES)
         case _:
-            floor, size = _KEYS_FLOOR, estimate_rows(table, listing) * _KEY_BYTES
+            floor, size = _KEYS_FLOOR, _size_of_rows(table, listing, definition, _LOCATION_BYTES)
     return min(max(floor, math.ceil(_GROWTH * size / _SHARD_BYTES)), _MOST_SHARDS)
 
 
 def estimate_rows(table: HudiTable, listing: FileListing) -> int:
-    """Estimate the rows of the slices by their bytes and the footers of some base files."""
-    bases = np.flatnonzero(~listing.file_is_log)
-    if not len(bases):
-        return 0
-    chosen = bases[:: math.ceil(len(bases) / _SAMPLED_FILES)]
-    found = 0
-    for path in listing.paths(chosen):
-        with table.storage.open_input(path) as source:
-            try:
-                found += pq.read_metadata(source).num_rows
-            except (OSError, pa.ArrowException) as error:
-                raise CorruptFile(f"{table.base_path}/{path}", f"no Parquet: {error}") from error
-    share = listing.file_size[chosen].sum() / max(int(listing.file_size.sum()), 1)
-    return math.ceil(found / share) if share else 0
+    """Estimate the rows of the slices by their bytes and the footers of some base files.
+
+    Raises:
+        HudiError: A footer cannot be read.
+    """
+    return _Sample.of(table, listing).rows
+
+
+def _size_of_rows(
+    table: HudiTable, listing: FileListing, definition: IndexDefinition, other_bytes: int
+) -> int:
+    """Return the bytes of an index with an entry for each row."""
+    keys = (RECORD_KEY,) if table.properties.meta_fields else table.properties.record_key_fields
+    sample = _Sample.of(table, listing)
+    columns = (*keys, *definition.fields)
+    return sample.rows * (other_bytes + sum(map(sample.text_bytes, columns)))
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Footers of some base files.
+
+    Attributes:
+        rows: Estimate of all rows.
+    """
+
+    rows: int
+    footers: Sequence[pq.FileMetaData]
+
+    @staticmethod
+    def of(table: HudiTable, listing: FileListing) -> _Sample:
+        bases = np.flatnonzero(~listing.file_is_log)
+        chosen = bases[:: max(math.ceil(len(bases) / _SAMPLED_FILES), 1)]
+        footers = [_footer(table, path) for path in listing.paths(chosen)]
+        share = listing.file_size[chosen].sum() / max(int(listing.file_size.sum()), 1)
+        found = sum(footer.num_rows for footer in footers)
+        return _Sample(math.ceil(found / share) if share else 0, footers)
+
+    def text_bytes(self, column: str) -> int:
+        """Return about how many bytes a value of the column has as text, by the files' bounds."""
+        lengths = [len(bound) for footer in self.footers for bound in _text_bounds(footer, column)]
+        return math.ceil(sum(lengths) / len(lengths)) if lengths else _TEXT_BYTES
+
+
+def _footer(table: HudiTable, path: str) -> pq.FileMetaData:
+    with table.storage.open_input(path) as source:
+        try:
+            return pq.read_metadata(source)
+        except (OSError, pa.ArrowException) as error:
+            raise CorruptFile(f"{table.base_path}/{path}", f"no Parquet: {error}") from error
+
+
+def _text_bounds(footer: pq.FileMetaData, column: str) -> Iterator[str | bytes]:
+    """Return the bounds of a column of texts or bytes in the first row group."""
+    if not footer.num_row_groups:
+        return
+    group = footer.row_group(0)
+    for chunk in map(group.column, range(group.num_columns)):
+        is_text = chunk.path_in_schema == column and chunk.physical_type == "BYTE_ARRAY"
+        if is_text and chunk.statistics is not None:
+            bounds = (chunk.statistics.min, chunk.statistics.max)
+            yield from (bound for bound in bounds if isinstance(bound, str | bytes))

@@ -1,11 +1,13 @@
 """The number of file groups of an index: at least RFC-27's and Hudi's default, more if needed."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench.tables.synthetic import write_table
+from pyhudi_expr.indexing import shard_counts
 from pyhudi_expr.indexing.shard_counts import estimate_rows, shard_count
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -45,3 +47,19 @@ def test_many_files_get_more(tmp_path: Path) -> None:
 def test_rows_are_estimated_from_footers(golden: Mapping[str, Path]) -> None:
     table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
     assert estimate_rows(table, table.listing()) == 12
+
+
+def test_indexes_of_keys_are_sized_by_the_lengths_of_keys_and_values(
+    golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
+    name = IndexDefinition("s", "secondary_index", "", ("merchant_name",), {}, "V2")
+    both = replace(name, fields=("merchant_name", "currency"))
+    monkeypatch.setattr(shard_counts, "_SHARD_BYTES", 2)  # two entries, as it may grow
+    records, names, pairs = (
+        shard_count(table, one) // 12 for one in (definition("record_index", 0), name, both)
+    )
+    # Keys are like TXN-001, names have some ten letters, currencies have three.
+    assert records == 80 + len("TXN-001")
+    assert 5 < names - (40 + len("TXN-001")) < 15
+    assert pairs == names + len("EUR")
