@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import xxhash
 
 _XXH64_SEED = 0xFFFFFFFFDABADABA
 _ESCAPE, _SEPARATOR, _NULL_SECONDARY = "\\", "$", "\0"
+
+COMPONENT_END, COMPONENT_MARK = "\x1f", "\x1e"
+"""In values of indexes over several columns: the end of each column's value, and what stands before
+such characters within it."""
+
+_COMPONENT = re.compile("((?:[^\x1e\x1f]|\x1e.)*)\x1f", re.DOTALL)
+_MARKED = re.compile("\x1e(.)", re.DOTALL)
 
 ALL_PARTITIONS = "__all_partitions__"
 """Key in `files` of the record that lists the table's partitions."""
@@ -71,12 +80,44 @@ def bloom_filter_key(partition: str, file_name: str) -> str:
 
 def secondary_prefix(value: str | None) -> str:
     """Return the prefix of the keys of all records with a secondary value (null: a NUL)."""
-    return (_NULL_SECONDARY if value is None else _escape(value)) + _SEPARATOR
+    return (_NULL_SECONDARY if value is None else escape(value)) + _SEPARATOR
 
 
 def secondary_key(value: str | None, record_key: str) -> str:
     """Return the key of one record in a secondary index."""
-    return secondary_prefix(value) + _escape(record_key)
+    return secondary_prefix(value) + escape(record_key)
+
+
+def composite_value(values: Sequence[bytes | None]) -> bytes:
+    """Return what an index over several columns has as the value of rows with these values.
+
+    With values of its first columns only, it is the beginning of the value of such rows. Unlike in
+    an index over one column, a text that is a NUL is no null.
+    """
+    return b"".join(map(_component, values))
+
+
+def composite_parts(value: str) -> list[str | None]:
+    """Return the values of the columns in (the beginning of) a `composite_value`."""
+    return [_part(text) for text in _COMPONENT.findall(value)]
+
+
+def composite_beginnings(value: str) -> Iterator[str]:
+    """Return the beginnings of a `composite_value`: of one column, of two, and so on."""
+    return (value[: match.end()] for match in _COMPONENT.finditer(value))
+
+
+def _part(text: str) -> str | None:
+    return None if text == _NULL_SECONDARY else _MARKED.sub(r"\1", text)
+
+
+def _component(value: bytes | None) -> bytes:
+    null, mark, end = (text.encode() for text in (_NULL_SECONDARY, COMPONENT_MARK, COMPONENT_END))
+    if value is None:
+        return null + end
+    if value == null:
+        return mark + null + end
+    return value.replace(mark, mark * 2).replace(end, mark + end) + end
 
 
 def split_secondary_key(key: str) -> tuple[str | None, str]:
@@ -122,5 +163,6 @@ def java_hash(text: str) -> int:
     return hashed - 2**32 if hashed >= 2**31 else hashed
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """Return a value or a record key as the keys of secondary indexes have it (RFC-77)."""
     return text.replace(_ESCAPE, _ESCAPE * 2).replace(_SEPARATOR, _ESCAPE + _SEPARATOR)

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.bytes.keys import (
     column_stats_key,
+    composite_parts,
+    composite_value,
     id64,
     id128,
     java_hash,
@@ -52,6 +54,26 @@ def test_secondary_keys_can_be_split_again(value: str | None, record_key: str) -
     key = secondary_key(value, record_key)
     assert key.startswith(secondary_prefix(value))
     assert split_secondary_key(key) == (value, record_key)
+
+
+_MARKS = st.text("a\0\x1e\x1f\n", max_size=4)
+
+
+@given(st.lists(st.one_of(st.none(), TEXT, _MARKS), max_size=4))
+def test_values_of_several_columns_can_be_split_again(values: list[str | None]) -> None:
+    joined = composite_value([None if value is None else value.encode() for value in values])
+    assert composite_parts(joined.decode()) == values
+
+
+@given(*[st.lists(st.one_of(st.none(), _MARKS), min_size=2, max_size=2)] * 2)
+def test_values_begin_alike_exactly_if_their_first_columns_are_equal(
+    one: list[str | None], other: list[str | None]
+) -> None:
+    first, second = (
+        [None if value is None else value.encode() for value in row] for row in (one, other)
+    )
+    begins = composite_value(first).startswith(composite_value(second[:1]))
+    assert begins == (one[0] == other[0])
 
 
 @pytest.mark.parametrize("key", ["", "a", "a$b\\"])
