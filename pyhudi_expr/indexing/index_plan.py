@@ -46,7 +46,7 @@ TYPE_OPTION = "type"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ALWAYS_INDEXED = (COMMIT_TIME, PARTITION_PATH, RECORD_KEY)
 _DEFAULT_COLUMNS = 32
-_SECOND_VERSION_FROM = 9  # table version
+_SECOND_VERSION, _SECOND_VERSION_FROM = "V2", 9  # table version
 _TYPES = (COLUMN_STATS, BLOOM_FILTERS)
 # Functions that return NULL for no value but NULL.
 _TOTAL = frozenset({IDENTITY, "upper", "lower", "trim", "ltrim", "rtrim", "length", "abs"})
@@ -198,18 +198,13 @@ def _check(
     unknown = [option for option in request.options if option not in own]
     if unknown and request.kind != EXPRESSION:
         raise InvalidIndex(f"{request.kind} has no option {unknown[0]!r}: {_or(own, unknown[0])}")
-    counts = {SECONDARY_INDEX: 1, EXPRESSION: 1, RECORD_INDEX: 0, BLOOM_FILTERS: 0}
-    requested = counts.get(request.kind)
-    if requested == 0 and not _are_keys(table, columns):
+    if request.kind in (RECORD_INDEX, BLOOM_FILTERS) and not _are_keys(table, columns):
         raise InvalidIndex(f"{request.kind} is over the record keys; name no columns")
-    if requested == 1 and len(columns) != 1:
+    if request.kind == EXPRESSION and len(columns) != 1:
         todo = "" if columns else "; name the column"
         raise InvalidIndex(f"{request.kind} is over one column, not {len(columns)}{todo}")
-    if request.kind == SECONDARY_INDEX and kind_of(columns[0].type) is None:
-        raise InvalidIndex(
-            f"{table.base_path}: {columns[0].name!r} is of type {columns[0].type}, whose values "
-            "no predicate can name"
-        )
+    if request.kind == SECONDARY_INDEX:
+        _check_indexed(table, columns)
     if request.kind == EXPRESSION and EXPRESSION_OPTION not in request.options:
         raise InvalidIndex("an expression index needs the option expr, the function's name")
     type_ = request.options.get(TYPE_OPTION, COLUMN_STATS)
@@ -221,6 +216,22 @@ def _check(
             raise InvalidIndex(
                 f"{table.base_path}: {refusal}; it can be kept beside Hudi's metadata table: "
                 f"OPTIONS ({STORE_OPTION} = '{Store.EXTENSION.value}'), or --store extension"
+            )
+
+
+def _check_indexed(table: HudiTable, columns: Sequence[_Column]) -> None:
+    """Check the columns of a secondary index."""
+    if not columns:
+        raise InvalidIndex(f"{SECONDARY_INDEX} is over one column or several; name them")
+    names = [column.name for column in columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidIndex(f"{table.base_path}: {twice!r} is named twice")
+    for column in columns:
+        if kind_of(column.type) is None:
+            raise InvalidIndex(
+                f"{table.base_path}: {column.name!r} is of type {column.type}, whose values "
+                "no predicate can name"
             )
 
 
@@ -248,6 +259,8 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
         return None
     if len(properties.record_key_fields) > 1:
         return "Hudi has no secondary index of a table with a composite record key"
+    if len(columns) > 1:
+        return "Hudi has no secondary index over several columns"
     (column,) = columns
     values = kind_of(column.type)
     if values is Kind.FLOAT:
@@ -258,7 +271,8 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
 
 
 def _partitions(table: HudiTable, request: CreateIndex, store: Store) -> Iterator[PlannedPartition]:
-    version = "V2" if table.properties.version >= _SECOND_VERSION_FROM else "V1"
+    is_newer = table.properties.version >= _SECOND_VERSION_FROM
+    version = _SECOND_VERSION if is_newer else "V1"
     match request.kind:
         case hudi_names.COLUMN_STATS:
             columns = request.columns or tuple(_default_columns(table))
@@ -274,6 +288,8 @@ def _partitions(table: HudiTable, request: CreateIndex, store: Store) -> Iterato
             ):
                 yield _record_index()
             name = f"{SECONDARY_INDEX}_{request.name}"
+            if len(request.columns) > 1:
+                version = _SECOND_VERSION
             yield _planned(name, SECONDARY_INDEX, request.columns, version, function="identity")
         case hudi_names.BLOOM_FILTERS:
             yield _planned(BLOOM_FILTERS, BLOOM_FILTERS, (), "V1", is_listed=False)

@@ -73,8 +73,9 @@ def test_a_secondary_index_also_creates_a_missing_record_index(planned: Planned)
         ("CREATE INDEX i ON t (amout)", INDEXED, "no column 'amout'.*did you mean amount"),
         ("CREATE INDEX i ON t (a.b)", INDEXED, "no column 'a.b'"),
         ("CREATE INDEX `my index` ON t (merchant_name)", INDEXED, "not a valid index name"),
-        ("CREATE INDEX i ON t (merchant_name, amount)", INDEXED, "over one column, not 2"),
-        ("CREATE INDEX i ON t", INDEXED, "over one column, not 0"),
+        ("CREATE INDEX i ON t (merchant_name, amount)", INDEXED, "several columns.*extension"),
+        ("CREATE INDEX i ON t (amount, amount)", INDEXED, "'amount' is named twice"),
+        ("CREATE INDEX i ON t", INDEXED, "over one column or several; name them"),
         ("CREATE INDEX i ON t USING record_index(merchant_name)", INDEXED, "name no columns"),
         ("CREATE INDEX i ON t USING expression(amount)", INDEXED, "option expr"),
         (
@@ -130,3 +131,11 @@ def test_an_unsupported_index_is_refused_with_an_alternative(
 def test_the_extension_supports_what_hudi_does_not(planned: Planned, table: str) -> None:
     found = planned("CREATE INDEX i ON t (name) OPTIONS (store = 'extension')", table)
     assert found.store is Store.EXTENSION
+
+
+@pytest.mark.parametrize("table", [INDEXED, COMPOSITE, OLD])
+def test_an_index_over_several_columns_is_sharded_by_value(planned: Planned, table: str) -> None:
+    columns = ("merchant_name", "amount") if table == INDEXED else ("name", "id")
+    statement = f"CREATE INDEX i ON t ({', '.join(columns)}) OPTIONS (store = 'extension')"
+    secondary = planned(statement, table).partitions[-1].definition
+    assert (secondary.fields, secondary.version) == (columns, "V2")

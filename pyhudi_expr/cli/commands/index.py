@@ -65,8 +65,9 @@ def index() -> None:
     type=click.Choice(KINDS),
     default=SECONDARY_INDEX,
     show_default=True,
-    help="column_stats for ranges, secondary_index for equality of one column, record_index for"
-    " keys, bloom_filters for equality at less cost, expression for functions (--option expr=...).",
+    help="column_stats for ranges, secondary_index for equality of a column, or of several"
+    " together, record_index for keys, bloom_filters for equality at less cost, expression for"
+    " functions (--option expr=...).",
 )
 @click.option(
     "--columns",

@@ -13,8 +13,13 @@ from pyhudi_expr.table.hudi_names import INDEX_DEFINITIONS_FILE
 from pyhudi_expr.table.hudi_table import HudiTable
 
 COLUMN_TYPE = "columnType"
-"""The option of an extension's secondary index with the type (Arrow's name) that its column had
-when the index was built: values are spelled by it."""
+"""The option of an extension's secondary index with the types that its columns had when the index
+was built (`type_names`): values are spelled by them."""
+
+
+def type_names(types: Iterable[object]) -> str:
+    """Return Arrow's names of types, as `COLUMN_TYPE` has them: with semicolons between them."""
+    return ";".join(map(str, types))
 
 
 @dataclass(frozen=True)

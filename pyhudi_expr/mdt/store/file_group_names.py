@@ -15,11 +15,18 @@ _PREFIXES = {
     "record_index": "record-index",
 }
 
+_OF_ROWS = ("record_index", "secondary_index_")
+
 _BASE = re.compile(r"^(?P<group>[^.].*)_[^_]+_(?P<instant>\d+)\.hfile$")
 _LOG = re.compile(r"^\.(?P<group>.+)_(?P<instant>\d+)\.log\.")
 
 STUB_TOKEN = "0-0-0"
 """The write token of the log file that a file group begins with."""
+
+
+def has_rows(partition: str) -> bool:
+    """Return whether a partition has an entry for each row: an index of keys or of values."""
+    return partition.startswith(_OF_ROWS)
 
 
 def file_id(partition: str, shard: int) -> str:

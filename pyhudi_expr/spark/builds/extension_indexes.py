@@ -21,7 +21,7 @@ from pyhudi_expr.indexing.build_source import BuildSource
 from pyhudi_expr.indexing.index_plan import IndexPlan
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, covered_slice_name
 from pyhudi_expr.indexing.shard_counts import shard_count
-from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition
+from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition, type_names
 from pyhudi_expr.mdt.changes.partitions import IndexConflict
 from pyhudi_expr.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
 from pyhudi_expr.mdt.extension import changes as extension
@@ -35,7 +35,7 @@ from pyhudi_expr.reading.slice_rows import scalar_type
 from pyhudi_expr.spark.builds.extension_refresh import ExtensionRefresh
 from pyhudi_expr.spark.builds.key_changes import is_secondary
 from pyhudi_expr.spark.jobs.job_errors import await_running_tasks
-from pyhudi_expr.spark.jobs.shard_writer import ShardTarget
+from pyhudi_expr.spark.jobs.shard_writer import block_bytes, shard_path
 from pyhudi_expr.spark.jobs.task_options import with_storage_options
 from pyhudi_expr.table.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -203,11 +203,12 @@ def _forget_uncovered(table: HudiTable, found: Extension) -> None:
 
 
 def _typed(table: HudiTable, definition: IndexDefinition) -> IndexDefinition:
-    """Add the type of its column to a definition, if entries depend on it."""
+    """Add the types of its columns to a definition, if entries depend on them."""
     if not is_secondary(definition):
         return definition
-    type_ = scalar_type(table, table.schema(), definition.fields[0])
-    return replace(definition, options={**definition.options, COLUMN_TYPE: str(type_)})
+    schema = table.schema()
+    types = type_names(scalar_type(table, schema, field) for field in definition.fields)
+    return replace(definition, options={**definition.options, COLUMN_TYPE: types})
 
 
 def _stale(table: HudiTable, found: Extension) -> list[IndexDefinition]:
@@ -249,7 +250,7 @@ def _compacted(uri: str, instant: str, place: tuple[str, int]) -> WrittenFile:
             records += len(keys)
             yield keys, values
 
-    path = ShardTarget(uri, partition, instant).path(number)
+    path = shard_path(partition, number, instant)
     with storage.writing(path) as sink:
-        size = hfile_writer.write_batches(sink, counted(), RECORD_SCHEMA)
+        size = hfile_writer.write_batches(sink, counted(), RECORD_SCHEMA, block_bytes(partition))
     return WrittenFile(path.rpartition("/")[2].split("_")[0], path, size, records)

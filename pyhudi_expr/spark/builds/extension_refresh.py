@@ -36,18 +36,19 @@ from pyhudi_expr.mdt.changes.partitions import NewPartition
 from pyhudi_expr.mdt.extension import changes as extension
 from pyhudi_expr.mdt.extension.changes import Change, Extension
 from pyhudi_expr.mdt.extension.coverage import Coverage, may_be_covered
+from pyhudi_expr.mdt.store.file_group_names import has_rows
 from pyhudi_expr.reading.slice_files import FileSlice, slice_table
 from pyhudi_expr.spark.builds.key_changes import (
     DELETED,
     IndexedSlice,
     KeyIndexes,
     changer,
-    is_secondary,
     new_entries,
     rows_of,
 )
 from pyhudi_expr.spark.builds.slice_keys import SliceKeys
-from pyhudi_expr.spark.entries import file_entries, slice_entries
+from pyhudi_expr.spark.entries import Partition, file_entries, slice_entries
+from pyhudi_expr.spark.entries.key_entries import counted_through
 from pyhudi_expr.spark.entries.record_index import instant_ms
 from pyhudi_expr.spark.jobs.batch_runner import Batches, Row, SparkBatches, each_item, runner
 from pyhudi_expr.spark.jobs.log_files import (
@@ -59,7 +60,7 @@ from pyhudi_expr.spark.jobs.log_files import (
 )
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ShardTarget, write_shards
 from pyhudi_expr.spark.jobs.slice_frames import Extract, of_slices, read_slices
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_INDEX
+from pyhudi_expr.table.hudi_names import COLUMN_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.timeline.action_records import WrittenFile
@@ -139,8 +140,7 @@ class ExtensionRefresh:
     def _refreshed(self, rows: Int64Array, problems: list[str]) -> RefreshResult:
         coverage = Coverage.of(self.table, self.listing, rows)
         files = self._logs(rows)
-        for definition, shards in self._new_definitions():
-            files += self._bases(definition, shards)
+        files += self._bases()
         return RefreshResult(files, coverage, tuple(problems))
 
     def forget(self) -> None:
@@ -203,10 +203,10 @@ class ExtensionRefresh:
         files = self._reverse
 
         def read(row: Row) -> Iterator[pa.RecordBatch]:
-            yield rows_of(files, indexes, IndexedSlice(**row))
+            return rows_of(files, indexes, IndexedSlice(**row))
 
         items = pa.Table.from_pylist([asdict(one) for one in slices])
-        texts = "".join(f", `{name}` string" for name in indexes.by_value)
+        texts = "".join(f", `{name}` string" for name in indexes.secondary)
         schema = f"key string, place string, written long, is_new boolean{texts}"
         tasks = 1 + rows // _ROWS_OF_TASK
         compared = runner(self.spark, rows * _ROW_BYTES).each(items, each_item(read), schema)
@@ -219,7 +219,7 @@ class ExtensionRefresh:
         extracts: dict[str, Extract] = {}
         parts: list[Batches] = []
         for definition in self._old:
-            if not _is_of_keys(definition):
+            if not has_rows(definition.name):
                 name, shards = definition.name, self._shards[definition.name]
                 extract = slice_entries(self.table, fresh.instant, definition, shards)
                 if extract is not None:
@@ -252,26 +252,35 @@ class ExtensionRefresh:
         instant = self.change.instant
         return write_logs(entries, tasks, LogTarget(self.change.storage.uri, instant, instant))
 
-    def _bases(self, definition: IndexDefinition, shards: int) -> list[WrittenFile]:
-        if _is_of_keys(definition):
-            frame = self._all_entries(definition)
-        else:
-            frame = file_entries(self.spark, self.table, self.listing, definition, shards)
-        target = ShardTarget(self.change.storage.uri, definition.name, self.change.instant)
-        return [
-            WrittenFile(one.path.rpartition("/")[2].split("_")[0], one.path, one.bytes, one.records)
-            for one in write_shards(frame, shards, target)
-        ]
+    def _bases(self) -> list[WrittenFile]:
+        """Write the base files of new indexes; those of keys and values together."""
+        new = list(self._new_definitions())
+        of_keys = [(definition, n) for definition, n in new if has_rows(definition.name)]
+        files = self._base_files(self._all_entries(of_keys), of_keys) if of_keys else []
+        for definition, n in new:
+            if not has_rows(definition.name):
+                frame = file_entries(self.spark, self.table, self.listing, definition, n)
+                files += self._base_files(frame, [(definition, n)])
+        return files
 
-    def _all_entries(self, definition: IndexDefinition) -> DataFrame:
-        needed = [definition] if is_secondary(definition) else []
-        indexes = KeyIndexes.of(needed, self._shards)
-        files, zone, partition = self._reverse, self._zone, definition.name
+    def _base_files(self, frame: DataFrame, partitions: Sequence[Partition]) -> list[WrittenFile]:
+        uri, instant = self.change.storage.uri, self.change.instant
+        targets = [ShardTarget(uri, definition.name, instant, n) for definition, n in partitions]
+        return [written.file for written in write_shards(frame, targets)]
+
+    def _all_entries(self, partitions: Sequence[Partition]) -> DataFrame:
+        """Return the entries of all slices in new indexes, whose shards are counted through."""
+        names = [definition.name for definition, _ in partitions]
+        indexes = KeyIndexes.of([definition for definition, _ in partitions], self._shards)
+        files, zone = self._reverse, self._zone
 
         def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
             written = instant_ms(one.base_instant, zone)
             found = IndexedSlice(slice_name(one), one.partition, one.file_id, written, True)
-            yield new_entries(indexes, partition, rows_of(files, indexes, found), written)
+            for rows in rows_of(files, indexes, found):
+                parts = (new_entries(indexes, name, rows, written) for name in names)
+                counts = (indexes.shards[name] for name in names)
+                yield from counted_through(list(zip(parts, counts, strict=True)))
 
         return read_slices(self.spark, self.listing, each_item(extract), ENTRIES)
 
@@ -341,7 +350,7 @@ class ExtensionRefresh:
         ]
 
     def _key_definitions(self, definitions: Sequence[IndexDefinition]) -> list[IndexDefinition]:
-        return [definition for definition in definitions if _is_of_keys(definition)]
+        return [definition for definition in definitions if has_rows(definition.name)]
 
 
 def _is_added_up(definition: IndexDefinition) -> bool:
@@ -351,10 +360,6 @@ def _is_added_up(definition: IndexDefinition) -> bool:
     them.
     """
     return definition.type == COLUMN_STATS
-
-
-def _is_of_keys(definition: IndexDefinition) -> bool:
-    return definition.name == RECORD_INDEX or is_secondary(definition)
 
 
 def _bytes(listing: FileListing) -> int:

@@ -126,14 +126,11 @@ def _write(
     instant: str,
 ) -> list[WrittenFile]:
     """Write the base files of partitions with their numbers of file groups."""
-    metadata_uri = snapshot.table.storage.child(METADATA_DIR).uri
+    uri = snapshot.table.storage.child(METADATA_DIR).uri
     files = []
-    frames = entries_of_each(spark, snapshot.table, snapshot.listing, partitions)
-    for (definition, shards), frame in zip(partitions, frames, strict=True):
-        target = ShardTarget(metadata_uri, definition.name, instant)
-        for written in write_shards(frame, shards, target):
-            group = written.path.rpartition("/")[2].split("_", 1)[0]
-            files.append(WrittenFile(group, written.path, written.bytes, written.records))
+    for together, frame in entries_of_each(spark, snapshot.table, snapshot.listing, partitions):
+        targets = [ShardTarget(uri, definition.name, instant, n) for definition, n in together]
+        files += [written.file for written in write_shards(frame, targets)]
     return files
 
 

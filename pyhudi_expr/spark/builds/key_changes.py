@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import (
     AnyArray,
@@ -33,7 +32,7 @@ from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
 from pyhudi_expr.spark.entries.batches import constant_entries, entry_batch
-from pyhudi_expr.spark.entries.secondary_index import escaped, prefixes, shard_keys
+from pyhudi_expr.spark.entries.secondary_index import EntryKeys
 from pyhudi_expr.spark.jobs.batch_runner import Step
 from pyhudi_expr.spark.jobs.log_files import as_log_entries
 from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
@@ -42,6 +41,7 @@ DELETED = b""
 """The payload of a key that is to be deleted."""
 
 _SEPARATOR = "\0"
+_ROWS_OF_BATCH = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -50,22 +50,22 @@ class KeyIndexes:
 
     Attributes:
         shards: The shards of each metadata partition.
-        by_value: For each secondary index whether all rows of a value are in one shard.
+        secondary: How each secondary index makes its keys.
     """
 
     shards: Mapping[str, int]
-    by_value: Mapping[str, bool]
+    secondary: Mapping[str, EntryKeys]
 
     @staticmethod
     def of(definitions: Iterable[IndexDefinition], shards: Mapping[str, int]) -> KeyIndexes:
         """Return the indexes of keys and values among all definitions of an extension."""
-        secondary = {d.name: d.version != "V1" for d in definitions if is_secondary(d)}
+        secondary = {d.name: EntryKeys.of(d) for d in definitions if is_secondary(d)}
         return KeyIndexes(shards, secondary)
 
     @property
     def schema(self) -> pa.Schema:
         """Return the schema of the compared rows."""
-        texts = [pa.field(name, pa.string()) for name in self.by_value]
+        texts = [pa.field(name, pa.string()) for name in self.secondary]
         return arrow_schema_of(
             [
                 pa.field("key", pa.string()),
@@ -98,18 +98,21 @@ def is_secondary(definition: IndexDefinition) -> bool:
     return definition.type == SECONDARY_INDEX
 
 
-def rows_of(files: ReverseMapping, indexes: KeyIndexes, one: IndexedSlice) -> pa.RecordBatch:
-    """Return the slice's rows in the schema of `indexes`. Raises HudiError."""
+def rows_of(
+    files: ReverseMapping, indexes: KeyIndexes, one: IndexedSlice
+) -> Iterator[pa.RecordBatch]:
+    """Return the slice's rows, some at a time, in the schema of `indexes`. Raises HudiError."""
     keys = files.read(RECORD_INDEX, one.name)
-    values = [files.read(name, one.name) for name in indexes.by_value]
+    values = [files.read(name, one.name) for name in indexes.secondary]
     place = f"{one.partition}{_SEPARATOR}{one.file_id}"
-    constants = [
-        pa.repeat(pa.scalar(place), len(keys)),
-        pa.repeat(pa.scalar(one.written, pa.int64()), len(keys)),
-        pa.repeat(pa.scalar(one.is_new), len(keys)),
-    ]
-    texts = [column.cast(pa.string()) for column in (keys, *values)]
-    return pa.record_batch([texts[0], *constants, *texts[1:]], schema=indexes.schema)
+    for start in range(0, len(keys), _ROWS_OF_BATCH):
+        texts = [c.slice(start, _ROWS_OF_BATCH).cast(pa.string()) for c in (keys, *values)]
+        constants = [
+            pa.repeat(pa.scalar(place), len(texts[0])),
+            pa.repeat(pa.scalar(one.written, pa.int64()), len(texts[0])),
+            pa.repeat(pa.scalar(one.is_new), len(texts[0])),
+        ]
+        yield pa.record_batch([texts[0], *constants, *texts[1:]], schema=indexes.schema)
 
 
 def changer(indexes: KeyIndexes) -> Step:
@@ -123,9 +126,9 @@ def changer(indexes: KeyIndexes) -> Step:
         held = [batch for batch in batches if batch.num_rows]
         if held:
             rows = pa.Table.from_batches(held).combine_chunks()
-            changed = rows.filter(pa.array(_of_changed_keys(rows, list(indexes.by_value))))
+            changed = rows.filter(pa.array(_of_changed_keys(rows, list(indexes.secondary))))
             yield from _record_index(indexes, changed)
-            for name in indexes.by_value:
+            for name in indexes.secondary:
                 yield from _secondary(indexes, name, changed)
 
     return change
@@ -199,10 +202,8 @@ def _secondary(indexes: KeyIndexes, name: str, rows: pa.Table) -> Iterator[pa.Re
 def _entries(
     indexes: KeyIndexes, name: str, keys: AnyArray, values: AnyArray, payload: bytes
 ) -> pa.RecordBatch:
-    texts = values.cast(pa.string())
-    own = pc.binary_join_element_wise(prefixes(texts), escaped(keys), "")
-    spread = shard_keys(texts) if indexes.by_value[name] else None
-    return constant_entries(own, payload, indexes.shards[name], shard_keys=spread)
+    made = indexes.secondary[name]
+    return made.entries(values.cast(pa.string()), keys, payload, indexes.shards[name])
 
 
 def _texts(rows: pa.Table, chosen: Int64Array) -> AnyArray:

@@ -9,14 +9,14 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, arrow_nulls, arrow_schema_of
+from pyhudi_expr.arrays import AnyArray, arrow_schema_of
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, slice_name
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.reading.key_columns import KeyColumns
 from pyhudi_expr.reading.slice_files import FileSlice
-from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice, scalar_type
+from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice
 from pyhudi_expr.spark.builds.key_changes import is_secondary
-from pyhudi_expr.spark.entries.secondary_index import value_texts
+from pyhudi_expr.spark.entries.secondary_index import IndexedColumns
 from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -40,7 +40,7 @@ class SliceKeys:
     reader: SliceReader
     keys: KeyColumns
     with_keys: bool
-    values: tuple[tuple[str, str, pa.DataType], ...]
+    values: tuple[tuple[str, IndexedColumns], ...]
 
     @staticmethod
     def of(
@@ -51,14 +51,7 @@ class SliceKeys:
         Raises:
             HudiError: A column cannot be indexed.
         """
-        schema = table.schema()
-        values = []
-        for definition in definitions:
-            if is_secondary(definition):
-                (field,) = definition.fields
-                type_ = scalar_type(table, schema, field)
-                value_texts(arrow_nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
-                values.append((definition.name, field, type_))
+        values = [(d.name, IndexedColumns.of(table, d)) for d in definitions if is_secondary(d)]
         wants_keys = any(definition.name == RECORD_INDEX for definition in definitions)
         reader = SliceReader.of(table, instant)
         return SliceKeys(reader, KeyColumns.of(table), wants_keys, tuple(values))
@@ -81,7 +74,7 @@ class SliceKeys:
         name = slice_name(one)
         if self.with_keys:
             files.write(RECORD_INDEX, name, keys.take(order))
-        for (index, _, _), texts in zip(self.values, values, strict=True):
+        for (index, _), texts in zip(self.values, values, strict=True):
             files.write(index, name, texts.take(order))
         yield _counted(one, len(keys), None)
 
@@ -89,13 +82,14 @@ class SliceKeys:
         text = pa.large_string()
         keys: list[AnyArray] = [pa.array([], text)]
         values: list[list[AnyArray]] = [[pa.array([], text)] for _ in self.values]
-        fields = [field for _, field, _ in self.values]
-        for columns in self.reader.columns(one, (*fields, *self.keys.columns)):
-            own, of_key = columns[: len(fields)], columns[len(fields) :]
-            keys.append(self.keys.keys(of_key).cast(text))
-            for found, column, (_, field, type_) in zip(values, own, self.values, strict=True):
-                label = f"{one.name}: column {field!r}"
-                found.append(value_texts(column, type_, label).cast(text))
+        fields = [field for _, indexed in self.values for field in indexed.fields]
+        names = tuple(dict.fromkeys([*self.keys.columns, *fields]))
+        for columns in self.reader.columns(one, names):
+            read = dict(zip(names, columns, strict=True))
+            keys.append(self.keys.keys([read[column] for column in self.keys.columns]).cast(text))
+            for found, (_, indexed) in zip(values, self.values, strict=True):
+                own = [read[field] for field in indexed.fields]
+                found.append(indexed.texts(own, one.name).cast(text))
         return pa.concat_arrays(keys), [pa.concat_arrays(found) for found in values]
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.store.file_group_names import has_rows
 from pyhudi_expr.spark.entries.bloom_filters import bloom_filters
 from pyhudi_expr.spark.entries.column_stats import both_statistics, column_stats, partition_stats
 from pyhudi_expr.spark.entries.expression_index import (
@@ -19,8 +20,7 @@ from pyhudi_expr.spark.entries.expression_index import (
     expression_of_files,
     expression_of_partitions,
 )
-from pyhudi_expr.spark.entries.record_index import record_index
-from pyhudi_expr.spark.entries.secondary_index import secondary_index
+from pyhudi_expr.spark.entries.key_entries import key_entries
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
 from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
 from pyhudi_expr.table.errors import HudiError
@@ -42,12 +42,22 @@ _OfPartitions = Callable[
 ]
 _Builder = TypeVar("_Builder")
 
+Partition = tuple[IndexDefinition, int]
+"""A metadata partition with its number of file groups."""
+
+
+def _of_keys(
+    table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
+) -> Extract:
+    return key_entries(table, instant, [(definition, shards)])
+
+
 #: By the prefixes of metadata partitions' names.
 _OF_SLICES: dict[str, _OfSlices] = {
     BLOOM_FILTERS: bloom_filters,
     COLUMN_STATS: column_stats,
-    RECORD_INDEX: record_index,
-    SECONDARY_INDEX_PREFIX: secondary_index,
+    RECORD_INDEX: _of_keys,
+    SECONDARY_INDEX_PREFIX: _of_keys,
 }
 _BY_SPARK: dict[str, _BySpark] = {
     PARTITION_STATS: partition_stats,
@@ -88,21 +98,30 @@ def entries_of_each(
     spark: SparkSession,
     table: HudiTable,
     listing: FileListing,
-    partitions: Sequence[tuple[IndexDefinition, int]],
-) -> Iterator[DataFrame]:
+    partitions: Sequence[Partition],
+) -> Iterator[tuple[Sequence[Partition], DataFrame]]:
     """Return `entries` of several metadata partitions with their numbers of file groups.
 
-    Use each before the next one is requested. Statistics of files and of partitions are read once.
+    What is made from the same columns is read once: statistics of files and of partitions, and the
+    indexes of keys and values, which come as one DataFrame whose shards are counted through.
+
+    Use each before the next one is requested.
     """
     names = [definition.name for definition, _ in partitions]
     if names == [COLUMN_STATS, PARTITION_STATS]:
         (definition, of_files), (_, of_partitions) = partitions
         shards = of_files, of_partitions
         with both_statistics(spark, table, listing, definition, shards) as frames:
-            yield from frames
-    else:
-        for definition, count in partitions:
-            yield entries(spark, table, listing, definition, count)
+            for partition, frame in zip(partitions, frames, strict=True):
+                yield [partition], frame
+        return
+    of_keys = [partition for partition in partitions if has_rows(partition[0].name)]
+    if of_keys:
+        extract = key_entries(table, listing.instant, of_keys)
+        yield of_keys, read_slices(spark, listing, extract, ENTRIES)
+    for partition in partitions:
+        if partition not in of_keys:
+            yield [partition], entries(spark, table, listing, *partition)
 
 
 def file_entries(

@@ -5,19 +5,17 @@ A key in several file groups has one entry, that of the group which was written 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.reading.key_columns import KeyColumns
 from pyhudi_expr.reading.slice_files import FileSlice
-from pyhudi_expr.reading.slice_rows import SliceReader
 from pyhudi_expr.spark.entries.batches import constant_entries
-from pyhudi_expr.spark.jobs.batch_runner import each_item
-from pyhudi_expr.spark.jobs.slice_frames import Extract
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -25,24 +23,40 @@ _SECONDS = 14
 _LAST_MILLISECOND = "999"
 
 
-def record_index(
-    table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
-) -> Extract:
-    """Return the entries of a slice, see `entries.slice_entries`."""
-    if definition.options.get("isPartitioned", "false").lower() == "true":
-        raise UnsupportedTable(f"{table.base_path}: a record index for each partition is not built")
-    reader = SliceReader.of(table, instant)
-    keys = KeyColumns.of(table)
-    zone = timezone.utc if table.properties.timeline_zone == "UTC" else None
+@dataclass(frozen=True)
+class RecordEntries:
+    """Makes the entries of rows; sent to tasks. See `key_entries.RowEntries`.
 
-    def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
-        """Return the entries of one slice."""
-        written = instant_ms(one.base_instant, zone)
+    Attributes:
+        zone: That of the timeline; None: the local one.
+        shards: The index's number of shards.
+    """
+
+    zone: timezone | None
+    shards: int
+
+    @staticmethod
+    def of(table: HudiTable, definition: IndexDefinition, shards: int) -> RecordEntries:
+        """Prepare the entries of a table's record index. Raises HudiError."""
+        if definition.options.get("isPartitioned", "false").lower() == "true":
+            raise UnsupportedTable(
+                f"{table.base_path}: a record index for each partition is not built"
+            )
+        zone = timezone.utc if table.properties.timeline_zone == "UTC" else None
+        return RecordEntries(zone, shards)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """None but those of the keys."""
+        return ()
+
+    def entries(
+        self, one: FileSlice, keys: AnyArray, values: Mapping[str, AnyArray]
+    ) -> pa.RecordBatch:
+        """Return the entries of some rows of a slice."""
+        written = instant_ms(one.base_instant, self.zone)
         value = payloads.location(one.partition, one.file_id, written)
-        for columns in reader.columns(one, keys.columns):
-            yield constant_entries(keys.keys(columns), value, shards, version=written)
-
-    return each_item(extract)
+        return constant_entries(keys, value, self.shards, version=written)
 
 
 def instant_ms(instant: str, zone: timezone | None) -> int:

@@ -1,7 +1,8 @@
-"""Write entries of an index to HFiles, one for each shard (file group), sorted by Spark.
+"""Write entries of indexes to HFiles, one for each shard (file group), sorted by Spark.
 
 Each shard is one task, which gets its entries sorted by key (Spark spills what exceeds memory) and
-writes them batch by batch. The driver gets only a row for each file.
+writes them batch by batch. So a Python worker holds some batches and one block of an HFile,
+whatever the size of the index. The driver gets only a row for each file.
 
 A task writes to a file name of its own attempt and renames it at the end, to a name that is the
 same for each attempt: equal entries make equal bytes, so retries and speculative tasks cannot
@@ -11,7 +12,8 @@ disagree.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import mmh3
@@ -23,17 +25,19 @@ from pyspark.sql import functions as sql
 
 from pyhudi_expr.arrays import BoolArray, arrow_schema_of
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.hfile.writer import write_batches
+from pyhudi_expr.mdt.hfile.writer import BLOCK_BYTES, LOOKUP_BLOCK_BYTES, write_batches
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store.file_group_names import base_file, file_id
+from pyhudi_expr.mdt.store.file_group_names import base_file, file_id, has_rows
 from pyhudi_expr.spark.jobs.task_options import with_storage_options
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage, is_unfinished
+from pyhudi_expr.table.timeline.action_records import WrittenFile
 
 ENTRIES = "shard int, key binary, value binary, version long"
-"""Schema of a DataFrame of entries: the shard (from 0 on), the record's key as UTF-8, its payload
-(`mdt.records.payloads`), and which of several entries with one key counts: that of the highest
-version. Entries of one key and version must be equal."""
+"""Schema of a DataFrame of entries: the shard (from 0 on; those of a second index follow those of
+the first), the record's key as UTF-8, its payload (`mdt.records.payloads`), and which of several
+entries with one key counts: that of the highest version. Entries of one key and version must be
+equal."""
 ENTRY_SCHEMA = arrow_schema_of(
     [
         pa.field("shard", pa.int32(), False),
@@ -64,16 +68,17 @@ class ShardTarget:
         metadata_uri: Base path of the metadata table, as executors reach it.
         partition: The metadata partition of the index.
         instant: The instant of the file slices.
+        shards: The partition's number of shards.
     """
 
     metadata_uri: str
     partition: str
     instant: str
+    shards: int
 
     def path(self, shard: int) -> str:
         """Return the shard's file, relative to the metadata table's base path."""
-        group = file_id(self.partition, shard)
-        return f"{self.partition}/{base_file(group, f'{shard}-0-0', self.instant)}"
+        return shard_path(self.partition, shard, self.instant)
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class WrittenShard:
     """One HFile.
 
     Attributes:
+        shard: As in the entries.
         path: Its path relative to the metadata table's base path.
         bytes: Its size.
     """
@@ -90,28 +96,35 @@ class WrittenShard:
     bytes: int
     records: int
 
+    @property
+    def file(self) -> WrittenFile:
+        """Return the file as commits list it."""
+        group = self.path.rpartition("/")[2].split("_", 1)[0]
+        return WrittenFile(group, self.path, self.bytes, self.records)
 
-def write_shards(entries: DataFrame, shards: int, target: ShardTarget) -> list[WrittenShard]:
+
+def write_shards(entries: DataFrame, targets: Sequence[ShardTarget]) -> list[WrittenShard]:
     """Write the entries' HFiles, by ascending shard; a shard without entries gets none.
 
     Args:
-        entries: Entries of the schema `ENTRIES`, with shards below `shards`.
-        shards: The number of shards.
-        target: Where the files go.
+        entries: Entries of the schema `ENTRIES`.
+        targets: Where the files of each index go, whose shards are counted through.
 
     Raises:
         HudiError: Entries of one key and version differ, a key is too long for an HFile, or a file
             of the same name and another size exists. Files that were written stay.
     """
+    shards = sum(target.shards for target in targets)
     routes = routes_to(shards)
     route = sql.array(*(sql.lit(number) for number in routes))[sql.col("shard")]
     frame = entries.withColumn("route", route)
     ordered = frame.repartition(shards, "route").sortWithinPartitions("key", "version", "value")
     try:
-        write = with_storage_options(_writer(target))
+        write = with_storage_options(_writer(targets))
         written = ordered.drop("route").mapInArrow(write, _WRITTEN).collect()
     finally:
-        _sweep(target)
+        for target in targets:
+            _sweep(target)
     return sorted((WrittenShard(**row.asDict()) for row in written), key=lambda one: one.shard)
 
 
@@ -121,6 +134,16 @@ def _sweep(target: ShardTarget) -> None:
     for entry in storage.list(target.partition):
         if is_unfinished(entry.name) and f"_{target.instant}." in entry.name:
             storage.delete(entry.path)
+
+
+def shard_path(partition: str, shard: int, instant: str) -> str:
+    """Return the path of a shard's base file, relative to the metadata table's base path."""
+    return f"{partition}/{base_file(file_id(partition, shard), f'{shard}-0-0', instant)}"
+
+
+def block_bytes(partition: str) -> int:
+    """Return the size of the blocks of a partition's base files."""
+    return LOOKUP_BLOCK_BYTES if has_rows(partition) else BLOCK_BYTES
 
 
 def routes_to(shards: int) -> list[int]:
@@ -135,27 +158,32 @@ def routes_to(shards: int) -> list[int]:
 
 
 def _writer(
-    target: ShardTarget,
+    targets: Sequence[ShardTarget],
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    firsts = [0, *itertools.accumulate(target.shards for target in targets)]
+
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         filled = (batch for batch in batches if batch.num_rows)
         first = next(filled, None)
         if first is not None:
-            yield _written_file(target, first, filled)
+            shard = first.column("shard")[0].as_py()
+            number = bisect_right(firsts, shard) - 1
+            path = targets[number].path(shard - firsts[number])
+            storage = Storage.open(targets[number].metadata_uri)
+            cells = itertools.chain([first], filled)
+            yield _written_file(storage, path, shard, cells, block_bytes(targets[number].partition))
 
     return write
 
 
 def _written_file(
-    target: ShardTarget, first: pa.RecordBatch, others: Iterator[pa.RecordBatch]
+    storage: Storage, path: str, shard: int, entries: Iterator[pa.RecordBatch], block: int
 ) -> pa.RecordBatch:
-    shard = first.column("shard")[0].as_py()
-    storage, path = Storage.open(target.metadata_uri), target.path(shard)
     records = _Counted()
     try:
         with storage.writing(path) as sink:
-            cells = records.of(_distinct(itertools.chain([first], others)))
-            size = write_batches(sink, cells, RECORD_SCHEMA)
+            cells = records.of(_distinct(entries))
+            size = write_batches(sink, cells, RECORD_SCHEMA, block)
             _check_size(storage, path, size)
     except ValueError as error:
         raise HudiError(f"{storage.uri}: {path!r} cannot be written: {error}") from error

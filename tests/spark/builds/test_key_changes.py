@@ -19,10 +19,13 @@ from pyhudi_expr.mdt.records.metadata_records import is_deleted
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.store.record_locations import group_of, locations
 from pyhudi_expr.spark.builds.key_changes import KeyIndexes, changer
+from pyhudi_expr.spark.entries.secondary_index import EntryKeys
 from pyhudi_expr.table.hudi_names import RECORD_INDEX
 
 _INDEX = "secondary_index_c"
-_INDEXES = KeyIndexes({RECORD_INDEX: 2, _INDEX: 2}, {_INDEX: True})
+_INDEXES = KeyIndexes(
+    {RECORD_INDEX: 2, _INDEX: 2}, {_INDEX: EntryKeys(is_composite=False, by_value=True)}
+)
 _GROUPS = 4
 
 Row = tuple[str, str | None]

@@ -193,9 +193,25 @@ def test_statistics_of_files_and_partitions_share_one_read(
     columns = definition_of(metadata, "column_stats")
     definitions = [(columns, 2), (replace(columns, name="partition_stats"), 1)]
     together = entries_of_each(spark, table, listing, definitions)
-    for (definition, shards), frame in zip(definitions, together, strict=True):
+    for (((definition, shards),), frame), expected in zip(together, definitions, strict=True):
+        assert (definition, shards) == expected
         alone = entries(spark, table, listing, definition, shards)
         assert sorted(frame.collect()) == sorted(alone.collect())
+
+
+def test_keys_and_values_share_one_read(spark: SparkSession, golden: Mapping[str, Path]) -> None:
+    table = HudiTable.open(str(golden[_V9[0]]))
+    records = IndexDefinition("record_index", "record_index", "", (), {}, "V1")
+    columns = ("merchant_name", "amount")
+    values = IndexDefinition("secondary_index_i", "secondary_index", "identity", columns, {}, "V2")
+    partitions = [(records, 3), (values, 2)]
+    ((together, frame),) = entries_of_each(spark, table, table.listing(), partitions)
+    assert together == partitions
+    alone = [entries(spark, table, table.listing(), *one).collect() for one in partitions]
+    counted_through = [*alone[0], *(row.asDict() | {"shard": row.shard + 3} for row in alone[1])]
+    assert sorted(tuple(row) for row in frame.collect()) == sorted(
+        tuple(row.values()) if isinstance(row, dict) else tuple(row) for row in counted_through
+    )
 
 
 @pytest.mark.long

@@ -20,8 +20,14 @@ from pyhudi_expr.expr.domains import domain_of, float_ordinal
 from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.lookups.value_texts import extension_text, lookup_values
+from pyhudi_expr.mdt.bytes.keys import (
+    composite_value,
+    secondary_shard_key,
+    shard,
+    split_secondary_key,
+)
 from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE
-from pyhudi_expr.spark.entries.secondary_index import value_texts
+from pyhudi_expr.spark.entries.secondary_index import EntryKeys, IndexedColumns, value_texts
 from pyhudi_expr.table.errors import HudiError
 from tests.example_counts import examples
 from tests.expr.oracle import truths
@@ -93,6 +99,41 @@ def test_floats_of_another_width_have_no_text() -> None:
     narrow = pa.array(np.array([0.1], np.float32))
     with pytest.raises(HudiError, match="type float cannot have a secondary index"):
         value_texts(narrow, pa.float64(), "c")
+
+
+_TEXTS = st.one_of(
+    st.none(),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
+    st.text("ab\0\x1e\x1f$\\\n", max_size=4),
+)
+_SEVERAL = st.lists(st.tuples(_TEXTS, st.one_of(st.none(), st.booleans())), min_size=1, max_size=8)
+
+
+@settings(max_examples=examples(300))
+@given(_SEVERAL)
+def test_values_of_several_columns_are_what_queries_look_up(
+    rows: list[tuple[str | None, bool | None]],
+) -> None:
+    indexed = IndexedColumns(("a", "b"), (pa.string(), pa.bool_()))
+    columns = [pa.array([row[i] for row in rows], type_) for i, type_ in enumerate(indexed.types)]
+    found = indexed.texts(columns, "c")
+    wanted = [
+        tuple(
+            None if value is None else str(value).encode()
+            for value in (a, b if b is None else str(b).lower())
+        )
+        for a, b in rows
+    ]
+    assert [text.encode() for text in found.to_pylist()] == list(map(composite_value, wanted))
+    assert len({*found.to_pylist()}) == len({*rows})
+    for values, text in zip(wanted, found.to_pylist(), strict=True):
+        assert text.encode().startswith(composite_value(values[:1]))
+
+    keys = pa.array([f"key$\\{number}" for number in range(len(rows))])
+    made = EntryKeys(is_composite=True, by_value=True).entries(found, keys, b"", 7)
+    for row, text, key, entry in zip(rows, found, keys, made.to_pylist(), strict=True):
+        assert split_secondary_key(entry["key"].decode()) == (text.as_py(), key.as_py())
+        assert entry["shard"] == shard(secondary_shard_key(row[0]), 7)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,89 @@
+"""Entries of indexes of keys and values, one for each row, from one reading of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.arrays import AnyArray
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.reading.key_columns import KeyColumns
+from pyhudi_expr.reading.slice_files import FileSlice
+from pyhudi_expr.reading.slice_rows import SliceReader
+from pyhudi_expr.spark.entries.record_index import RecordEntries
+from pyhudi_expr.spark.entries.secondary_index import SecondaryEntries
+from pyhudi_expr.spark.jobs.batch_runner import each_item
+from pyhudi_expr.spark.jobs.slice_frames import Extract
+from pyhudi_expr.table.hudi_names import RECORD_INDEX
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+class RowEntries(Protocol):
+    """Makes the entries of one index."""
+
+    @property
+    def shards(self) -> int:
+        """The index's number of shards."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose values it needs."""
+
+    def entries(
+        self, one: FileSlice, keys: AnyArray, values: Mapping[str, AnyArray]
+    ) -> pa.RecordBatch:
+        """Return the entries of some rows of a slice, in `shard_writer.ENTRY_SCHEMA`.
+
+        Args:
+            one: The slice.
+            keys: The rows' record keys.
+            values: Their values of `columns`.
+
+        Raises:
+            HudiError: The text of a type depends on the writer.
+        """
+
+
+def key_entries(
+    table: HudiTable, instant: str | None, partitions: Sequence[tuple[IndexDefinition, int]]
+) -> Extract:
+    """Return the entries of slices for several indexes, whose shards are counted through.
+
+    Args:
+        table: The table.
+        instant: The instant of the slices' listing.
+        partitions: Indexes of keys and values with their numbers of shards.
+
+    Raises:
+        HudiError: A column or the table's keys cannot be indexed.
+    """
+    reader, keys = SliceReader.of(table, instant), KeyColumns.of(table)
+    makers = [_maker(table, definition, shards) for definition, shards in partitions]
+    names = tuple(dict.fromkeys([*keys.columns, *(c for one in makers for c in one.columns)]))
+
+    def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        """Return the entries of one slice."""
+        for columns in reader.columns(one, names):
+            values = dict(zip(names, columns, strict=True))
+            own = keys.keys([values[column] for column in keys.columns])
+            yield from counted_through([(m.entries(one, own, values), m.shards) for m in makers])
+
+    return each_item(extract)
+
+
+def counted_through(parts: Sequence[tuple[pa.RecordBatch, int]]) -> Iterator[pa.RecordBatch]:
+    """Return entries of several indexes, given with their numbers of shards, as of one index."""
+    first = 0
+    for entries, shards in parts:
+        moved = pc.add(entries.column("shard"), pa.scalar(first, pa.int32()))
+        yield entries.set_column(0, entries.schema.field(0), moved) if first else entries
+        first += shards
+
+
+def _maker(table: HudiTable, definition: IndexDefinition, shards: int) -> RowEntries:
+    if definition.name == RECORD_INDEX:
+        return RecordEntries.of(table, definition, shards)
+    return SecondaryEntries.of(table, definition, shards)
