@@ -22,9 +22,17 @@ from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS, Payload, decode, wrapper_name
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.records.metadata_records import (
+    COLUMN_STATS,
+    Payload,
+    decode,
+    is_deleted,
+    wrapper_name,
+)
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store.file_group import all_cells
+from pyhudi_expr.mdt.store.file_group import FileGroup, all_cells
+from pyhudi_expr.mdt.store.file_group_names import has_rows
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.spark.entries import entries, file_entries
 from pyhudi_expr.spark.jobs.task_options import with_storage_options
@@ -81,11 +89,12 @@ def _verified(spark: SparkSession, table: HudiTable, status: IndexStatus) -> lis
     table = table if metadata is None else metadata.table
     stored = _stored(table, metadata, status.store)
     listing = _compared_listing(table, metadata, status.store)
-    make_entries = file_entries if status.store is Store.EXTENSION else entries
     found = []
     for partition in status.partitions:
         shards = len(stored.groups(partition))
         definition = _definition(stored, partition)
+        of_rows = has_rows(partition) or status.store is Store.HUDI
+        make_entries = entries if of_rows else file_entries
         expected = make_entries(spark, table, listing, definition, shards)
         facts = expected.select("key", "value").mapInArrow(_described, _FACTS)
         stored_entries = _stored_entries(spark, table.base_path, status.store, partition, shards)
@@ -139,13 +148,26 @@ def _stored_entries(
         metadata = MetadataTable.open(table)
         table = table if metadata is None else metadata.table
         stored = _stored(table, metadata, store)
+        merged = _newest if has_rows(partition) else _merged
         files = _Files.of(_compared_listing(table, metadata, store))
         for batch in batches:
             for shard in value_list(batch.column("shard")):
-                merged = stored.groups(partition)[shard].read(all_cells)
-                yield from _batches({k: v for k, v in merged.items() if files.have(k, v)})
+                for found in merged(stored.groups(partition)[shard]):
+                    yield from _batches({k: v for k, v in found.items() if files.have(k, v)})
 
     return numbers.repartition(shards, "shard").mapInArrow(with_storage_options(read), _FACTS)
+
+
+def _merged(group: FileGroup) -> Iterator[dict[bytes, Payload]]:
+    """Return the records of a file group, whose entries are those of files."""
+    yield group.read(all_cells)
+
+
+def _newest(group: FileGroup) -> Iterator[dict[bytes, Payload]]:
+    """Return the records of a file group in pieces, as it has an entry for each row."""
+    for records in group.newest(HFile.scan):
+        found = zip(records.cells.keys, records.decoded(), strict=True)
+        yield {key: payload for key, payload in found if not is_deleted(payload)}
 
 
 @dataclass(frozen=True)
