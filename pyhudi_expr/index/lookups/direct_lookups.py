@@ -7,7 +7,7 @@ question are sorted, and walk through each file once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -86,7 +86,7 @@ class KeyLookup:
 
     def _looked_up(self, keys: Sequence[bytes]) -> dict[bytes, int]:
         owners: dict[bytes, bytes] = {}
-        for group, wanted in _by_shard(self.mdt.groups(RECORD_INDEX), zip(keys, keys, strict=True)):
+        for group, wanted in by_shard(self.mdt.groups(RECORD_INDEX), zip(keys, keys, strict=True)):
             for records in group.newest(_exact(wanted)):
                 owners.update(zip(records.cells.keys, value_list(locations(records)), strict=True))
         places = list(set(owners.values()))
@@ -136,14 +136,14 @@ class ValueLookup:
             HudiError: The index cannot be read.
         """
         total = 0
-        for group, prefixes in self._asked(values):
+        for group, prefixes in self.asked(values):
             base, _ = group.sources
             total += 0 if base is None else base[1].prefix_bytes(prefixes)
         return total
 
     def _looked_up(self, values: Sequence[bytes]) -> dict[bytes, Int32Array]:
         keys: dict[bytes, list[bytes]] = {value: [] for value in values}
-        for group, prefixes in self._asked(values):
+        for group, prefixes in self.asked(values):
             for records in group.newest(PrefixScan(tuple(prefixes))):
                 for part in entries(records):
                     live = ~part.deleted
@@ -153,11 +153,15 @@ class ValueLookup:
                         strict=True,
                     )
                     for value, key in pairs:
-                        keys[value].append(key)
+                        keys[self.asked_value(value, keys)].append(key)
         slices = self.slices_of_keys([key for own in keys.values() for key in own])
         return {value: _distinct(slices, own) for value, own in keys.items()}
 
-    def _asked(self, values: Sequence[bytes]) -> Iterator[tuple[FileGroup, list[bytes]]]:
+    def asked_value(self, found: bytes, asked: Container[bytes]) -> bytes:
+        """Return which of the asked values an entry with the value `found` is of."""
+        return found
+
+    def asked(self, values: Sequence[bytes]) -> Iterator[tuple[FileGroup, list[bytes]]]:
         """Return the shards to ask, with the prefixes of the entries to read there."""
         groups = self.mdt.groups(self.index)
         prefixes = {value: secondary_prefix(value.decode()).encode() for value in values}
@@ -166,7 +170,7 @@ class ValueLookup:
         hashed = [(secondary_shard_key(value.decode()).encode(), value) for value in values]
         if NULL_VALUE in prefixes:
             hashed.append((secondary_shard_key(None).encode(), NULL_VALUE))
-        return _by_shard(groups, ((key, prefixes[value]) for key, value in hashed))
+        return by_shard(groups, ((key, prefixes[value]) for key, value in hashed))
 
 
 def _distinct(slices: Mapping[bytes, int], keys: Sequence[bytes]) -> Int32Array:
@@ -175,7 +179,7 @@ def _distinct(slices: Mapping[bytes, int], keys: Sequence[bytes]) -> Int32Array:
     return np.fromiter(found, np.int32, len(found))
 
 
-def _by_shard(
+def by_shard(
     groups: Sequence[FileGroup], hashed: Iterable[tuple[bytes, bytes]]
 ) -> Iterator[tuple[FileGroup, list[bytes]]]:
     """Return what to ask of each shard, given pairs of what is hashed and what is asked for."""

@@ -22,9 +22,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.index.lookups.composite_index import CompositeIndex
 from pyhudi_expr.index.lookups.record_index import RecordIndex
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex
-from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition
+from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition, type_names
 from pyhudi_expr.mdt.extension.coverage import UNCOVERED
 from pyhudi_expr.mdt.extension.reader import Extension
 from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
@@ -65,18 +66,23 @@ def key_indexes(
         return None, []
     records = RecordIndex(extension.records, listing, lambda: rows)
     secondary = [
-        SecondaryIndex(definition, extension.records, listing, records, _Covered())
+        _kind_of(definition)(definition, extension.records, listing, records, _Covered())
         for _, definition in sorted(extension.definitions.items())
         if _fits(definition, schema)
     ]
     return records, secondary
 
 
+def _kind_of(definition: IndexDefinition) -> type[SecondaryIndex]:
+    return CompositeIndex if len(definition.fields) > 1 else SecondaryIndex
+
+
 def _fits(definition: IndexDefinition, schema: pa.Schema) -> bool:
-    """Return whether it is a secondary index whose column still has the type it was built with."""
-    if definition.type != SECONDARY_INDEX or len(definition.fields) != 1:
+    """Return whether it is a secondary index whose columns have the types it was built with."""
+    if definition.type != SECONDARY_INDEX or not definition.fields:
         return False
-    return definition.options.get(COLUMN_TYPE) == str(_type_of(schema, definition.fields[0]))
+    types = type_names(_type_of(schema, field) for field in definition.fields)
+    return definition.options.get(COLUMN_TYPE) == types
 
 
 def _type_of(schema: pa.Schema, column: str) -> pa.DataType | None:

@@ -63,7 +63,12 @@ from pyhudi_expr.index.lookups.value_places import (
     ValuePlaces,
     locate_values,
 )
-from pyhudi_expr.index.lookups.value_texts import extension_text, hudi_text, lookup_values
+from pyhudi_expr.index.lookups.value_texts import (
+    WantedValues,
+    extension_text,
+    hudi_text,
+    lookup_values,
+)
 from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.certificates.pairing import number_flags
@@ -186,7 +191,7 @@ class SecondaryIndex(CostedSource):
         self._read = LazyValue(self._entries)
         self._certified = LazyValue(lambda: certify_values(mdt, self.name, check_running))
         self._certificate = LazyValue(lambda: value_certificate(mdt, self.name))
-        self._lookup = LazyValue(self._open_lookup)
+        self._lookup = LazyValue(self.open_lookup)
 
     @property
     def column(self) -> str:
@@ -195,7 +200,7 @@ class SecondaryIndex(CostedSource):
 
     def announce(self, question: Question) -> None:
         """Announce the index and the record index, if they will be read at once."""
-        if self._is_small and self._value_equalities(question):
+        if self.is_small and self.wanted(question):
             self._mdt.announce(self.name)
             self._mdt.announce(RECORD_INDEX)
 
@@ -206,7 +211,7 @@ class SecondaryIndex(CostedSource):
 
     def estimate_cost(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
-        values = sum(len(values) for _, (_, values) in self._value_equalities(question))
+        values = sum(len(one.values) for one in self.wanted(question))
         if not values or not self._trust.any():
             return None
         # A block for the value, and one for a record key at least.
@@ -214,21 +219,18 @@ class SecondaryIndex(CostedSource):
 
     def answer(self, question: Question) -> Answer | None:
         """Look up the values of the leaves over the column, see `Source`."""
-        wanted = self._value_equalities(question)
+        wanted = self.wanted(question)
         if not wanted or not self._trust.any():
             return None
         places = self.places(question.footer_wait)
-        chosen = [
-            (leaf, values)
-            for leaf, (column, values) in wanted
-            if column.domain.kind not in _SPELLED_AS_NUMBERS or places.numbers_only
-        ]
         answers, notes = LookupEvidence(self._listing), []
-        for leaf, values in chosen:
-            if self._are_too_many(places, values, question):
+        for one in wanted:
+            if one.are_numbers and not places.numbers_only:
+                continue
+            if self._are_too_many(places, one.values, question):
                 notes.append(f"{self.name} is not asked: the values are in too many rows")
             else:
-                answers.add(leaf, places.slices_with(values))
+                answers.add(one.leaf, places.slices_with(one.values))
         return Answer(answers, tuple(notes))
 
     def places(self, patience: float) -> ValuePlaces:
@@ -241,7 +243,7 @@ class SecondaryIndex(CostedSource):
             HudiError: An index cannot be read.
             StillReadingError: Its entries are being checked in the background.
         """
-        if self._read.computed or self._is_small:
+        if self._read.computed or self.is_small:
             return self._read.value()
         accounted = self._records.places(patience).is_trusted
         certificate = self._certified.computed or self._certificate.value()
@@ -278,7 +280,8 @@ class SecondaryIndex(CostedSource):
         """
         return self._read.value()
 
-    def _open_lookup(self) -> ValueLookup:
+    def open_lookup(self) -> ValueLookup:
+        """Return what looks values up in the index's files."""
         by_value = self._definition.version == _SHARDS_BY_VALUE
         return ValueLookup(self._mdt, self.name, by_value, self._records.lookup.by_key)
 
@@ -294,7 +297,8 @@ class SecondaryIndex(CostedSource):
         return self._records.stored_bytes + self._mdt.stored_bytes(self.name)
 
     @property
-    def _is_small(self) -> bool:
+    def is_small(self) -> bool:
+        """Whether the index is read whole instead of looked up in."""
         return self._stored_bytes <= 2 * IN_MEMORY_BYTES
 
     @property
@@ -315,12 +319,10 @@ class SecondaryIndex(CostedSource):
         found = locate_values(pairs(), records, self._trust.slices(records.is_trusted))
         return replace(found, numbers_only=numbers_only)
 
-    def _value_equalities(
-        self, question: Question
-    ) -> list[tuple[Leaf, tuple[BoundColumn, list[bytes]]]]:
-        """Return the leaves that hold the index's column to certain values, and these values."""
+    def wanted(self, question: Question) -> list[WantedValues]:
+        """Return what to look up: the leaves that hold the index's column to certain values."""
         return [
-            (leaf, found)
+            WantedValues(leaf, found[1], found[0].domain.kind in _SPELLED_AS_NUMBERS)
             for leaf in question.positive_leaves
             if (found := self._values(leaf)) is not None
         ]

@@ -8,7 +8,8 @@ looked up in it. Floats are not looked up, as their text is Java's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind, unscaled
@@ -18,6 +19,20 @@ from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE
 _MICROS = 10**6
 
 _Text = Callable[[BoundLiteral, Domain], bytes | None]
+
+
+@dataclass(frozen=True)
+class WantedValues:
+    """Values to look up, for evidence about a leaf.
+
+    Attributes:
+        values: The values, written as in the index.
+        are_numbers: Whether they are found only if the index holds numbers in digits alone.
+    """
+
+    leaf: Leaf
+    values: Sequence[bytes]
+    are_numbers: bool
 
 
 def lookup_values(leaf: Leaf, column: str, text: _Text) -> tuple[BoundColumn, list[bytes]] | None:
