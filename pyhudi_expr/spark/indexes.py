@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.registry import Store
@@ -28,6 +28,7 @@ from pyhudi_expr.indexing.statements import (
 )
 from pyhudi_expr.indexing.writer_options import writer_options
 from pyhudi_expr.mdt.changes import bootstrap, partitions
+from pyhudi_expr.spark.builds import indexed_values as reverse
 from pyhudi_expr.spark.builds.certifying import certify
 from pyhudi_expr.spark.builds.extension_indexes import extension_build, extension_refresh
 from pyhudi_expr.spark.builds.hudi_indexes import hudi_build
@@ -141,6 +142,32 @@ def _only_table_with(spark: SparkSession, index: str) -> str | None:
             f" {index} ON {names[0]}"
         )
     return next(iter(paths.values()), None)
+
+
+def indexed_values(
+    spark: SparkSession, table: str, name: str, *, storage_options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Return the values that a secondary index has for each record key (RFC-77's reverse mapping).
+
+    Args:
+        spark: The session.
+        table: The table's path, or its name in the session's catalog.
+        name: The index.
+        storage_options: See `execute`.
+
+    Returns:
+        Rows of `key` and `values`: one text for each column of the index, written as in its entries
+        (dates as days since 1970, for example); null for a null.
+
+    Raises:
+        HudiError: There is no such secondary index.
+    """
+    with using_storage_options(storage_options):
+        opened = HudiTable.open(location(spark, table))
+        status = index_status(opened, name)
+        if status is None:
+            raise HudiError(f"{opened.base_path}: there is no index {name!r}")
+        return reverse.indexed_values(spark, opened, status)
 
 
 def create_index(
