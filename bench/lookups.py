@@ -37,7 +37,7 @@ _MEGABYTE = 10**6
 
 @benchmark("lookups")
 def lookups() -> Iterator[Measurement]:
-    """Values looked up in 100,000,000 entries, by a new process and warm; builds of 20,000,000 rows."""
+    """Values looked up in 100,000,000 entries, cold and warm; builds of 20,000,000 rows."""
     warm = {}
     for rows in (_SMALL, _LARGE):
         table = ensure_written(rows)
