@@ -126,8 +126,8 @@ class SliceReader:
             from hudi import HudiFileGroupReader, HudiReadOptions
         except ImportError as error:
             raise HudiError(
-                f"{self.base_uri}: to merge the log files of {one.name}, install 'hudi' "
-                "(pip install 'pyhudi-expr[spark]') where Spark's executors run"
+                f"{self.base_uri}: to merge the log files of {one.name}, install the extra: "
+                "pip install 'pyhudi-expr[reading]' (for a Spark job, where its executors run)"
             ) from error
         roots = list(dict.fromkeys(name.partition(".")[0] for name in names))
         options = HudiReadOptions(projection=roots).with_as_of_timestamp(self.instant)

@@ -164,6 +164,7 @@ class HudiTable:
         the newest commit that has one, else of the table's creation, else of a base file.
 
         Raises:
+            BeforeFirstCommit: None of these has a schema, as the table had no commit at the instant.
             HudiError: None of these has a schema.
         """
         schema = self._recorded_schema(as_of)
@@ -213,6 +214,8 @@ class HudiTable:
     def _base_file_schema(self, as_of: str | None) -> pa.Schema:
         listing = self.listing(TableView.READ_OPTIMIZED, as_of)
         if not listing.num_files:
+            if as_of is not None:
+                self.check_as_of(as_of)
             raise HudiError(f"{self.base_path}: the table has neither a schema nor a base file")
         partition = listing.partitions[int(listing.file_partition[0])].as_py()
         path = "/".join(part for part in (partition, listing.file_name[0].as_py()) if part)

@@ -113,7 +113,13 @@ def test_the_table_at_each_instant_has_its_rows(golden: Mapping[str, Path], name
         assert table.files(as_of=one).num_rows == table.prune(as_of=one).files_total
 
 
-@pytest.mark.parametrize("name", [COW, WITH_LOGS, "cow_v9_txns_nonpart_nometa"])
+#: Only its commits have a schema: `hoodie.properties` has none.
+WITHOUT_CREATE_SCHEMA = "mor_v8_metadata_pending_compaction"
+
+
+@pytest.mark.parametrize(
+    "name", [COW, WITH_LOGS, WITHOUT_CREATE_SCHEMA, "cow_v9_txns_nonpart_nometa"]
+)
 def test_an_instant_before_the_first_commit_is_an_error(
     golden: Mapping[str, Path], name: str
 ) -> None:

@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +63,11 @@ def test_a_command_names_its_missing_extra() -> None:
     for (code, out, err), extra in zip(run_each(*commands), commands.values(), strict=True):
         assert (code, out) == (1, "")
         assert err.endswith(f" is missing; install the extra: pip install 'pyhudi-expr[{extra}]'\n")
+
+
+@pytest.mark.slow
+def test_a_scan_that_merges_log_files_names_its_extra(golden: Mapping[str, Path]) -> None:
+    ((code, _, err),) = run_each(f"scan {golden['mor_v6_simplekeygen_nonhivestyle']}")
+    assert code == 1
+    assert "install the extra: pip install 'pyhudi-expr[reading]'" in err
+    assert "[spark]" not in err
