@@ -21,6 +21,7 @@ from pyhudi_expr.service.access import Access
 from pyhudi_expr.service.connection import Answered, Connection
 from pyhudi_expr.service.frames import process_frame
 from pyhudi_expr.service.handler import RefusingHandler
+from pyhudi_expr.service.handshakes import Handshakes
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
@@ -89,16 +90,15 @@ class PruningServer:
         """Listen until `stop`; `listening` is called with the address. Raises AddressError."""
         settings = self._settings
         tls = self._access.tls
+        handshakes = None if tls is None else Handshakes(self, tls)
         if tls is not None:
             tls.sni_callback = self._renewed
         try:
             server = await asyncio.get_running_loop().create_server(
-                lambda: Connection(self),
+                (lambda: Connection(self)) if handshakes is None else handshakes.accepted,
                 settings.host,
                 settings.port,
                 backlog=settings.max_connections,
-                ssl=tls,
-                ssl_handshake_timeout=settings.transfer_seconds if tls else None,
             )
         except OSError as error:
             address = f"{settings.host}:{settings.port}"
@@ -112,6 +112,8 @@ class PruningServer:
             await self._stopping.wait()
         finally:
             server.close()
+            if handshakes is not None:
+                await handshakes.stop()
             await self._drain()
             self._workers.shutdown(wait=False, cancel_futures=True)
             self._refusals.shutdown(wait=False, cancel_futures=True)

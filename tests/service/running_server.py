@@ -11,6 +11,7 @@ from concurrent.futures import Future
 
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.server import PruningServer
 from pyhudi_expr.service.settings import ServiceSettings
 
@@ -19,13 +20,14 @@ PATIENCE = 20.0
 
 
 class RunningServer:
-    """A running server. `port` is the port that it listens on."""
+    """A running server. `port` is the port that it listens on, `metrics` what it counts."""
 
     server: PruningServer
 
     def __init__(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
         self._handler = handler
         self._settings = settings
+        self.metrics = Metrics()
         self._loop = asyncio.new_event_loop()
         self._address: Future[int] = Future()
         self._thread = threading.Thread(target=self._run)
@@ -61,9 +63,17 @@ class RunningServer:
             assert time.monotonic() < end
             time.sleep(0.01)
 
+    def wait_for_refusals(self, reason: str, number: int) -> None:
+        """Wait until so many connections were refused for a reason."""
+        counted = f'pyhudi_connections_refused_total{{reason="{reason}"}} {number:.1f}'
+        end = time.monotonic() + PATIENCE
+        while counted not in self.metrics.text().decode():
+            assert time.monotonic() < end, self.metrics.text().decode()
+            time.sleep(0.01)
+
     def _run(self) -> None:
         async def run() -> None:
-            self.server = PruningServer(self._handler, self._settings)
+            self.server = PruningServer(self._handler, self._settings, self.metrics)
             await self.server.run(lambda host, port: self._address.set_result(port))
 
         with contextlib.closing(self._loop):

@@ -7,6 +7,7 @@ import ssl
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TTransportException
 
@@ -158,6 +159,60 @@ def test_only_clients_with_a_certificate_of_the_authority_are_answered(secrets: 
         ):
             with caller, pytest.raises(REFUSED):
                 caller.info()
+
+
+def test_a_caller_that_fails_in_tls_is_logged_and_counted(
+    secrets: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    others = make(tmp_path_factory.mktemp("others"))
+    of_another = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
+    of_another.load_cert_chain(others / "hive.crt", others / "hive.key")
+    callers = [
+        (None, "the caller does not speak TLS"),
+        (tls(secrets, certificate=None), "the caller shows no certificate"),
+        (of_another, "the caller's certificate is of no authority of tls_client_ca"),
+        (tls(others), "unknown ca"),
+    ]
+    with running_server(GatedHandler(), **service_tls(secrets)) as server, capture_logs() as lines:
+        for number, (context, reason) in enumerate(callers, 1):
+            with PruningClient("localhost", server.port, tls=context) as client:
+                with pytest.raises(REFUSED):
+                    client.info()
+            server.wait_for_refusals("tls", number)
+            line = lines[-1]
+            assert (line["event"], line["log_level"]) == ("connection closed", "warning")
+            assert reason in line["reason"]
+            assert line["peer"].startswith("127.0.0.1:")
+        with PruningClient("localhost", server.port, tls=tls(secrets)) as client:
+            assert client.info()
+        assert len(lines) == len(callers)
+
+
+def test_a_caller_that_does_not_end_its_handshake_is_disconnected(secrets: Path) -> None:
+    given = service_tls(secrets) | {"transfer_seconds": 0.2}
+    with running_server(GatedHandler(), **given) as server, server.connect() as caller:
+        assert closed_by_peer(caller)
+        server.wait_for_refusals("slow", 1)
+
+
+def test_a_caller_that_hangs_up_is_no_refusal(secrets: Path) -> None:
+    with running_server(GatedHandler(), **service_tls(secrets)) as server, capture_logs() as lines:
+        server.connect().close()
+        with PruningClient("localhost", server.port, tls=tls(secrets)) as client:
+            assert client.info()
+        assert not lines
+
+
+def test_a_server_stops_during_a_handshake(secrets: Path) -> None:
+    with running_server(GatedHandler(), **service_tls(secrets)) as server:
+        caller = server.connect()
+        caller.sendall(b"\x16\x03\x01\x02\x00\x01")  # a ClientHello begins
+        with PruningClient("localhost", server.port, tls=tls(secrets)) as later:
+            assert later.info()
+        server.stop()
+        assert server.wait_until_stopped()
+        assert closed_by_peer(caller)
+        caller.close()
 
 
 @pytest.mark.slow

@@ -1,0 +1,101 @@
+"""TLS handshakes of accepted connections, each failed one with a line in the log and counted.
+
+A server of asyncio with an SSL context closes such a connection without telling anybody. So this
+one accepts connections without TLS, and hands each socket on to a handshake whose end it awaits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from typing import Any, cast
+
+import structlog
+
+from pyhudi_expr.service.connection import Connection, Host
+
+_NO_CERTIFICATE = "the caller shows no certificate; this service wants one of its tls_client_ca"
+_NO_TLS = "the caller does not speak TLS, and this service has a tls_certificate"
+_REASONS = {
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": _NO_CERTIFICATE,
+    "HTTP_REQUEST": _NO_TLS,
+    "PACKET_LENGTH_TOO_LONG": _NO_TLS,
+    "RECORD_LAYER_FAILURE": _NO_TLS,
+    "UNKNOWN_PROTOCOL": _NO_TLS,
+    "WRONG_VERSION_NUMBER": _NO_TLS,
+}
+
+_log: Any = structlog.get_logger()
+
+
+class Handshakes:
+    """The handshakes of one server. Use it in one event loop."""
+
+    def __init__(self, host: Host, tls: ssl.SSLContext) -> None:
+        self._host = host
+        self._tls = tls
+        self._running: set[asyncio.Task[None]] = set()
+
+    def accepted(self) -> asyncio.Protocol:
+        """Return the protocol of an accepted connection, which becomes a `Connection` by TLS."""
+        return _Accepted(self)
+
+    def begin(self, caller: socket.socket) -> None:
+        """Begin the handshake with a caller."""
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._running.discard(task)
+            if task.cancelled():
+                caller.close()
+
+        task = asyncio.get_running_loop().create_task(self._shaken(caller))
+        self._running.add(task)
+        task.add_done_callback(ended)
+
+    async def stop(self) -> None:
+        """Close the connections whose handshake has not ended."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _shaken(self, caller: socket.socket) -> None:
+        try:
+            peer = "{}:{}".format(*caller.getpeername()[:2])
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: Connection(self._host),
+                caller,
+                ssl=self._tls,
+                ssl_handshake_timeout=self._host.settings.transfer_seconds,
+            )
+        except ssl.SSLError as error:
+            self._refused("tls", peer, _why(error))
+        except ConnectionAbortedError:
+            self._refused("slow", peer, "the TLS handshake was too slow")
+        except OSError:
+            caller.close()  # It has hung up, which is no refusal.
+
+    def _refused(self, reason: str, peer: str, why: str) -> None:
+        self._host.refused(reason)
+        _log.warning("connection closed", peer=peer, reason=why)
+
+
+class _Accepted(asyncio.Protocol):
+    """Takes the socket from a transport without TLS before that has read a byte."""
+
+    def __init__(self, handshakes: Handshakes) -> None:
+        self._handshakes = handshakes
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        caller = transport.get_extra_info("socket").dup()
+        cast(asyncio.Transport, transport).abort()
+        caller.setblocking(False)
+        self._handshakes.begin(caller)
+
+
+def _why(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = error.verify_message
+        return f"the caller's certificate is of no authority of tls_client_ca, or invalid: {why}"
+    reason = error.reason or str(error)
+    return _REASONS.get(reason, f"the TLS handshake failed: {reason.lower().replace('_', ' ')}")
