@@ -35,6 +35,7 @@ from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, slice
 from pyhudi_expr.spark.clustering.layout_frames import Part, arrange
 from pyhudi_expr.spark.clustering.layout_samples import samples
 from pyhudi_expr.spark.indexes import refresh_index
+from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.hudi_names import FILE_NAME, PARTITION_PATH
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -114,7 +115,7 @@ def cluster(
 
     After an error the rows and the timeline are as before.
     """
-    with using_storage_options(storage_options):
+    with using_storage_options(storage_options), translate_spark_errors():
         return _clustered(spark, table, layout, options or ClusterOptions())
 
 

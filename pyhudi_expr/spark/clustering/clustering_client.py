@@ -30,6 +30,7 @@ from pyhudi_expr.spark.jobs.java_calls import (
     private_field,
     to_list,
 )
+from pyhudi_expr.spark.jobs.job_errors import missing_module
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.table.storage import Storage
@@ -295,9 +296,8 @@ class ClusteringClient:
         try:
             yield
         except Py4JJavaError as error:
-            raise ClusteringFailed(
-                f"{self._base_path}: {failure}: {causes(error.java_exception)}"
-            ) from error
+            reason = missing_module(str(error)) or causes(error.java_exception)
+            raise ClusteringFailed(f"{self._base_path}: {failure}: {reason}") from error
         except (Py4JError, NoSuchMemberError, TypeError) as error:
             raise ClusteringFailed(
                 f"{self._base_path}: {failure}: this version of Apache Hudi has another interface "

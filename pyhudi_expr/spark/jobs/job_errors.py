@@ -17,6 +17,10 @@ from pyhudi_expr.table.errors import HudiError
 
 # The last line of a task's traceback, where the error is one of this package.
 _OWN_ERRORS = re.compile(r"^pyhudi_expr\.(?:\w+\.)+\w+: (.+)$", re.MULTILINE)
+_MISSING_MODULE = re.compile(r"No module named '?([\w.]+)'?")
+#: The last line of a traceback of Python.
+_RAISED = re.compile(r"^\s*((?:\w+\.)*\w*(?:Error|Exception)(?:: .+)?)$", re.MULTILINE)
+_TRACEBACK = "Traceback (most recent call last)"
 _LONGEST = 300
 _GROUP = "spark.jobGroup.id"
 _PATIENCE, _PAUSE = 60.0, 0.02  # seconds
@@ -29,6 +33,18 @@ def translate_spark_errors() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         raise HudiError(_cause(str(error))) from error
+
+
+def missing_module(text: str) -> str | None:
+    """Return what to do about a module that Spark's workers lack, by an error's text; else None."""
+    missing = _MISSING_MODULE.search(text)
+    if missing is None:
+        return None
+    return (
+        f"the Python of Spark's workers lacks the module {missing[1]}: set spark.pyspark.python,"
+        " or the variable PYSPARK_PYTHON, to a Python in which this package is installed, on each"
+        " host with executors"
+    )
 
 
 @contextmanager
@@ -71,6 +87,12 @@ def _cause(text: str) -> str:
     ours = _OWN_ERRORS.findall(text)
     if ours:
         return str(ours[-1])
+    lacking = missing_module(text)
+    if lacking:
+        return lacking
+    raised = _RAISED.findall(text.rpartition(_TRACEBACK)[2]) if _TRACEBACK in text else []
+    if raised:
+        return f"the Spark job failed: {raised[-1][:_LONGEST]}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     reason = (causes or lines or ["there is no message"])[-1 if causes else 0]

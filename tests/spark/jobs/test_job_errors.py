@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs.job_errors import await_running_tasks, translate_spark_errors
 from pyhudi_expr.table.errors import HudiError
 
@@ -67,3 +71,32 @@ def test_an_error_of_a_task_is_reported_in_one_line(spark: SparkSession) -> None
         translate_spark_errors(),
     ):
         spark.sql("SELECT * FROM no_such_table").collect()
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Python that has nothing installed."""
+    place = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
+    return str(place / "bin" / "python")
+
+
+def test_a_module_that_workers_lack_is_named(
+    spark: SparkSession, tmp_path: Path, bare_python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver has the package, and the Python that Spark starts for its tasks has not."""
+    table = tmp_path / "trips"
+    write_demo_table(table)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", bare_python)
+    expected = r"workers lacks the module (pyarrow|numpy|pyhudi_expr): set spark\.pyspark\.python"
+    with pytest.raises(HudiError, match=expected):
+        execute(spark, f"CREATE INDEX names ON '{table}' USING bloom_filters")
+
+
+def test_the_last_line_of_a_tasks_traceback_is_reported(spark: SparkSession) -> None:
+    def fail(_numbers: Iterator[int]) -> Iterator[int]:
+        raise ValueError("this one fails")
+
+    expected = r"^the Spark job failed: ValueError: this one fails$"
+    with pytest.raises(HudiError, match=expected), translate_spark_errors():
+        spark.sparkContext.parallelize([1], 1).mapPartitions(fail).collect()
