@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -57,10 +59,30 @@ NEED_RESTART = (
 
 def _option_texts(options: object) -> object:
     """Return storage options as texts; pydantic says of other values that they are none."""
+    if not isinstance(options, dict) or not options:
+        return options
     try:
-        return option_texts(options) if isinstance(options, dict) else options
+        texts = option_texts(options)
     except HudiError as error:
         raise ValueError(str(error)) from None
+    from pyhudi_expr.table.storage.object_options import unknown_options  # imports obstore
+
+    unknown = unknown_options(texts)
+    if unknown:
+        raise ValueError(f"no object store has an option {', '.join(unknown)}")
+    return texts
+
+
+def _paths(paths: object) -> object:
+    """Return the paths of a text: a list as JSON, or paths with commas in between."""
+    if not isinstance(paths, str):
+        return paths
+    if not paths.lstrip().startswith("["):
+        return tuple(path.strip() for path in paths.split(",") if path.strip())
+    try:
+        return json.loads(paths)
+    except ValueError as error:
+        raise ValueError(f"neither a JSON list nor paths with commas in between: {error}") from None
 
 
 class ServiceSettings(BaseSettings):
@@ -113,7 +135,7 @@ class ServiceSettings(BaseSettings):
         description="File to which the predicates of requests are added, constants and all, for"
         " `pyhudi advise --query-log`; empty: none.",
     )
-    table_roots: tuple[str, ...] = Field(
+    table_roots: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_paths)] = Field(
         (), description="Only tables below these directories or URIs are read; empty: all."
     )
     storage_options: Annotated[dict[str, str], BeforeValidator(_option_texts)] = Field(

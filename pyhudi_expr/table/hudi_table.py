@@ -164,8 +164,8 @@ class HudiTable:
         the newest commit that has one, else of the table's creation, else of a base file.
 
         Raises:
-            BeforeFirstCommit: None of these has a schema, as the table had no commit at the instant.
-            HudiError: None of these has a schema.
+            BeforeFirstCommit: None has one, and the table had no commit at the instant.
+            HudiError: None has one.
         """
         schema = self._recorded_schema(as_of)
         if schema is None:

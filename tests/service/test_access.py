@@ -175,9 +175,9 @@ def test_a_caller_that_fails_in_tls_is_logged_and_counted(
     ]
     with running_server(GatedHandler(), **service_tls(secrets)) as server, capture_logs() as lines:
         for number, (context, reason) in enumerate(callers, 1):
-            with PruningClient("localhost", server.port, tls=context) as client:
-                with pytest.raises(REFUSED):
-                    client.info()
+            caller = PruningClient("localhost", server.port, tls=context)
+            with caller, pytest.raises(REFUSED):
+                caller.info()
             server.wait_for_refusals("tls", number)
             line = lines[-1]
             assert (line["event"], line["log_level"]) == ("connection closed", "warning")

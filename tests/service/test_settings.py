@@ -41,9 +41,33 @@ def test_the_command_line_overrides_the_environment_which_overrides_the_file(fil
     assert load().workers == 32
 
 
-def test_lists_in_the_environment_are_json(monkeypatch):
-    monkeypatch.setenv("PYHUDI_TABLE_ROOTS", '["/x"]')
-    assert load().table_roots == ("/x",)
+@pytest.mark.parametrize(
+    ("text", "roots"),
+    [
+        ("/x", ("/x",)),
+        ("/x, s3://lake/y", ("/x", "s3://lake/y")),
+        ('["/x"]', ("/x",)),
+        ('["/x,y", "/z"]', ("/x,y", "/z")),
+        ("", ()),
+    ],
+)
+def test_roots_in_the_environment_are_paths_or_json(monkeypatch, text, roots):
+    monkeypatch.setenv("PYHUDI_TABLE_ROOTS", text)
+    assert load().table_roots == roots
+
+
+def test_roots_that_are_no_json_say_which_forms_there_are(monkeypatch):
+    monkeypatch.setenv("PYHUDI_TABLE_ROOTS", '["/x"')
+    with pytest.raises(SettingsError, match=r"^table_roots: .*json list.* commas"):
+        load()
+
+
+def test_an_option_that_no_store_has_prevents_the_start(tmp_path: Path):
+    path = tmp_path / "service.toml"
+    path.write_text('[storage_options]\naws_regoin = "S3CR3T"\naws_region = "x"\n')
+    with pytest.raises(SettingsError, match=r"no object store has an option aws_regoin$") as refused:
+        load(path)
+    assert "S3CR3T" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

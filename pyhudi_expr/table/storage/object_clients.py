@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from obstore.exceptions import BaseError, UnknownConfigurationKeyError
 from obstore.store import AzureStore, GCSStore, S3Store
 
 if TYPE_CHECKING:
@@ -74,6 +75,17 @@ def _client(address: StoreAddress, _process: int) -> ObjectStoreClient:
         if key and secret and "session_token" not in given and "AWS_SESSION_TOKEN" in os.environ:
             arguments["credential_provider"] = _Keys(key, secret)
     return _KINDS[address.kind](**arguments)
+
+
+def has_setting(kind: str, name: str) -> bool:
+    """Return whether a store's configuration has a setting of this name, without its prefix."""
+    try:
+        _KINDS[kind]("any", config={name: ""})
+    except UnknownConfigurationKeyError:
+        return False
+    except BaseError:
+        return True  # of its value
+    return True
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from __future__ import annotations
 import configparser
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.storage.object_clients import AZURE, GCS, S3, StoreAddress
+from pyhudi_expr.table.storage.object_clients import AZURE, GCS, S3, StoreAddress, has_setting
 from pyhudi_expr.table.storage.option_texts import joined_options
 
 _HADOOP_S3 = {
@@ -51,6 +51,7 @@ _PREFIXES = {
     GCS: ("google_", "gcs_"),
     AZURE: ("azure_storage_", "azure_"),
 }
+_OF_HADOOP = ("fs.", "google.cloud.")
 _SYNONYMS = {"token": "session_token", "endpoint_url": "endpoint", "default_region": "region"}
 _TENANT = re.compile(r"^https?://[^/]+/([^/]+)/oauth2/")
 _KEYS = ("access_key_id", "secret_access_key", "session_token")
@@ -73,6 +74,26 @@ _CLIENT_OPTIONS = frozenset(
 )
 _FLAGS = frozenset({"allow_http", "allow_invalid_certificates"})
 _TRUE = frozenset({"true", "1", "yes", "on"})
+
+
+def unknown_options(options: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that no store has. Of Hadoop's, those that have no meaning are no error."""
+    return tuple(
+        name
+        for name in options
+        if not name.startswith(_OF_HADOOP) and not any(_has(kind, name) for kind in _PREFIXES)
+    )
+
+
+def _has(kind: str, option: str) -> bool:
+    # OSS is reached by its S3 protocol, and names one of the keys in another way.
+    store = S3 if kind == "oss" else kind
+    return any(
+        name in _CLIENT_OPTIONS
+        or (kind, name) == ("oss", "access_key_secret")
+        or has_setting(store, name)
+        for name in _own(kind, {option: ""}, {})
+    )
 
 
 def s3(bucket: str, options: Mapping[str, str]) -> StoreAddress:
@@ -199,9 +220,7 @@ def _own(kind: str, options: Mapping[str, str], hadoop: Mapping[str, str]) -> di
         if name == key:
             name = name.lower()
             prefix = next((one for one in _PREFIXES[kind] if name.startswith(one)), "")
-            if name.startswith(("fs.", "google.cloud.")) or (
-                not prefix and name.startswith(others)
-            ):
+            if name.startswith(_OF_HADOOP) or (not prefix and name.startswith(others)):
                 continue
             name = name[len(prefix) :]
         settings[_SYNONYMS.get(name, name)] = value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage, process_options, set_storage_options
 from pyhudi_expr.table.storage.object_clients import client
+from pyhudi_expr.table.storage.object_options import unknown_options
 from pyhudi_expr.table.storage.process_options import OPTIONS_VARIABLE
 
 _KEYS = ("access_key_id", "secret_access_key", "session_token")
@@ -273,3 +275,14 @@ def test_options_of_the_process_are_those_of_its_children() -> None:
     finally:
         del os.environ[OPTIONS_VARIABLE]
     assert process_options() == {}
+
+
+def test_names_that_no_store_has_are_found() -> None:
+    document = Path(__file__).parents[3] / "docs" / "object-stores.md"
+    table = document.read_text().partition("| store | names |")[2].partition("\n\n")[0]
+    documented = re.findall(r"`((?:\w|\.)+)`", table)
+    assert "oss_access_key_secret" in documented
+    assert unknown_options(one for one in documented if one.islower() and one[0] != ".") == ()
+    wrong = ("aws_regoin", "regoin", "google_region", "azure_storage_region", "oss_key", "colour")
+    assert unknown_options(wrong) == wrong
+    assert unknown_options(("fs.s3a.paging.maximum", "region", "AWS_REGION")) == ()
