@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import zipfile
 
 import pytest
 from pyhive import hive as pyhive
@@ -49,6 +50,17 @@ def test_the_log_is_quiet(hive_server: HiveServer, native_table: str) -> None:
         log_start = len(hive_server.log())
         session.run("SELECT 1")
     assert hive_server.log()[log_start:] == ""
+
+
+def test_the_parsers_classes_are_in_one_jar(hive_server: HiveServer) -> None:
+    """With an older version of them in another jar, EXCEPT depends on the order of the jars."""
+    holders = [
+        jar.name
+        for jar in hive_server.line.lib.glob("*.jar")
+        if "org/antlr/runtime/Parser.class" in zipfile.ZipFile(jar).namelist()
+    ]
+    assert len(holders) == 1
+    assert holders[0].startswith("hive-exec-")
 
 
 @pytest.mark.long

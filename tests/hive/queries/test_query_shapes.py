@@ -79,6 +79,9 @@ QUERIES = {
     "union of the same table": "SELECT id FROM {c} WHERE ti = 1 UNION ALL"
     " SELECT id FROM {c} WHERE ti = 9 UNION ALL SELECT id FROM {c} WHERE id = 5005",
     "union": "SELECT s FROM {m} WHERE ti = 1 UNION SELECT s FROM {m} WHERE ti IN (1, 2)",
+    "union in a subquery": "SELECT count(*) FROM (SELECT id FROM {c} WHERE ti = 1 UNION"
+    " SELECT id FROM {m} WHERE ti = 2) x",
+    "except": "SELECT s FROM {m} WHERE ti = 1 EXCEPT SELECT s FROM {c} WHERE ti = 2",
     "view": "SELECT id, b, ts FROM {v} WHERE ti < 4",
     "view joined": "SELECT v.id FROM {v} v JOIN {c} c ON v.id = c.id WHERE c.ti = 2",
     "subquery": "SELECT id FROM (SELECT id, ti + 1 AS higher FROM {c}) x WHERE higher = 5",
