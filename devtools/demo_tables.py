@@ -4,6 +4,7 @@
 released afterwards.
 """
 
+import argparse
 import hashlib
 import shutil
 import sys
@@ -77,4 +78,5 @@ def _fingerprint() -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="devtools.demo_tables", description=write.__doc__).parse_args()
     write()

@@ -1,5 +1,6 @@
 """HiveServer2 from the runtime that `make runtime` fetches, and sessions through PyHive."""
 
+import argparse
 import os
 import shutil
 import signal
@@ -248,6 +249,7 @@ class HiveServer:
 
 def main() -> None:
     """Run a HiveServer2 until Ctrl-C, for manual work."""
+    argparse.ArgumentParser(prog="devtools.hiveserver", description=main.__doc__).parse_args()
     interrupt_at_sigterm()
     WORK.mkdir(exist_ok=True)
     run_dir = Path(tempfile.mkdtemp(prefix="hive-", dir=WORK))

@@ -9,6 +9,7 @@ requests        prints how many requests were answered since the last such comma
                 waves, as a JSON object
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -40,5 +41,10 @@ def main(directory: Path) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        "devtools.s3", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("directory", type=Path)
+    given = parser.parse_args()
     interrupt_at_sigterm()
-    main(Path(sys.argv[1]))
+    main(given.directory)

@@ -6,8 +6,8 @@ of the files say of which engine they are: `hive-4.2.xml`, `hive-4.2-joins.xml`.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -109,7 +109,9 @@ def read() -> Results:
 
 def main() -> None:
     """Record the results in the files that the command line names, and write the page."""
-    results = merged(read(), outcomes([Path(name) for name in sys.argv[1:]]))
+    parser = argparse.ArgumentParser(prog="devtools.support.page", description=main.__doc__)
+    parser.add_argument("results", nargs="*", type=Path, help="of pytest, by --junitxml")
+    results = merged(read(), outcomes(parser.parse_args().results))
     RECORDED.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     PAGE.write_text(page(results))
 
