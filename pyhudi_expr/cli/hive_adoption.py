@@ -66,8 +66,17 @@ def _print(done: Sequence[Adopted], undoing: bool, dry_run: bool) -> None:
     for one in done:
         click.echo(f"{one.name}: {_text(one, undoing, dry_run)}", err=dry_run)
     counts = Counter(one.outcome for one in done)
-    totals = ", ".join(f"{counts[each]} {each.value}" for each in Outcome if counts[each])
+    totals = ", ".join(
+        f"{counts[each]} {_planned(each) if dry_run else each.value}"
+        for each in Outcome
+        if counts[each]
+    )
     click.echo(f"{len(done)} tables: {totals or 'none'}", err=True)
+
+
+def _planned(outcome: Outcome) -> str:
+    """Return an outcome's word for a dry run, in which nothing is changed."""
+    return "would change" if outcome is Outcome.CHANGED else outcome.value
 
 
 def _text(one: Adopted, undoing: bool, dry_run: bool) -> str:

@@ -13,7 +13,8 @@ from enum import Enum
 from shlex import quote
 from typing import Any
 
-from thrift.Thrift import TException
+from thrift.Thrift import TApplicationException, TException
+from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.hive.adoption import is_of_sync, is_ours
@@ -25,6 +26,7 @@ from pyhudi_expr.hive.metastore_table import (
     quote_string,
     same_place,
 )
+from pyhudi_expr.hive.missing_jars import jar_to_add
 from pyhudi_expr.hive.probe import Probe, find_probe
 from pyhudi_expr.hive.registration import Registration, mismatch
 from pyhudi_expr.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
@@ -40,6 +42,7 @@ _FUNCTION = "pyhudi_hudi_diagnosis"
 #: A service that was just started reads the table first.
 _PROBE_MILLIS = 60_000
 _SHOWN = re.compile(r"hudi\.pruning\W+(\w+), reads (\d+) of (\d+) files[^\n]*")
+_MATTERS = "; only the check from HiveServer2 matters"
 _LOOPBACK = ("127.", "localhost", "::1")
 _ADDRESSES = "hudi.pruning.service.addresses"
 
@@ -87,7 +90,8 @@ def examine(
             version = str(session.run("SELECT version()")[0][0]).split()[0]
             yield Finding("HiveServer2", Verdict.GOOD, f"{version} at {address}")
             session.set(settings)
-            yield from _inside(address, session, table, target, is_old=version.startswith("3."))
+            is_old = version.startswith("3.")
+            yield from _inside(address, session, table, target, settings, is_old=is_old)
     except ConnectionFailed as error:
         message, _, remedy = str(error).partition("; ")
         yield Finding("HiveServer2", Verdict.BROKEN, message, remedy)
@@ -100,6 +104,7 @@ def _inside(
     session: HiveSession,
     table: HudiTable,
     target: Registration,
+    given: Mapping[str, str],
     *,
     is_old: bool,
 ) -> Iterator[Finding]:
@@ -108,15 +113,20 @@ def _inside(
     diagnosis: Mapping[str, Any] | None = None
     try:
         diagnosis = _diagnosis(session, there)
-        yield _handler(diagnosis)
+        handler = _handler(diagnosis)
     except QueryError as error:
-        yield _no_handler_of_hive_3(error) if is_old else _no_handler(error)
+        handler = _no_handler_of_hive_3(error) if is_old else _no_handler(error)
+    yield handler
     if diagnosis is not None:
-        yield _settings(diagnosis["settings"], there)
+        yield _settings(diagnosis["settings"], given, there)
         yield _service_from_hive(diagnosis)
         yield from _services_from_here(address, diagnosis)
     reading = None if there is None else _reading(session, target, there)
-    yield from _registered(target, there, reading)
+    if there is None and handler.verdict is Verdict.BROKEN:
+        message = f"{target.name} is not in the metastore, and to register it needs the handler"
+        yield Finding("registration", Verdict.SKIPPED, message)
+    else:
+        yield from _registered(target, there, reading)
     if diagnosis is None or there is None or reading is None or not reading.ours:
         message = "needs a table that the storage handler or its input formats read"
         yield Finding("probe", Verdict.SKIPPED, message)
@@ -171,6 +181,10 @@ def _diagnosis(session: HiveSession, there: MetastoreTable | None) -> Mapping[st
 
 def _handler(diagnosis: Mapping[str, Any]) -> Finding:
     seen = f"{diagnosis['version']} from {diagnosis['jar']}"
+    missing = diagnosis.get("missing")
+    if missing:
+        message = f"{seen}: the class {missing} is missing"
+        return Finding("handler", Verdict.BROKEN, message, jar_to_add(missing))
     if diagnosis["protocol"] == PROTOCOL_VERSION:
         return Finding("handler", Verdict.GOOD, seen)
     message = f"{seen}: protocol {diagnosis['protocol']}, and {PROTOCOL_VERSION} here"
@@ -178,16 +192,12 @@ def _handler(diagnosis: Mapping[str, Any]) -> Finding:
 
 
 def _no_handler(error: QueryError) -> Finding:
-    text = " ".join(str(error).split())
-    if "NoClassDefFoundError" in text or "org/apache/hudi" in text:
-        remedy = "put a Hudi bundle and kryo-shaded beside the handler's jar (hive.aux.jars.path)"
-    else:
-        remedy = (
-            "put pyhudi-hive-handler.jar on HiveServer2's auxiliary path (hive.aux.jars.path) and"
-            " restart it, or ADD JAR it in each session; without the right to create functions, ask"
-            " an administrator to run this"
-        )
-    return Finding("handler", Verdict.BROKEN, text, remedy)
+    remedy = error.remedy or (
+        "put pyhudi-hive-handler.jar, a Hudi bundle and kryo-shaded on HiveServer2's auxiliary path"
+        " (hive.aux.jars.path) and restart it, or ADD JAR them in each session; without the right"
+        " to create functions, ask an administrator to run this"
+    )
+    return Finding("handler", Verdict.BROKEN, " ".join(error.reason.split()), remedy)
 
 
 def _no_handler_of_hive_3(error: QueryError) -> Finding:
@@ -195,10 +205,12 @@ def _no_handler_of_hive_3(error: QueryError) -> Finding:
         "put pyhudi-hive3-handler.jar, which holds Hudi, on HiveServer2's auxiliary path"
         " (hive.aux.jars.path) without a Hudi bundle, and restart it"
     )
-    return Finding("handler", Verdict.BROKEN, " ".join(str(error).split()), remedy)
+    return Finding("handler", Verdict.BROKEN, " ".join(error.reason.split()), remedy)
 
 
-def _settings(settings: Mapping[str, str], there: MetastoreTable | None) -> Finding:
+def _settings(
+    settings: Mapping[str, str], given: Mapping[str, str], there: MetastoreTable | None
+) -> Finding:
     message = ", ".join(f"{key}={value}" for key, value in settings.items() if value)
     properties = {} if there is None else there.properties
     overruled = [key for key in settings if properties.get(key, settings[key]) != settings[key]]
@@ -207,6 +219,13 @@ def _settings(settings: Mapping[str, str], there: MetastoreTable | None) -> Find
         return Finding("settings", Verdict.BROKEN, message, remedy)
     if not settings["hudi.pruning.timeout.ms"].isdecimal():
         remedy = "hudi.pruning.timeout.ms is not a number of milliseconds: the default is used"
+        return Finding("settings", Verdict.DOUBTFUL, message, remedy)
+    ignored = [key for key in given if settings.get(key, given[key]) != given[key]]
+    if ignored:
+        remedy = (
+            f"SET {', '.join(ignored)} is ignored: hudi.pruning.session.settings, in hive-site.xml,"
+            " names what sessions may change"
+        )
         return Finding("settings", Verdict.DOUBTFUL, message, remedy)
     if overruled:
         remedy = (
@@ -259,10 +278,15 @@ def _services_from_here(address: HiveAddress, diagnosis: Mapping[str, Any]) -> I
             yield Finding(link, Verdict.GOOD, message)
         except (TException, OSError, EOFError) as error:
             message = f"{one['address']}: {error}"
-            remedy = (
-                "only the check from HiveServer2 matters; a firewall may block this host on purpose"
-            )
-            yield Finding(link, Verdict.DOUBTFUL, message, remedy)
+            yield Finding(link, Verdict.DOUBTFUL, message, f"{_why_not_from_here(error)}{_MATTERS}")
+
+
+def _why_not_from_here(error: Exception) -> str:
+    if isinstance(error, TApplicationException):
+        return "this command shows the service no token"
+    if isinstance(error, TTransportException) and error.type == TTransportException.END_OF_FILE:
+        return "the service wants TLS, most likely, and this command does not speak it"
+    return "a firewall may block this host on purpose"
 
 
 def _registered(

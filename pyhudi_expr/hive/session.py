@@ -12,6 +12,7 @@ from thrift.Thrift import TException
 from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.hive.address import HiveAddress
+from pyhudi_expr.hive.missing_jars import jar_to_add
 from pyhudi_expr.table.errors import HudiError
 
 if TYPE_CHECKING:
@@ -24,7 +25,17 @@ _SHOWN = 80
 
 
 class QueryError(HudiError):
-    """Hive refused or failed a statement; the message is Hive's own."""
+    """Hive refused or failed a statement.
+
+    Attributes:
+        reason: Hive's own message.
+        remedy: What to do, if that is known; else empty.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        self.remedy = jar_to_add(reason)
+        super().__init__(f"{reason}; {self.remedy}" if self.remedy else reason)
 
 
 class ConnectionFailed(HudiError):  # noqa: N818 - names the finding

@@ -173,9 +173,20 @@ def test_without_a_service_there_is_an_error_and_not_fewer_rows(
 ) -> None:
     nowhere = {"hudi.pruning.service.addresses": f"127.0.0.1:{free_port()}"}
     query = f"SELECT * FROM {described[PLAIN].name}__files"
-    with pytest.raises(QueryError, match=r"gives no rows.*pyhudi serve"):
+    with pytest.raises(QueryError, match=r"gives no rows.*pyhudi serve") as refused:
         hive.query(query, pruning=pruning, settings=nowhere)
+    assert "PruningException" not in str(refused.value)
     assert hive.query(query, pruning=pruning).rows
+
+
+def test_without_a_service_an_engine_shows_no_trace_of_the_handler(
+    hive: Hive, described: Mapping[str, Described]
+) -> None:
+    nowhere = {"hudi.pruning.service.addresses": f"127.0.0.1:{free_port()}"}
+    query = f"SELECT count(*) FROM {described[PLAIN].name}__files"
+    with pytest.raises(QueryError, match=r"gives no rows.*pyhudi serve") as refused:
+        hive.query(query, TEZ, settings=nowhere)
+    assert "at io.pyhudi" not in str(refused.value)
 
 
 def test_views_are_of_the_newest_state(hive: Hive, described: Mapping[str, Described]) -> None:

@@ -11,6 +11,9 @@ from structlog.testing import capture_logs
 from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TTransportException
 
+from devtools.runtime import free_port
+from pyhudi_expr.hive.address import HiveAddress
+from pyhudi_expr.hive.doctor import Verdict, _services_from_here
 from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
@@ -186,6 +189,20 @@ def test_a_caller_that_fails_in_tls_is_logged_and_counted(
         with PruningClient("localhost", server.port, tls=tls(secrets)) as client:
             assert client.info()
         assert len(lines) == len(callers)
+
+
+def test_the_doctor_says_that_a_service_wants_tls_or_a_token(secrets: Path, token: Path) -> None:
+    def remedy(port: int) -> str:
+        diagnosis = {"services": [{"address": f"127.0.0.1:{port}"}]}
+        (finding,) = _services_from_here(HiveAddress(), diagnosis)
+        assert finding.verdict is Verdict.DOUBTFUL
+        return finding.remedy
+
+    with running_server(GatedHandler(), **service_tls(secrets)) as server:
+        assert "wants TLS" in remedy(server.port)
+    with running_server(GatedHandler(), token_file=str(token)) as server:
+        assert "no token" in remedy(server.port)
+    assert "a firewall may block" in remedy(free_port())
 
 
 def test_a_caller_that_does_not_end_its_handshake_is_disconnected(secrets: Path) -> None:

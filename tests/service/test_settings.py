@@ -65,7 +65,9 @@ def test_roots_that_are_no_json_say_which_forms_there_are(monkeypatch):
 def test_an_option_that_no_store_has_prevents_the_start(tmp_path: Path):
     path = tmp_path / "service.toml"
     path.write_text('[storage_options]\naws_regoin = "S3CR3T"\naws_region = "x"\n')
-    with pytest.raises(SettingsError, match=r"no object store has an option aws_regoin$") as refused:
+    with pytest.raises(
+        SettingsError, match=r"no object store has an option aws_regoin$"
+    ) as refused:
         load(path)
     assert "S3CR3T" not in str(refused.value)
 

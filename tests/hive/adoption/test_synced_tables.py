@@ -83,11 +83,17 @@ PREDICATES = (
 COLUMNS = "id, q, s, n, dec9"
 
 
-def test_a_dry_run_changes_nothing(hive: Hive, synced: Synced, adopt: Adopt) -> None:
+def test_a_dry_run_changes_nothing(
+    hive: Hive, synced: Synced, adopt: Adopt, capsys: pytest.CaptureFixture[str]
+) -> None:
     adopt(*synced.names, "--undo")
     planned = adopt(*synced.names, "--dry-run")
     assert set(outcomes(planned).values()) == {"changed"}
     assert all(each["partitions"] == 3 for each in planned)
+    server = ("--hs2", f"127.0.0.1:{hive.server.port}", "--auth", "NOSASL")
+    capsys.readouterr()
+    assert main(["hive", "adopt", *synced.names, "--dry-run", *server]) == 0
+    assert capsys.readouterr().err.endswith("3 tables: 3 would change\n")
     assert {name: state(hive, name) for name in synced.names} == synced.before
 
 
@@ -160,6 +166,7 @@ def test_explain_shows_what_the_scan_reads(
     shown = [str(row[0]).strip() for row in plan if "hudi.pruning" in str(row[0])]
     assert len(shown) == 1
     assert shown[0].startswith(f"hudi.pruning PRUNED, reads {kept} of {considered} files")
+    assert "; Hive alone evaluates (q < '2')" in shown[0]
     assert hive.query(query, engine, settings=settings).rows == answer.rows
 
 

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import org.apache.hadoop.hive.ql.exec.UDFArgumentException;
 import org.apache.hadoop.hive.ql.metadata.HiveException;
@@ -20,6 +21,7 @@ import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspectorConverters;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspectorConverters.Converter;
 import org.apache.hadoop.hive.serde2.objectinspector.primitive.PrimitiveObjectInspectorFactory;
+import org.apache.hudi.common.model.HoodieRecord;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 
 /**
@@ -73,6 +75,7 @@ public final class HudiDiagnosis extends GenericUDF {
     found.put("protocol", pruningConstants.PROTOCOL_VERSION);
     found.put("jar", placeOf(HudiStorageHandler.class));
     found.put("hudiJar", placeOf(HoodieTableMetaClient.class));
+    found.put("missing", missing());
     found.put("java", System.getProperty("java.version"));
     found.put("zone", ZoneId.systemDefault().getId());
     found.put("settings", settings.asMap());
@@ -83,6 +86,16 @@ public final class HudiDiagnosis extends GenericUDF {
     }
     found.put("services", services);
     return found;
+  }
+
+  /** Returns the class of another jar that Hudi's classes lack in this JVM, or null. */
+  private static String missing() {
+    try {
+      Objects.requireNonNull(HoodieRecord.class);
+      return null;
+    } catch (LinkageError e) {
+      return e.getMessage();
+    }
   }
 
   private static String placeOf(Class<?> type) {

@@ -16,9 +16,13 @@ import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
 import org.apache.hadoop.hive.metastore.api.FieldSchema;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Requests rows of metadata views from the pruning service, which is their only source. */
 public final class MetadataRequests {
+  private static final Logger LOG = LoggerFactory.getLogger(MetadataRequests.class);
+
   /** A client of its own: what scans have seen of a service does not keep views from it. */
   private static final PruningClient CLIENT = new PruningClient();
 
@@ -56,13 +60,20 @@ public final class MetadataRequests {
       return MetadataRows.of(
           CLIENT.metadata(request, settings.addresses(), settings.credentials(), limits));
     } catch (PruningException e) {
-      throw new IOException(
+      LOG.debug("{}: no rows", view, e);
+      throw withoutTrace(
           view
               + ": the pruning service gives no rows, and there is no other source: "
               + e.getMessage()
-              + "; start it (pyhudi serve), or look at hudi.pruning.service.addresses",
-          e);
+              + "; start it (pyhudi serve), or look at hudi.pruning.service.addresses");
     }
+  }
+
+  /** Engines show users the traces of an exception and of its causes, which say no more here. */
+  private static IOException withoutTrace(String message) {
+    IOException failure = new IOException(message);
+    failure.setStackTrace(new StackTraceElement[0]);
+    return failure;
   }
 
   /** Returns the columns of a view. Throws IOException if no service names them. */

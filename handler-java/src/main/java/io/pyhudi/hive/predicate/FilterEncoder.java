@@ -87,7 +87,7 @@ public final class FilterEncoder {
       return isTrue(expression);
     } catch (InexpressibleException | RuntimeException e) {
       nodes.truncate(start);
-      return nodes.unknown(textOf(expression));
+      return nodes.unknown("Hive alone evaluates " + textOf(expression));
     }
   }
 
