@@ -79,8 +79,9 @@ def _client(address: StoreAddress, _process: int) -> ObjectStoreClient:
 
 def has_setting(kind: str, name: str) -> bool:
     """Return whether a store's configuration has a setting of this name, without its prefix."""
+    config: Any = {name: ""}
     try:
-        _KINDS[kind]("any", config={name: ""})
+        _KINDS[kind]("any", config=config)
     except UnknownConfigurationKeyError:
         return False
     except BaseError:
