@@ -166,7 +166,7 @@ def test_explain_shows_what_the_scan_reads(
     shown = [str(row[0]).strip() for row in plan if "hudi.pruning" in str(row[0])]
     assert len(shown) == 1
     assert shown[0].startswith(f"hudi.pruning PRUNED, reads {kept} of {considered} files")
-    assert "; Hive alone evaluates (q < '2')" in shown[0]
+    assert shown[0].endswith("; Hive alone evaluates (q < 2)")
     assert hive.query(query, engine, settings=settings).rows == answer.rows
 
 
