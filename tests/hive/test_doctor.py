@@ -95,6 +95,7 @@ def test_the_doctor_reports_other_problems_and_their_fixes(
     mistyped = wrong("--name", "ailing", "--set", "hudi.pruning.timeout.ms=soon")
     assert mistyped["settings"][0] == "warning"
     assert "not a number of milliseconds" in mistyped["settings"][2]
+
     elsewhere = wrong("--name", "ailing", "--location", "/elsewhere")
     assert elsewhere["registration"][0] == "failed"
     assert f"reads file:{path}" in elsewhere["registration"][1].replace("file://", "file:")
