@@ -1,4 +1,4 @@
-"""Encode a pruning result as the protocol's verdicts, in as few bytes as possible."""
+"""Encode a pruning result for the protocol: verdicts in as few bytes as possible, kept slices."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, Int64Array
-from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneCounts, VerdictKind
+from pyhudi_expr.arrays import AnyArray, Int64Array, string_list
+from pyhudi_expr.protocol.ttypes import KeptSlices, PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult, RowCount
+from pyhudi_expr.table.timeline.timeline import Timeline
 
+MOST_FILES = 10_000
+"""A list of so many takes 2 MB and 10 ms; reading more takes far longer than listing them."""
 _DIGEST_BYTES = 32
 _LENGTH_BYTES = 4
 _NO_VERDICT = 0
@@ -74,6 +77,32 @@ class _Plan:
 
     kinds: Int64Array
     sent: Int64Array
+
+
+def kept_slices(result: PruneResult, timeline: Timeline) -> KeptSlices | None:
+    """Return the slices to read; None if they have more than `MOST_FILES` files.
+
+    Args:
+        result: What was pruned.
+        timeline: The timeline by which the result's slices were selected.
+    """
+    if result.files_kept > MOST_FILES:
+        return None
+    kept = result.listing.some(result.keep)
+    slices, partitions = kept.num_slices, len(kept.partitions)
+    logs = np.bincount(kept.file_slice[kept.file_is_log], minlength=slices)
+    files = np.bincount(kept.file_slice, minlength=slices)
+    return KeptSlices(
+        timelineDigest=timeline.digest,
+        partitions=string_list(kept.partitions),
+        partitionSlices=np.bincount(kept.slice_partition, minlength=partitions).tolist(),
+        fileIds=string_list(kept.slice_file_id),
+        baseInstants=string_list(kept.slice_base_instant),
+        haveBaseFile=(files > logs).tolist(),
+        logFiles=logs.tolist(),
+        fileNames=string_list(kept.file_name),
+        fileSizes=kept.file_size.tolist(),
+    )
 
 
 def _plan(result: PruneResult) -> _Plan:

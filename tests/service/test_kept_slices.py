@@ -15,9 +15,9 @@ from pyhudi_expr.protocol import ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import KeptSlices
 from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.service import kept_slices as module
+from pyhudi_expr.service import verdicts as module
 from pyhudi_expr.service.client import PruningClient
-from pyhudi_expr.service.kept_slices import kept_slices
+from pyhudi_expr.service.verdicts import kept_slices
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.storage import FileEntry
