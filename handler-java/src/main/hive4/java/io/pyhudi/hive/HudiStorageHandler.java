@@ -2,6 +2,7 @@ package io.pyhudi.hive;
 
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ColumnStatistics;
+import io.pyhudi.hive.planning.StatesOfQuery;
 import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.DynamicPruning;
 import io.pyhudi.hive.scan.ExplainedScan;
@@ -93,7 +94,15 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   /** Allows {@code FOR SYSTEM_TIME AS OF} and {@code FOR SYSTEM_VERSION AS OF}. */
   @Override
   public boolean isTimeTravelAllowed() {
+    StatesOfQuery.named();
     return true;
+  }
+
+  /** Hive asks this of each table that it scans. There are no snapshots of Hive's own. */
+  @Override
+  public boolean areSnapshotsSupported() {
+    StatesOfQuery.scanned();
+    return false;
   }
 
   @Override
