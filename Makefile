@@ -75,7 +75,7 @@ test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones wit
 HIVE_QUERIES := types predicates files_read query_shapes planner_facts statistics analyze min_max \
 	partitions joins shared_jobs time_travel incremental
 HIVE_FEATURES := -m "not long" tests/hive/statements/test_ddl.py \
-	tests/hive/test_metadata_views.py tests/hive/adoption tests/hive/test_following.py \
+	tests/hive/states tests/hive/test_metadata_views.py tests/hive/adoption tests/hive/test_following.py \
 	$(HIVE_QUERIES:%=tests/hive/queries/test_%.py)
 test-hive40: $(VENV) $(RUNTIME) $(HANDLER) ## queries and DDL of `make test` with Hive 4.0
 	$(BIN)/pytest --hive 4.0 --junitxml=.work/results/hive-4.0.xml $(HIVE_FEATURES) $(PYTEST_ARGS)
