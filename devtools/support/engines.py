@@ -120,7 +120,11 @@ HIVE = Table(
         ),
         _hive(
             "time travel",
-            ("queries/test_time_travel.py", "queries/test_cleaned_states.py"),
+            (
+                "queries/test_time_travel.py",
+                "queries/test_cleaned_states.py",
+                "states/test_two_states.py",
+            ),
             (
                 "test_time_travel.py::test_a_state_has_the_rows_of_hudis_spark_reader",
                 "test_time_travel.py::test_a_table_of_an_earlier_state_is_refused",
