@@ -129,7 +129,7 @@ class Indexes:
 
 
 def counts(certificate: RecordCertificate) -> dict[str, int]:
-    names = certificate.groups.to_pylist()
+    names = map(str, certificate.groups.to_pylist())
     return {
         name: count
         for name, count in zip(names, certificate.entries.tolist(), strict=True)

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
 from pyhudi_expr.index.catalog.status import IndexStatus, State
 from pyhudi_expr.mdt.certificates import stored
+from pyhudi_expr.mdt.certificates.certificates import decoded_values
 from pyhudi_expr.mdt.extension.reader import Extension
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.prune import Pruner
@@ -87,7 +88,7 @@ def test_a_build_writes_certificates(
     assert Pruner().prune(table.uri, request("s = 'nobody'")).files_kept == 0
     execute(spark, f"DROP INDEX texts ON '{table.uri}'")
     forget_certificates()
-    assert stored._stored(mdt, "secondary_index_texts", stored.decoded_values) is None
+    assert stored._stored(mdt, "secondary_index_texts", decoded_values) is None
 
 
 def test_pruned_uses_an_index_the_first_time(
