@@ -177,8 +177,7 @@ def test_the_printed_command_builds_the_candidate(table, candidate):
 
 def test_a_filter_that_no_store_supports_is_no_candidate(table):
     assert (
-        create_statement(HudiTable.open(table), Candidate("secondary_index", ("id", "city")))
-        is None
+        create_statement(HudiTable.open(table), Candidate("bloom_filters", ("id", "city"))) is None
     )
 
 

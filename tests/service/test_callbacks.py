@@ -218,7 +218,7 @@ def test_a_refresh_that_fails_is_logged_and_counted_and_the_next_one_runs(
         return found
 
     assert asyncio.run(outcomes()) == {"failed": 2, "no_index": 1}
-    log = capfd.readouterr().out
+    log = "".join(capfd.readouterr())  # standard error where logs are configured
     assert "--no-such-option" in log
     assert "no Hudi table here" in log
 
