@@ -7,7 +7,8 @@ their hashes, so a task compares those of one range; its memory is that of some 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,9 +22,11 @@ from pyhudi_expr.mdt.certificates import stored
 from pyhudi_expr.mdt.certificates.certificates import RecordCertificate, ValueCertificate
 from pyhudi_expr.mdt.certificates.counting import count_entries, named_groups
 from pyhudi_expr.mdt.certificates.pairing import keys_of, keys_of_values, keys_without_one_value
-from pyhudi_expr.mdt.certificates.states import state_of
+from pyhudi_expr.mdt.certificates.states import IndexState, state_of
+from pyhudi_expr.mdt.store.file_group import FileGroup
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.spark.jobs.batch_runner import LOCAL_BYTES, Row, SparkRunner
+from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -43,49 +46,92 @@ _DOUBTFUL_SCHEMA = arrow_schema_of(
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Shards:
+    """The shards of indexes, in the states that they are certified in.
+
+    Attributes:
+        base_path: The table.
+        store: Which metadata table holds the indexes.
+        states: The state of each index by its metadata partition.
+    """
+
+    base_path: str
+    store: Store
+    states: Mapping[str, IndexState]
+
+    @property
+    def items(self) -> pa.Table:
+        """One row for each shard, to be dealt out to tasks."""
+        every = [(name, n) for name, state in self.states.items() for n in range(len(state.shards))]
+        names, numbers = zip(*every, strict=True)
+        return pa.table({"partition": list(names), "shard": list(numbers)})
+
+    def opened(self, items: Iterable[Row]) -> Iterator[tuple[str, FileGroup]]:
+        """Open shards in a task.
+
+        Raises:
+            HudiError: A shard is not in its state any more: what is read is not of one state.
+        """
+        mdt = metadata_of(HudiTable.open(self.base_path), self.store)
+        if mdt is None:
+            raise HudiError(f"{self.base_path}: the metadata table is gone")
+        for item in items:
+            name, number = item["partition"], item["shard"]
+            shard = mdt.groups(name)[number]
+            if state_of([shard]).shards != self.states[name].shards[number : number + 1]:
+                raise HudiError(f"{self.base_path}: {name} has changed while it was certified")
+            yield name, shard
+
+
 def certify(spark: SparkSession, table: HudiTable, store: Store) -> None:
     """Write the certificates of all indexes of keys and values that have none for their state.
 
     A certificate makes look-ups faster and changes no answer, so an error is only logged.
     """
     try:
-        mdt = metadata_of(table, store)
-        if mdt is None or RECORD_INDEX not in mdt.partitions:
-            return
-        names = sorted(n for n in mdt.partitions if n.startswith(SECONDARY_INDEX_PREFIX))
-        records = stored.record_certificate(mdt) or _counted(spark, table, store, mdt)
-        stored.write_certificate(mdt, RECORD_INDEX, records)
-        for name in names:
-            values = stored.value_certificate(mdt, name)
-            values = values or _paired(spark, table, store, mdt, name)
-            stored.write_certificate(mdt, name, values)
+        with translate_spark_errors():
+            _certify(spark, table, store)
     except HudiError as error:
         _log.warning("%s: no certificates of its indexes are written: %s", table.base_path, error)
 
 
-def _counted(
+def _certify(spark: SparkSession, table: HudiTable, store: Store) -> None:
+    mdt = metadata_of(table, store)
+    if mdt is None or RECORD_INDEX not in mdt.partitions:
+        return
+    records = stored.record_certificate(mdt) or counted(spark, table, store, mdt)
+    stored.write_certificate(mdt, RECORD_INDEX, records)
+    for name in sorted(n for n in mdt.partitions if n.startswith(SECONDARY_INDEX_PREFIX)):
+        values = stored.value_certificate(mdt, name)
+        stored.write_certificate(mdt, name, values or paired(spark, table, store, mdt, name))
+
+
+def counted(
     spark: SparkSession, table: HudiTable, store: Store, mdt: MetadataTable
 ) -> RecordCertificate:
+    """Count the entries of the record index in a snapshot of its metadata table.
+
+    Raises:
+        HudiError: It cannot be read, or has changed since the snapshot.
+    """
     if mdt.stored_bytes(RECORD_INDEX) <= LOCAL_BYTES:
         return stored.certify_records(mdt)
-    groups = mdt.groups(RECORD_INDEX)
-    runner = SparkRunner(spark)
-    counted = runner.each(
-        pa.table({"shard": range(len(groups))}), partial(_counts, table.base_path, store), _COUNTS
-    )
+    state = state_of(mdt.groups(RECORD_INDEX))
+    shards = Shards(table.base_path, store, {RECORD_INDEX: state})
+    counts = SparkRunner(spark).each(shards.items, partial(_counts, shards), _COUNTS)
     tasks = spark.sparkContext.defaultParallelism
-    rows = counted.together(tasks, "group").then(_summed, _COUNTS).rows()
+    rows = counts.together(tasks, "group").then(_summed, _COUNTS).rows()
     return RecordCertificate(
-        state_of(groups),
+        state,
         pa.array([row["group"] for row in rows], pa.large_string()),
         np.array([row["entries"] for row in rows], np.int64),
     )
 
 
-def _counts(base_path: str, store: Store, items: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    mdt = _opened(base_path, store)
-    for item in items:
-        found = count_entries([mdt.groups(RECORD_INDEX)[item["shard"]]], lambda: None)
+def _counts(shards: Shards, items: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    for _, shard in shards.opened(items):
+        found = count_entries([shard], lambda: None)
         groups = found.groups.cast(pa.string())
         yield pa.record_batch([groups, pa.array(found.entries)], schema=_COUNTS_SCHEMA)
 
@@ -99,38 +145,32 @@ def _summed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     )
 
 
-def _paired(
+def paired(
     spark: SparkSession, table: HudiTable, store: Store, mdt: MetadataTable, index: str
 ) -> ValueCertificate:
+    """Compare the entries of a secondary index with its record index, see `counted`."""
     size = mdt.stored_bytes(RECORD_INDEX) + mdt.stored_bytes(index)
     if size <= LOCAL_BYTES:
         return stored.certify_values(mdt, index)
-    records, values = mdt.groups(RECORD_INDEX), mdt.groups(index)
-    shards = [
-        (name, n)
-        for name, own in ((RECORD_INDEX, records), (index, values))
-        for n in range(len(own))
-    ]
-    items = pa.table({"partition": [name for name, _ in shards], "shard": [n for _, n in shards]})
-    keys = SparkRunner(spark).each(items, partial(_keys, table.base_path, store), _KEYS)
+    states = {name: state_of(mdt.groups(name)) for name in (RECORD_INDEX, index)}
+    shards = Shards(table.base_path, store, states)
+    keys = SparkRunner(spark).each(shards.items, partial(_keys, shards), _KEYS)
     tasks = max(spark.sparkContext.defaultParallelism, size // _BYTES_OF_A_TASK)
     rows = keys.together(tasks, "hash").then(_doubtful, _DOUBTFUL).rows()
     places = {row["place"] for row in rows if row["place"] is not None}
     names = named_groups(pa.array([bytes(place) for place in places], pa.binary()))
     return ValueCertificate(
-        state_of(values),
-        state_of(records),
+        states[index],
+        states[RECORD_INDEX],
         pa.array(names, pa.large_string()),
         not any(row["is_text"] for row in rows),
     )
 
 
-def _keys(base_path: str, store: Store, items: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+def _keys(shards: Shards, items: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     """Return the keys of shards: with their locations, or of values without one."""
-    mdt = _opened(base_path, store)
-    for item in items:
-        shard = mdt.groups(item["partition"])[item["shard"]]
-        if item["partition"] == RECORD_INDEX:
+    for partition, shard in shards.opened(items):
+        if partition == RECORD_INDEX:
             for own, places in keys_of(shard):
                 yield _key_batch(own.view(np.int64), places, False)
         else:
@@ -158,10 +198,3 @@ def _doubtful(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     )
     if np.asarray(whole.column("is_text")).any():
         yield pa.record_batch([pa.nulls(1, pa.binary()), pa.array([True])], schema=_DOUBTFUL_SCHEMA)
-
-
-def _opened(base_path: str, store: Store) -> MetadataTable:
-    mdt = metadata_of(HudiTable.open(base_path), store)
-    if mdt is None:
-        raise HudiError(f"{base_path}: the metadata table is gone")
-    return mdt

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
+from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State
 from pyhudi_expr.mdt.certificates import stored
 from pyhudi_expr.mdt.certificates.certificates import decoded_values
@@ -18,7 +20,9 @@ from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds import certifying
 from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.spark.query.dataframes import pruned
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
 from tests.prune.changes.direct_lookups import looked_up_directly
@@ -123,3 +127,30 @@ def test_an_index_that_hudi_does_not_follow_is_partial_until_it_is_refreshed(
     assert_no_row_lost(Pruner(), table.uri, frame, _VALUES)
     assert Pruner().prune(table.uri, request("s = 'nobody'")).files_kept == 0
     assert RECORD_INDEX in OpenedTable.open(table.uri).properties.metadata_partitions
+
+
+def test_an_index_that_changes_while_it_is_certified_is_not(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Entries of a later state would be counted again with the log blocks that added them."""
+    monkeypatch.setattr(certifying, "LOCAL_BYTES", 0)
+    table = create(rows(spark, "id < 70"), spec(TableType.COW), tmp_path)
+    execute(spark, f"CREATE INDEX texts ON '{table.uri}' USING secondary_index(s)")
+    opened = OpenedTable.open(table.uri)
+    earlier = MetadataTable.open(opened)
+    assert earlier is not None
+    earlier.groups(RECORD_INDEX)
+    earlier.groups("secondary_index_texts")
+    upsert(with_options(table, writer_options(table.uri)), rows(spark, "id >= 70"))
+    certify = (certifying.counted, partial(certifying.paired, index="secondary_index_texts"))
+    for each in certify:
+        with pytest.raises(HudiError, match="has changed"), translate_spark_errors():
+            each(spark, opened, Store.HUDI, earlier)
+    with monkeypatch.context() as patch:
+        patch.setattr(certifying, "metadata_of", lambda *_: earlier)
+        patch.setattr(stored, "record_certificate", lambda _: None)
+        certifying.certify(spark, opened, Store.HUDI)
+    assert "no certificates of its indexes are written" in caplog.text
