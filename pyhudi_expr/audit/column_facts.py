@@ -31,6 +31,7 @@ from pyhudi_expr.layout.tiling import PieceStatistics, Tiling
 from pyhudi_expr.reading.slice_rows import parquet_columns, parquet_file
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.schema import nested_type
 from pyhudi_expr.table.storage import Storage
 
 _THREADS = 8
@@ -182,7 +183,7 @@ class _Collected:
         elif None not in counted:
             self.nulls[at] = sum(count or 0 for count in counted)
             self.is_known[at] = not any(map(_is_truncated, statistics))
-        self.is_retyped[at] = leaf_type(columns.schema, self.column.name) != self.column.type
+        self.is_retyped[at] = nested_type(columns.schema, self.column.name) != self.column.type
 
     def lacks(self, positions: Int64Array) -> BoolArray:
         """Return for each file whether its values have to be read."""
@@ -254,16 +255,6 @@ def _values(
         with suppress(pa.ArrowException):  # of a type that is not the table's any more
             found.append((one, joined_values([part[number] for part in parts], one.column.type)))
     return at, found
-
-
-def leaf_type(schema: pa.Schema, name: str) -> pa.DataType | None:
-    """Return the type of a column by its dotted name; None if there is none."""
-    type_: pa.DataType = pa.struct(list(schema))
-    for part in name.split("."):
-        if not pa.types.is_struct(type_) or type_.get_field_index(part) < 0:
-            return None
-        type_ = type_.field(part).type
-    return type_
 
 
 def _is_truncated(statistics: pq.Statistics | None) -> bool:

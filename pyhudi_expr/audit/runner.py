@@ -11,7 +11,7 @@ from pyhudi_expr.audit import expressions, file_lists, filters, structure
 from pyhudi_expr.audit.column_facts import FileFacts, file_facts
 from pyhudi_expr.audit.column_statistics import audited_columns, check_column_stats
 from pyhudi_expr.audit.extension_coverage import check_coverage
-from pyhudi_expr.audit.findings import Audit, Fault, Finding, Severity
+from pyhudi_expr.audit.findings import Audit, Fault, Finding
 from pyhudi_expr.audit.key_places import check_record_index
 from pyhudi_expr.audit.log_statistics import check_log_stats
 from pyhudi_expr.audit.merged_facts import MergedSlices
@@ -308,7 +308,7 @@ class _Run:
         try:
             yield from found
         except CorruptFile as error:
-            yield _unreadable(records, partition, error.file, error.reason)
+            yield records.unreadable(partition, error.file, error.reason, _READING)
 
     def _advancing(self, total: int, what: str) -> Callable[[int], None]:
         done = 0
@@ -353,6 +353,7 @@ def row_reader(
 
 _PARQUET = "PARQUET"
 _OF_ROWS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)
+_READING = "those that read the file"
 _UNUSABLE = frozenset({Fault.UNREADABLE, Fault.PARTITION_MISSING, Fault.DEFINITION_MISSING})
 
 
@@ -367,16 +368,4 @@ def _sampled(every: FileListing, options: AuditOptions) -> FileListing:
 
 def _damaged(records: AuditedRecords, facts: FileFacts) -> Iterator[Finding]:
     for at, why in facts.damaged.items():
-        yield _unreadable(records, FILES, records.bases.paths[at], why)
-
-
-def _unreadable(records: AuditedRecords, partition: str, file: str, why: str) -> Finding:
-    return records.finding(
-        partition,
-        Fault.UNREADABLE,
-        Severity.QUERY_FAILS,
-        records.relative(file),
-        expected="a file that can be read",
-        found=why,
-        queries="those that read the file",
-    )
+        yield records.unreadable(FILES, records.bases.paths[at], why, _READING)

@@ -108,6 +108,18 @@ class AuditedRecords:
             remedy="",
         )
 
+    def unreadable(self, partition: str, file: str, reason: str, queries: str) -> Finding:
+        """Return the finding that a file cannot be read, and which queries fail by that."""
+        return self.finding(
+            partition,
+            Fault.UNREADABLE,
+            Severity.QUERY_FAILS,
+            self.relative(file),
+            expected="a file that can be read",
+            found=reason,
+            queries=queries,
+        )
+
     def path_of(self, partition: str) -> str:
         """Return a partition's directory, from the table's base path."""
         return f"{self.relative(self.records.metadata.base_path)}/{partition}"

@@ -41,6 +41,7 @@ from pyhudi_expr.table.timeline.timeline import Instant
 
 _T = TypeVar("_T")
 _EXAMPLES = 3
+_USING = "those that use it, in Hudi's readers; others are not pruned by it"
 _SCANNED = (COLUMN_STATS, PARTITION_STATS)
 """Partitions that are not looked up by whole keys."""
 
@@ -180,11 +181,11 @@ def _of_group(
     try:
         misplaced = _misplaced(records, partition, group, number, count)
     except CorruptFile as error:
-        yield _unreadable(records, partition, error.file, error.reason)
+        yield records.unreadable(partition, error.file, error.reason, _USING)
     except UnsupportedTable:
         raise
     except HudiError as error:
-        yield _unreadable(records, partition, records.path_of(partition), str(error))
+        yield records.unreadable(partition, records.path_of(partition), str(error), _USING)
     else:
         if misplaced:
             yield _wrong_shard(records, partition, group, misplaced)
@@ -198,19 +199,7 @@ def _missing(records: AuditedRecords, partition: str, error: HudiError) -> Findi
         records.path_of(partition),
         expected="the file groups of the partition",
         found=str(error),
-        queries="those that use it, in Hudi's readers; others are not pruned by it",
-    )
-
-
-def _unreadable(records: AuditedRecords, partition: str, file: str, reason: str) -> Finding:
-    return records.finding(
-        partition,
-        Fault.UNREADABLE,
-        Severity.QUERY_FAILS,
-        records.relative(file),
-        expected="a file that can be read",
-        found=reason,
-        queries="those that use it, in Hudi's readers; others are not pruned by it",
+        queries=_USING,
     )
 
 

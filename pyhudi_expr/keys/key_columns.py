@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyhudi_expr.keys.definition import COLUMNS, is_virtual, split_names, virtual_keys
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.table.schema import nested_type
 
 
 class MissingKeyColumn(UnsupportedTable):
@@ -38,15 +39,13 @@ def require_key_columns(properties: TableProperties, schema: pa.Schema, label: s
 
 
 def _type(schema: pa.Schema, column: str, label: str) -> pa.DataType:
-    type_: pa.DataType = pa.struct(list(schema))
-    for name in column.split("."):
-        if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:
-            raise MissingKeyColumn(
-                f"{label}: the key column {column!r} is not in the schema; there are"
-                f" {', '.join(schema.names)}"
-            )
-        type_ = type_.field(name).type
-    return type_
+    found = nested_type(schema, column)
+    if found is None:
+        raise MissingKeyColumn(
+            f"{label}: the key column {column!r} is not in the schema; there are"
+            f" {', '.join(schema.names)}"
+        )
+    return found
 
 
 def columns_without_nulls(properties: TableProperties, label: str) -> tuple[str, ...]:

@@ -45,6 +45,16 @@ _LOGICAL: Mapping[tuple[str, str], pa.DataType] = {
 }
 
 
+def nested_type(schema: pa.Schema, column: str) -> pa.DataType | None:
+    """Return the type of a column, of a nested one by its dotted name; None if there is none."""
+    type_: pa.DataType = pa.struct(list(schema))
+    for name in column.split("."):
+        if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:
+            return None
+        type_ = type_.field(name).type
+    return type_
+
+
 def arrow_schema(avro_schema: str) -> pa.Schema:
     """Return the Arrow schema of an Avro record schema (JSON), with the fields' comments.
 

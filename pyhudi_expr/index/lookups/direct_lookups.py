@@ -132,11 +132,14 @@ class ValueLookup:
     def read_bytes(self, values: Sequence[bytes]) -> int:
         """Return how many bytes of the base files a look-up of the values reads.
 
+        Values that were looked up before are known.
+
         Raises:
             HudiError: The index cannot be read.
         """
         total = 0
-        for group, prefixes in self.asked(values):
+        fresh = [value for value in dict.fromkeys(values) if value not in self._known]
+        for group, prefixes in self.asked(fresh):
             base, _ = group.sources
             total += 0 if base is None else base[1].prefix_bytes(prefixes)
         return total

@@ -31,6 +31,7 @@ from pyhudi_expr.mdt.extension.reader import Extension
 from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.schema import nested_type
 
 
 class _Covered:
@@ -81,15 +82,5 @@ def _fits(definition: IndexDefinition, schema: pa.Schema) -> bool:
     """Return whether it is a secondary index whose columns have the types it was built with."""
     if definition.type != SECONDARY_INDEX or not definition.fields:
         return False
-    types = type_names(_type_of(schema, field) for field in definition.fields)
+    types = type_names(nested_type(schema, field) for field in definition.fields)
     return definition.options.get(COLUMN_TYPE) == types
-
-
-def _type_of(schema: pa.Schema, column: str) -> pa.DataType | None:
-    """Return the type of a column, of a nested one by its path; None if there is none."""
-    type_: pa.DataType = pa.struct(list(schema))
-    for name in column.split("."):
-        if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:
-            return None
-        type_ = type_.field(name).type
-    return type_

@@ -48,7 +48,7 @@ def slices_of_build(mdt: MetadataTable, listing: FileListing, index: str) -> Boo
         HudiError: The timeline cannot be read.
     """
     build = _newest_build(mdt.table, index)
-    if build is None or mdt.table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
+    if build is None:
         return np.zeros(listing.num_slices, np.bool_)
     return _slices_with_all(listing, _of_build(mdt.table, listing, build))
 
@@ -68,7 +68,7 @@ def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> Bool
     if table.properties.table_type is TableType.COPY_ON_WRITE:
         return np.ones(listing.num_slices, np.bool_)
     build = _newest_build(table, index)
-    if build is None or table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
+    if build is None:
         return np.zeros(listing.num_slices, np.bool_)
     covered = _of_build(table, listing, build)
     if all(completed <= build.requested for completed in table.archived_times.values()):
@@ -103,6 +103,9 @@ def _slices_with_all(listing: FileListing, instants: set[str]) -> BoolArray:
 
 
 def _newest_build(table: HudiTable, index: str) -> _Build | None:
+    """Return the build that files' instants can be compared with; None if there is none."""
+    if table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
+        return None
     for action in reversed(table.timeline.instants):
         if action.action != _INDEXING or not action.is_completed:
             continue

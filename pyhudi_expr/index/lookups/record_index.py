@@ -228,6 +228,7 @@ class RecordIndex(CostedSource):
         self._read = LazyValue(self._entries)
         self._certified = LazyValue(lambda: certify_records(mdt, check_running))
         self._certificate = LazyValue(lambda: record_certificate(mdt))
+        self._looked_up = LazyValue(self._certified_keys)
         self._lookup = LazyValue(lambda: KeyLookup(mdt, listing_groups(listing)))
 
     @property
@@ -268,14 +269,19 @@ class RecordIndex(CostedSource):
         """
         if self._read.computed or self.is_small:
             return self._read.value()
-        certificate = self._certified.computed or self._certificate.value()
-        if certificate is None:
-            if self.stored_bytes > AT_ONCE_BYTES and not self._certified.wait(patience):
-                raise StillReadingError
-            certificate = self._certified.value()
-        lookup = self.lookup
-        counts = certificate.entries_of(lookup.groups)
-        return LookedUpKeys(lookup, counts == self._counted.value())
+        if (
+            self._looked_up.computed is None
+            and self._certificate.value() is None
+            and self.stored_bytes > AT_ONCE_BYTES
+            and not self._certified.wait(patience)
+        ):
+            raise StillReadingError
+        return self._looked_up.value()
+
+    def _certified_keys(self) -> LookedUpKeys:
+        certificate = self._certificate.value() or self._certified.value()
+        counts = certificate.entries_of(self.lookup.groups)
+        return LookedUpKeys(self.lookup, counts == self._counted.value())
 
     def _expected_bytes(self, keys: int) -> int:
         """Estimate the bytes that a look-up of so many keys reads."""

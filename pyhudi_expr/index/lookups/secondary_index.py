@@ -141,8 +141,11 @@ class _OfHudi:
         """Return the trusted slices, see `SliceTrust`."""
         if accounted.all():
             return self._covered
-        built = slices_of_build(self.mdt, self.listing, self.index)
-        return trusted_slices(self._covered, accounted, built)
+        return trusted_slices(self._covered, accounted, self._built)
+
+    @cached_property
+    def _built(self) -> BoolArray:
+        return slices_of_build(self.mdt, self.listing, self.index)
 
     @cached_property
     def _covered(self) -> BoolArray:
@@ -191,7 +194,7 @@ class SecondaryIndex(CostedSource):
         self._read = LazyValue(self._entries)
         self._certified = LazyValue(lambda: certify_values(mdt, self.name, check_running))
         self._certificate = LazyValue(lambda: value_certificate(mdt, self.name))
-        self._lookup = LazyValue(self.open_lookup)
+        self._looked_up = LazyValue(self._certified_values)
 
     @property
     def column(self) -> str:
@@ -245,16 +248,22 @@ class SecondaryIndex(CostedSource):
         """
         if self._read.computed or self.is_small:
             return self._read.value()
-        accounted = self._records.places(patience).is_trusted
-        certificate = self._certified.computed or self._certificate.value()
-        if certificate is None:
-            if self._stored_bytes > AT_ONCE_BYTES and not self._certified.wait(patience):
-                raise StillReadingError
-            certificate = self._certified.value()
-        is_trusted = self._trust.slices(accounted) & ~np.asarray(
-            pc.is_in(self._records.lookup.groups, certificate.doubtful)
-        )
-        return LookedUpValues(self._lookup.value(), is_trusted, certificate.numbers_only)
+        self._records.places(patience)
+        if (
+            self._looked_up.computed is None
+            and self._certificate.value() is None
+            and self._stored_bytes > AT_ONCE_BYTES
+            and not self._certified.wait(patience)
+        ):
+            raise StillReadingError
+        return self._looked_up.value()
+
+    def _certified_values(self) -> LookedUpValues:
+        certificate = self._certificate.value() or self._certified.value()
+        doubtful = np.asarray(pc.is_in(self._records.lookup.groups, certificate.doubtful))
+        accounted = self._records.places(COUNTING_SECONDS).is_trusted
+        is_trusted = self._trust.slices(accounted) & ~doubtful
+        return LookedUpValues(self.open_lookup(), is_trusted, certificate.numbers_only)
 
     def account(self) -> AnsweredSlices:
         """Return for how many slices queries trust the index. Reads all entries, if need be.
