@@ -31,8 +31,16 @@ from pyhudi_expr.table.listing import TableView
 _SMALL, _LARGE = 1_000_000, 100_000_000
 _MANY = 1_000
 _RUNS = 5
+_WARMING_VALUES = 5_000
+"""Values looked up before a warm answer is timed: each shard is open then."""
 _SEED = 77
 _MEGABYTE = 10**6
+_BARS: dict[int, tuple[tuple[int, str | None, str], ...]] = {
+    # So many values are in every file of the small table: no index is asked for them.
+    _SMALL: ((1, None, "< 5"),),
+    _LARGE: ((1, "< 1", "< 5"), (_MANY, "< 3", "< 100")),
+}
+"""For each size: numbers of values, with the bars of the first answer (s) and a warm one (ms)."""
 
 
 @benchmark("lookups")
@@ -45,16 +53,15 @@ def lookups() -> Iterator[Measurement]:
         certified = _certified(table)
         yield Measurement(f"{case}, certified in", certified, "s")
         share = _extended(table, rows) / certified
-        yield Measurement(f"{case}, extended by 1% of the files", 100 * share, "%", "< 5")
-        first = "< 1" if rows == _LARGE else None
-        many = "< 3" if rows == _LARGE else None
-        for values, bar, warm_bar in ((1, first, "< 5"), (_MANY, many, "< 100")):
+        share_bar = "< 5" if rows == _LARGE else None
+        yield Measurement(f"{case}, extended by 1% of the files", 100 * share, "%", share_bar)
+        for values, bar, warm_bar in _BARS[rows]:
             found = _in_new_process(table, rows, values)
             name = f"{case}, {values:,} values"
             yield Measurement(f"{name}, first answer of a new process", found["first"], "s", bar)
             yield Measurement(f"{name}, its memory", found["peak"], "MB", bar and "< 300")
-            yield Measurement(f"{name}, warm", found["warm"], "ms", warm_bar)
-            yield Measurement(f"{name}, warm, others each time", found["others"], "ms")
+            yield Measurement(f"{name}, warm, asked before", found["warm"], "ms", warm_bar)
+            yield Measurement(f"{name}, warm, others each time", found["others"], "ms", warm_bar)
             if values == 1:
                 warm[rows] = found["others"]
                 read = _index_bytes(table, rows) / _MEGABYTE
@@ -127,7 +134,8 @@ def _measured(table: str, rows: int, values: int) -> dict[str, float]:
     """Look values up in this process, which has asked for nothing before."""
     random = np.random.default_rng(_SEED)
     pruner = Pruner()
-    questions = [random.choice(rows, values, replace=False).tolist() for _ in range(_RUNS + 1)]
+    count = 1 + _RUNS + _WARMING_VALUES // values
+    questions = [random.choice(rows, values, replace=False).tolist() for _ in range(count)]
 
     def ask(chosen: list[int]) -> None:
         options = [Literal(spread_of(row, rows), pa.int64()) for row in chosen]
@@ -139,6 +147,8 @@ def _measured(table: str, rows: int, values: int) -> dict[str, float]:
     others = iter(questions[1:])
     first = seconds(lambda: ask(questions[0]))
     peak = cold.peak()
+    for _ in range(_WARMING_VALUES // values):
+        ask(next(others))
     return {
         "first": first,
         "peak": peak / _MEGABYTE,

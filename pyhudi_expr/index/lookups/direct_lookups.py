@@ -8,7 +8,8 @@ question are sorted, and walk through each file once.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -23,7 +24,8 @@ from pyhudi_expr.mdt.bytes.keys import secondary_prefix, secondary_shard_key
 from pyhudi_expr.mdt.certificates.certificates import group_name, group_names
 from pyhudi_expr.mdt.hfile.cells import Cells
 from pyhudi_expr.mdt.hfile.reader import HFile
-from pyhudi_expr.mdt.store.file_group import FileGroup, PrefixScan, announce
+from pyhudi_expr.mdt.records.encoded_records import EncodedRecords, joined_by_schema
+from pyhudi_expr.mdt.store.file_group import FileGroup, PrefixScan, Scan, announce
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.record_locations import group_of, locations
 from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE, entries
@@ -86,9 +88,9 @@ class KeyLookup:
 
     def _looked_up(self, keys: Sequence[bytes]) -> dict[bytes, int]:
         owners: dict[bytes, bytes] = {}
-        for group, wanted in by_shard(self.mdt.groups(RECORD_INDEX), zip(keys, keys, strict=True)):
-            for records in group.newest(_exact(wanted)):
-                owners.update(zip(records.cells.keys, value_list(locations(records)), strict=True))
+        asked = by_shard(self.mdt.groups(RECORD_INDEX), zip(keys, keys, strict=True))
+        for records in _read(self.mdt, [(group, _exact(wanted)) for group, wanted in asked]):
+            owners.update(zip(records.cells.keys, value_list(locations(records)), strict=True))
         places = list(set(owners.values()))
         names = pa.array([group_name(*group_of(place)) for place in places], pa.large_string())
         rows = pc.fill_null(pc.index_in(names, self.groups), UNLISTED).to_pylist()
@@ -146,17 +148,13 @@ class ValueLookup:
 
     def _looked_up(self, values: Sequence[bytes]) -> dict[bytes, Int32Array]:
         keys: dict[bytes, list[bytes]] = {value: [] for value in values}
-        for group, prefixes in self.asked(values):
-            for records in group.newest(PrefixScan(tuple(prefixes))):
-                for part in entries(records):
-                    live = ~part.deleted
-                    pairs = zip(
-                        part.values.take(live).to_list(),
-                        part.keys.take(live).to_list(),
-                        strict=True,
-                    )
-                    for value, key in pairs:
-                        keys[self.asked_value(value, keys)].append(key)
+        asked = [(group, PrefixScan(tuple(own))) for group, own in self.asked(values)]
+        for records in _read(self.mdt, asked):
+            for part in entries(records):
+                live = ~part.deleted
+                of_value, of_key = part.values.take(live), part.keys.take(live)
+                for value, key in zip(of_value.to_list(), of_key.to_list(), strict=True):
+                    keys[self.asked_value(value, keys)].append(key)
         slices = self.slices_of_keys([key for own in keys.values() for key in own])
         return {value: _distinct(slices, own) for value, own in keys.items()}
 
@@ -194,6 +192,18 @@ def by_shard(
     announce([groups[shard] for shard in asked])
     for shard in sorted(asked):
         yield groups[shard], sorted(asked[shard])
+
+
+def _read(mdt: MetadataTable, asked: Sequence[tuple[FileGroup, Scan]]) -> list[EncodedRecords]:
+    """Return the newest records of each shard; those with one schema are decoded together."""
+
+    def newest(one: tuple[FileGroup, Scan]) -> list[EncodedRecords]:
+        group, ask = one
+        # Few records of a block are wanted: the block's memory is free for the next one.
+        return [replace(part, cells=part.cells.packed()) for part in group.newest(ask)]
+
+    found = mdt.table.storage.at_once(newest, asked)
+    return joined_by_schema(list(chain.from_iterable(found)))
 
 
 def _exact(keys: Sequence[bytes]) -> Callable[[HFile], Iterator[Cells]]:

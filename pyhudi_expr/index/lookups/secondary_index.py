@@ -215,26 +215,43 @@ class SecondaryIndex(CostedSource):
     def estimate_cost(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
         values = sum(len(one.values) for one in self.wanted(question))
-        if not values or not self._trust.any():
+        if not values:
             return None
+        if not self._trust.any():
+            return LookupCost(0, values)  # the answer only says so
         # A block for the value, and one for a record key at least.
         return LookupCost(look_up_bytes(2 * values, self._read_bytes), values)
 
     def answer(self, question: Question) -> Answer | None:
         """Look up the values of the leaves over the column, see `Source`."""
         wanted = self.wanted(question)
-        if not wanted or not self._trust.any():
+        if not wanted:
             return None
+        answers = LookupEvidence(self._listing)
+        if not self._trust.any():
+            nothing = np.zeros(len(question.slices), bool)
+            return Answer(answers, self._partial_notes(nothing, question), is_relevant=False)
         places = self.places(question.footer_wait)
-        answers, notes = LookupEvidence(self._listing), []
+        notes = self._partial_notes(places.is_trusted, question)
         for one in wanted:
             if one.are_numbers and not places.numbers_only:
                 continue
             if self._are_too_many(places, one.values, question):
-                notes.append(f"{self.name} is not asked: the values are in too many rows")
+                notes = (f"{self.name} is not asked: the values are in too many rows",)
             else:
                 answers.add(one.leaf, places.slices_with(one.values))
-        return Answer(answers, tuple(notes))
+        return Answer(answers, notes)
+
+    def _partial_notes(self, is_trusted: BoolArray, question: Question) -> tuple[str, ...]:
+        """Say for how many of the remaining slices the index answers, if not for all."""
+        left = int(question.slices.sum())
+        answered = int((is_trusted & question.slices).sum())
+        if answered == left:
+            return ()
+        return (
+            f"{self.name} answers for {answered:,} of {left:,} file slices, and the others are "
+            "read; SHOW INDEXES says why",
+        )
 
     def places(self, patience: float) -> ValuePlaces:
         """Return where values are: in memory, or in the index's files.

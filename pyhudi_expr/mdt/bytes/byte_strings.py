@@ -67,6 +67,13 @@ class ByteStrings:
         low, high = int(self.start.min()), int(self.end.max())
         return ByteStrings(self.data[low:high], self.start - low, self.end - low)
 
+    def packed(self) -> ByteStrings:
+        """Return the same strings in a buffer that holds nothing else."""
+        offsets = np.zeros(len(self) + 1, np.int64)
+        lengths = self.end - self.start
+        np.cumsum(lengths, out=offsets[1:])
+        return ByteStrings(self._gathered(lengths, offsets).tobytes(), offsets[:-1], offsets[1:])
+
     def to_list(self) -> list[bytes]:
         """Return the strings as Python objects."""
         data = self.data
@@ -83,10 +90,7 @@ class ByteStrings:
 
     def joined(self) -> bytes:
         """Return the concatenated strings."""
-        lengths = self.end - self.start
-        offsets = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return self._gathered(lengths, offsets).tobytes()
+        return self.packed().data
 
     def texts(self) -> AnyArray:
         """Return an Arrow array of type string. Raises pyarrow.ArrowInvalid if it is not UTF-8."""

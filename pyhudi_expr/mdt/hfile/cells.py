@@ -7,6 +7,7 @@ and, in most files, one variable-length number (HBase reference guide, "HFile fo
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -56,11 +57,30 @@ class Cells:
         """Return the chosen cells (positions, flags or a slice). The bytes are shared."""
         return Cells(self.key_strings.take(rows), self.value_strings.take(rows))
 
-    def prefix_range(self, prefix: bytes) -> slice:
-        """Return the range of cells whose keys begin with the prefix; keys are sorted by bytes."""
-        keys = self.key_strings
-        start = _first(0, len(self), lambda row: keys[row] >= prefix)
-        return slice(start, _first(start, len(self), lambda row: not keys[row].startswith(prefix)))
+    def packed(self) -> Cells:
+        """Return the same cells without the bytes of others, which `take` shares."""
+        return Cells(self.key_strings.packed(), self.value_strings.packed())
+
+    def with_prefixes(self, prefixes: Sequence[bytes]) -> Cells:
+        """Return the cells whose keys begin with one of the prefixes. All are sorted by bytes.
+
+        No prefix begins with another one.
+        """
+        rows, end = [], 0
+        for prefix in prefixes:
+            start = bisect_left(self.key_strings, prefix, end)
+            end = self._end_of_prefix(prefix, start)
+            rows.append(np.arange(start, end))
+        return self.take(np.concatenate([np.zeros(0, np.int64), *rows]))
+
+    def _end_of_prefix(self, prefix: bytes, start: int) -> int:
+        """Return the first row from `start` on whose key does not begin with the prefix."""
+        keys, step = self.key_strings, 1
+        # A prefix has few cells in most cases: the steps begin small.
+        while start + step <= len(keys) and keys[start + step - 1].startswith(prefix):
+            step *= 2
+        high = min(start + step, len(keys))
+        return _first(start + step // 2, high, lambda row: not keys[row].startswith(prefix))
 
 
 def concat_cells(parts: Sequence[Cells]) -> Cells:

@@ -157,7 +157,7 @@ class HFile:
         by_block = self._blocks_of(requested)
         for blocks, cells in self._chunks(sorted(by_block)):
             here = dict.fromkeys(prefix for block in blocks for prefix in by_block[block])
-            yield concat_cells([cells.take(cells.prefix_range(prefix)) for prefix in here])
+            yield cells.with_prefixes(list(here))
 
     def prefix_bytes(self, prefixes: Sequence[bytes]) -> int:
         """Return the size of the blocks that `prefix_scan` reads, which the index tells."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from pyhudi_expr.mdt.avro.columns import decode_columns
 from pyhudi_expr.mdt.avro.schema import Struct, UndecodedError
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.hfile.cells import Cells
+from pyhudi_expr.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.mdt.records.metadata_records import Payload, decode
 from pyhudi_expr.table.errors import CorruptFile
 
@@ -53,3 +54,21 @@ class EncodedRecords:
             EncodedRecords(*own, self.cells.take(~chosen)),
             EncodedRecords(*own, self.cells.take(chosen)),
         )
+
+
+def joined_by_schema(parts: Sequence[EncodedRecords]) -> list[EncodedRecords]:
+    """Return the same records in one part for each schema: decoding a part takes its time.
+
+    Errors then name all files of a part.
+    """
+    by_schema: dict[str, list[EncodedRecords]] = {}
+    for part in parts:
+        by_schema.setdefault(part.schema, []).append(part)
+    return [
+        EncodedRecords(
+            ", ".join(dict.fromkeys(part.file for part in own)),
+            schema,
+            concat_cells([part.cells for part in own]),
+        )
+        for schema, own in by_schema.items()
+    ]

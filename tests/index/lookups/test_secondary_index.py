@@ -12,14 +12,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.index.lookups import secondary_index
 from pyhudi_expr.index.lookups.hashed_entries import HashedEntries
 from pyhudi_expr.index.lookups.lazy_value import LazyValue
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.prune import Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
+from tests.prune.matching_slices import request
 
 INDEXED = "cow_v9_txns_simple_meta"
 MERGED = "mor_v9_txns_simple_meta"
@@ -90,6 +93,20 @@ def test_a_slice_not_accounted_for_harms_others_if_it_was_written_since_the_buil
     monkeypatch.setattr(secondary_index, "slices_of_build", lambda *_: built)
     kept = indexes["merchant_idx"].loaded().slices_with([b"no such value"])
     assert np.flatnonzero(kept).tolist() == (list(range(len(kept))) if written_since else [3])
+
+
+@pytest.mark.parametrize("covered", [1, 0])
+def test_a_query_is_told_for_how_many_slices_an_index_answers(
+    covered: int, golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def first_slices(_: object, listing: FileListing, __: str) -> BoolArray:
+        return np.arange(listing.num_slices) < covered
+
+    monkeypatch.setattr(secondary_index, "covered_slices", first_slices)
+    found = Pruner().prune(str(golden[INDEXED]), request("merchant_name = 'Japan Airlines'"))
+    told = [note for note in found.notes if "SHOW INDEXES" in note]
+    expected = f"secondary_index_merchant_idx answers for {covered} of "
+    assert [note[: len(expected)] for note in told] == [expected]
 
 
 def test_an_index_built_last_is_used_for_merge_on_read_tables(golden: Mapping[str, Path]) -> None:
