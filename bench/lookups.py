@@ -4,18 +4,21 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from bench import cold
 from bench.indexes.key_builds import key_builds
+from bench.indexes.key_plans import key_plans
 from bench.reporting.measuring import Measurement, benchmark, median_seconds, seconds
 from bench.tables import large_indexes
 from bench.tables.key_tables import SECONDARY_INDEX
-from bench.tables.large_indexes import ensure_written, spread_of
+from bench.tables.large_indexes import FIRST, SHARDS, ensure_written, spread_of
 from bench.tables.logged_updates import logged_updates
 from pyhudi_expr.expr.nodes import Column, In, Literal
 from pyhudi_expr.index.lookups.record_index import record_index
@@ -28,47 +31,73 @@ from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
-_SMALL, _LARGE = 1_000_000, 100_000_000
-_MANY = 1_000
 _RUNS = 5
 _WARMING_VALUES = 5_000
 """Values looked up before a warm answer is timed: each shard is open then."""
 _SEED = 77
 _MEGABYTE = 10**6
-_BARS: dict[int, tuple[tuple[int, str | None, str], ...]] = {
-    # So many values are in every file of the small table: no index is asked for them.
-    _SMALL: ((1, None, "< 5"),),
-    _LARGE: ((1, "< 1", "< 5"), (_MANY, "< 3", "< 100")),
-}
-"""For each size: numbers of values, with the bars of the first answer (s) and a warm one (ms)."""
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A table whose indexes are looked up in.
+
+    Attributes:
+        title: What figures call it.
+        rows: Entries of each index.
+        shards: Shards of each index.
+        counts: How many values are looked up at once.
+        has_bars: Whether its figures have bars.
+    """
+
+    title: str
+    rows: int
+    shards: int
+    counts: tuple[int, ...]
+    has_bars: bool
+
+
+_BARS = {1: ("< 1", "< 5"), 1_000: ("< 3", "< 100")}
+"""For numbers of values: the bars of the first answer (s), and of a warm one (ms)."""
+_SMALL = _Case("1,000,000 entries", 1_000_000, SHARDS, (1,), has_bars=False)
+_LARGE = _Case("100,000,000 entries", 100_000_000, SHARDS, (1, 1_000), has_bars=True)
+_SHARD = _Case("one of 64 shards of 10^9 entries", 16_000_000, 1, (1,), has_bars=False)
+"""All that a look-up of one value opens of such an index, but for the longer list of shards."""
 
 
 @benchmark("lookups")
 def lookups() -> Iterator[Measurement]:
     """Values looked up in 100,000,000 entries, cold and warm; builds of 20,000,000 rows."""
-    warm = {}
-    for rows in (_SMALL, _LARGE):
-        table = ensure_written(rows)
-        case = f"lookups: {rows:,} entries"
+    warm: dict[_Case, float] = {}
+    for case in (_SMALL, _LARGE, _SHARD):
+        table = ensure_written(case.rows, case.shards)
+        title = f"lookups: {case.title}"
         certified = _certified(table)
-        yield Measurement(f"{case}, certified in", certified, "s")
-        share = _extended(table, rows) / certified
-        share_bar = "< 5" if rows == _LARGE else None
-        yield Measurement(f"{case}, extended by 1% of the files", 100 * share, "%", share_bar)
-        for values, bar, warm_bar in _BARS[rows]:
-            found = _in_new_process(table, rows, values)
-            name = f"{case}, {values:,} values"
-            yield Measurement(f"{name}, first answer of a new process", found["first"], "s", bar)
-            yield Measurement(f"{name}, its memory", found["peak"], "MB", bar and "< 300")
-            yield Measurement(f"{name}, warm, asked before", found["warm"], "ms", warm_bar)
-            yield Measurement(f"{name}, warm, others each time", found["others"], "ms", warm_bar)
-            if values == 1:
-                warm[rows] = found["others"]
-                read = _index_bytes(table, rows) / _MEGABYTE
-                yield Measurement(f"{name}, bytes of the indexes read", read, "MB", "< 2")
+        yield Measurement(f"{title}, certified in", certified, "s")
+        share = _extended(table, case.rows) / certified
+        bar = "< 5" if case.has_bars else None
+        yield Measurement(f"{title}, extended by 1% of the files", 100 * share, "%", bar)
+        read = _index_bytes(table, case.rows) / _MEGABYTE
+        yield Measurement(f"{title}, bytes of the indexes read for a value", read, "MB", "< 2")
+        yield from _of_column(f"{title}, 1 key", case, _in_new_process(table, case, "id", 1), 1)
+        for count in case.counts:
+            found = _in_new_process(table, case, "spread", count)
+            yield from _of_column(f"{title}, {count:,} values", case, found, count)
+            warm.setdefault(case, found["others"])
     growth = warm[_LARGE] / warm[_SMALL]
     yield Measurement("lookups: growth from 10^6 to 10^8 entries, warm", growth, "x", "<= 2")
+    yield from key_plans()
     yield from key_builds()
+
+
+def _of_column(
+    name: str, case: _Case, found: Mapping[str, float], count: int
+) -> Iterator[Measurement]:
+    first, warm = _BARS[count] if case.has_bars else (None, None)
+    yield Measurement(f"{name}, first answer of a new process", found["first"], "s", first)
+    yield Measurement(f"{name}, its memory", found["peak"], "MB", first and "< 300")
+    yield Measurement(f"{name}, warm, asked before", found["warm"], "ms", warm)
+    yield Measurement(f"{name}, warm, others each time", found["others"], "ms", warm)
 
 
 def _certified(table: Path) -> float:
@@ -123,31 +152,34 @@ def _index_bytes(table: Path, rows: int) -> int:
     return mdt.bytes_read - before + sum(file.stat().st_size for file in certificates)
 
 
-def _in_new_process(table: Path, rows: int, values: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.lookups", str(table), str(rows), str(values)]
+def _in_new_process(table: Path, case: _Case, column: str, count: int) -> dict[str, float]:
+    arguments = [str(table), str(case.rows), column, str(count)]
+    command = [sys.executable, "-m", "bench.lookups", *arguments]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
 
-def _measured(table: str, rows: int, values: int) -> dict[str, float]:
+def _measured(table: str, rows: int, column: str, count: int) -> dict[str, float]:
     """Look values up in this process, which has asked for nothing before."""
     random = np.random.default_rng(_SEED)
     pruner = Pruner()
-    count = 1 + _RUNS + _WARMING_VALUES // values
-    questions = [random.choice(rows, values, replace=False).tolist() for _ in range(count)]
+    warming = _WARMING_VALUES // count
+    questions = [random.choice(rows, count, replace=False) for _ in range(1 + _RUNS + warming)]
+    is_key = column == "id"
+    index = RECORD_INDEX if is_key else SECONDARY_INDEX
 
-    def ask(chosen: list[int]) -> None:
-        options = [Literal(spread_of(row, rows), pa.int64()) for row in chosen]
-        predicate = In(Column(("spread",)), tuple(options))
+    def ask(chosen: npt.NDArray[np.int64]) -> None:
+        values = [FIRST + row if is_key else spread_of(row, rows) for row in chosen.tolist()]
+        predicate = In(Column((column,)), tuple(Literal(value, pa.int64()) for value in values))
         result = pruner.prune(table, PruneRequest(predicate))
-        assert any(source.name == SECONDARY_INDEX for source in result.evidence), result.notes
-        assert result.files_kept == len({large_indexes.file_of(row) for row in chosen})
+        assert any(source.name == index for source in result.evidence), result.notes
+        assert result.files_kept == len(large_indexes.files_of(chosen))
 
     others = iter(questions[1:])
     first = seconds(lambda: ask(questions[0]))
     peak = cold.peak()
-    for _ in range(_WARMING_VALUES // values):
+    for _ in range(warming):
         ask(next(others))
     return {
         "first": first,
@@ -158,5 +190,5 @@ def _measured(table: str, rows: int, values: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    path, row_count, value_count = sys.argv[1:]
-    print(json.dumps(_measured(path, int(row_count), int(value_count))))
+    path, row_count, looked_up, value_count = sys.argv[1:]
+    print(json.dumps(_measured(path, int(row_count), looked_up, int(value_count))))

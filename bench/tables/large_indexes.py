@@ -3,8 +3,7 @@
 File `k` has the rows from `k * ROWS_PER_FILE` on. Row `i` has the id `10**9 + i`, which is the
 record key, and the spread `10**9 + (i * A + B) mod rows`, the column of `secondary_index_spread`:
 numbers of ten digits, so their texts sort like the numbers. There is no `column_stats`, so the
-indexes are all that a query has. Both have 64 shards, and the contents that Hudi 1.1 and later
-write.
+indexes are all that a query has. Both have the contents that Hudi 1.1 and later write.
 """
 
 import hashlib
@@ -35,7 +34,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 ROWS_PER_FILE = 10_000
 FIRST = 10**9
 _STEP, _SHIFT = 7_368_787, 12_345
-_SHARDS = 64
+SHARDS = 64
 _PARTITIONS = 10
 _DIGITS = 10
 _RANGE = 1_000_000
@@ -45,15 +44,15 @@ Ints = npt.NDArray[np.int64]
 Digits = npt.NDArray[np.uint8]
 
 
-def ensure_written(rows: int) -> Path:
+def ensure_written(rows: int, shards: int = SHARDS) -> Path:
     """Return the table of that many rows, written once by the current code."""
     digest = hashlib.sha256()
     for module in (__file__, key_tables.__file__, *synthetic.WRITERS):
         digest.update(Path(str(module)).read_bytes())
-    table = WORK / "bench" / f"large-indexes-{rows}"
+    table = WORK / "bench" / f"large-indexes-{rows}-{shards}"
     marker = table / "written-by"
     if not marker.is_file() or marker.read_text() != digest.hexdigest():
-        _write(table, rows)
+        _write(table, rows, shards)
         marker.write_text(digest.hexdigest())
     return table
 
@@ -63,12 +62,13 @@ def spread_of(row: int, rows: int) -> int:
     return FIRST + (row * _STEP + _SHIFT) % rows
 
 
-def file_of(row: int) -> int:
-    """Return the number of the file that has a row."""
-    return row // ROWS_PER_FILE
+def files_of(rows: Ints) -> Ints:
+    """Return the distinct numbers of the files that have some rows."""
+    files: Ints = np.unique(rows // ROWS_PER_FILE)
+    return files
 
 
-def _write(table: Path, rows: int) -> None:
+def _write(table: Path, rows: int, shards: int) -> None:
     if math.gcd(_STEP, rows) != 1 or rows % (ROWS_PER_FILE * _PARTITIONS):
         raise ValueError(f"{rows} rows cannot be spread over the files")
     write_table(table, files=rows // ROWS_PER_FILE, partitions=_PARTITIONS)
@@ -80,7 +80,7 @@ def _write(table: Path, rows: int) -> None:
     places = ByteStrings.of([location(*file) for file in zip(partitions, names, strict=True)])
     for index in (RECORD_INDEX, SECONDARY_INDEX):
         index_directory(table, index)
-    tasks = [(table, rows, places, part) for part in range(_PROCESSES)]
+    tasks = [(table, rows, places, shards, part) for part in range(_PROCESSES)]
     with get_context("spawn").Pool(_PROCESSES) as pool:
         pool.starmap(_write_shards, tasks)
     register(table, partitions, names, ROWS_PER_FILE)
@@ -93,25 +93,26 @@ def _write(table: Path, rows: int) -> None:
     )
 
 
-def _write_shards(table: Path, rows: int, places: ByteStrings, part: int) -> None:
+def _write_shards(table: Path, rows: int, places: ByteStrings, shards: int, part: int) -> None:
     """Write every second shard of both indexes."""
-    own = range(part, _SHARDS, _PROCESSES)
-    _write_index(index_directory(table, RECORD_INDEX), own, _record_entries(rows, places))
-    _write_index(index_directory(table, SECONDARY_INDEX), own, _value_entries(rows))
+    own = range(part, shards, _PROCESSES)
+    records, values = _record_entries(rows, places, shards), _value_entries(rows, shards)
+    _write_index(index_directory(table, RECORD_INDEX), own, records)
+    _write_index(index_directory(table, SECONDARY_INDEX), own, values)
 
 
 Batch = tuple[Ints, Digits, ByteStrings]
 """The shard of each entry, its key's characters, and its values."""
 
 
-def _record_entries(rows: int, places: ByteStrings) -> Iterator[Batch]:
+def _record_entries(rows: int, places: ByteStrings, shards: int) -> Iterator[Batch]:
     for start in range(0, rows, _RANGE):
         row = np.arange(start, min(start + _RANGE, rows))
         keys = _digits(FIRST + row)
-        yield _shards(keys), keys, places.take(row // ROWS_PER_FILE)
+        yield _shards_of(keys, shards), keys, places.take(row // ROWS_PER_FILE)
 
 
-def _value_entries(rows: int) -> Iterator[Batch]:
+def _value_entries(rows: int, shards: int) -> Iterator[Batch]:
     entry = payloads.secondary_entry()
     back = pow(_STEP, -1, rows)
     for start in range(0, rows, _RANGE):
@@ -122,7 +123,7 @@ def _value_entries(rows: int) -> Iterator[Batch]:
         texts = np.hstack([_digits(FIRST + value), np.full((len(value), 1), ord("$"), np.uint8)])
         keys = np.hstack([texts, _digits(FIRST + row)])
         nothing = np.zeros(len(value), np.int64)
-        yield _shards(texts), keys, ByteStrings(entry, nothing, nothing + len(entry))
+        yield _shards_of(texts, shards), keys, ByteStrings(entry, nothing, nothing + len(entry))
 
 
 def _digits(numbers: Ints) -> Digits:
@@ -131,12 +132,12 @@ def _digits(numbers: Ints) -> Digits:
     return (np.stack(columns, axis=1) + ord("0")).astype(np.uint8)
 
 
-def _shards(texts: Digits) -> Ints:
+def _shards_of(texts: Digits, shards: int) -> Ints:
     """Return the shards of ASCII texts, by Java's hash."""
     hashed = np.zeros(len(texts), np.uint32)
     for column in texts.T:
         hashed = hashed * np.uint32(31) + column
-    found: Ints = np.abs(hashed.view(np.int32).astype(np.int64)) % _SHARDS
+    found: Ints = np.abs(hashed.view(np.int32).astype(np.int64)) % shards
     return found
 
 
@@ -149,12 +150,7 @@ def _write_index(directory: Path, own: range, batches: Iterator[Batch]) -> None:
 
     with ExitStack() as stack:
         sinks = {
-            number: stack.enter_context(
-                (directory / f"{prefix}-{number:04d}-0_{number}-1-{number}_{instant}.hfile").open(
-                    "wb"
-                )
-            )
-            for number in own
+            number: stack.enter_context((directory / name(number)).open("wb")) for number in own
         }
         writers = {
             number: hfile_writer.Writer(sink, LOOKUP_BLOCK_BYTES) for number, sink in sinks.items()
