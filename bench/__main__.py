@@ -15,6 +15,7 @@ from bench import (
     key_indexes,
     layouts,
     load,
+    lookups,
     object_store,
     pruning,
     query_path,
@@ -42,6 +43,7 @@ _MODULES = (
     layouts,
     virtual_keys,
     load,
+    lookups,
     object_store,
 )
 

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 from pyhudi_expr.table.errors import CorruptFile
-from pyhudi_expr.table.storage import ManyRanges, RandomAccess
+from pyhudi_expr.table.storage import Announced, ManyRanges, RandomAccess
 
 
 def _zlib() -> ModuleType:
@@ -32,6 +32,7 @@ GZIP, UNCOMPRESSED = 1, 2
 HEADER = struct.Struct(">8siiqBii")
 
 _TAIL_READ = 64 * 1024
+_ANNOUNCED_BYTES = 8 * 1024 * 1024
 _BYTES_AT_ONCE = 32 * 1024 * 1024
 _MAX_BLOCK_BYTES = 512 * 1024 * 1024
 _CRC32 = 1
@@ -130,6 +131,8 @@ class BlockReader:
     def fetch_many(self, ranges: Sequence[tuple[int, int]]) -> Iterator[bytes]:
         """Read ranges (offset, length) one by one, or some megabytes of them at once."""
         if not isinstance(self._source, ManyRanges):
+            if isinstance(self._source, Announced):
+                self._announce(ranges, self._source)
             yield from (self.fetch(offset, length) for offset, length in ranges)
             return
         at = 0
@@ -142,6 +145,12 @@ class BlockReader:
                 some.append(ranges[at + len(some)])
             yield from self._fetched(some, self._source)
             at += len(some)
+
+    @staticmethod
+    def _announce(ranges: Sequence[tuple[int, int]], source: Announced) -> None:
+        """Announce ranges of a look-up; a scan is read ahead by the system."""
+        if len(ranges) > 1 and sum(length for _, length in ranges) <= _ANNOUNCED_BYTES:
+            source.will_need(ranges)
 
     def _fetched(self, ranges: Sequence[tuple[int, int]], source: ManyRanges) -> Sequence[bytes]:
         """Return the contents of ascending ranges; those within the file's end are known."""

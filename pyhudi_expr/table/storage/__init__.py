@@ -4,6 +4,7 @@
 """
 
 from pyhudi_expr.table.storage.entries import (
+    Announced,
     Expected,
     FileEntry,
     ManyRanges,
@@ -23,6 +24,7 @@ from pyhudi_expr.table.storage.storage import Storage
 
 __all__ = [
     "OPTIONS_VARIABLE",
+    "Announced",
     "Expected",
     "FileEntry",
     "ManyRanges",

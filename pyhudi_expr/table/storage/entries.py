@@ -68,6 +68,14 @@ class RandomAccess(Protocol):
 
 
 @runtime_checkable
+class Announced(Protocol):
+    """A file whose next ranges can be announced, so that they are read from the disk at once."""
+
+    def will_need(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Announce ranges (offset, length) that `read_at` will ask for."""
+
+
+@runtime_checkable
 class ManyRanges(Protocol):
     """A file of which several ranges can be read at once."""
 

@@ -17,7 +17,14 @@ from typing import IO, cast
 import pyarrow as pa
 from pyarrow import fs
 
-from pyhudi_expr.table.storage.entries import Backend, Expected, FileEntry, VersionedFile
+from pyhudi_expr.table.storage.entries import (
+    Backend,
+    Expected,
+    FileEntry,
+    RandomAccess,
+    VersionedFile,
+)
+from pyhudi_expr.table.storage.local_ranges import LocalRanges
 
 _UNFINISHED = ".tmp"
 
@@ -95,9 +102,9 @@ class FileSystemBackend:
         """Open a file for random access."""
         return self.filesystem.open_input_file(path)
 
-    def open_ranges(self, path: str, size: int | None) -> pa.NativeFile:
+    def open_ranges(self, path: str, size: int | None) -> RandomAccess:
         """Open a file to read ranges of it."""
-        return self.open_input(path, size)
+        return LocalRanges.open(path) if self._is_local else self.open_input(path, size)
 
     @contextmanager
     def writing(self, path: str) -> Iterator[IO[bytes]]:
