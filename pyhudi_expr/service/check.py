@@ -46,9 +46,10 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
             http.host_and_port(name, getattr(settings, name))
     if settings.console_address:
         from pyhudi_expr.service.metrics import Metrics
+        from pyhudi_expr.service.overview import OwnOverview
         from pyhudi_expr.service.web.console import Console
 
-        Console(settings, Metrics())
+        Console(settings, OwnOverview(Metrics()))
     if settings.callback_address:
         from pyhudi_expr.service.metrics import Metrics
         from pyhudi_expr.service.refreshing import Refresher

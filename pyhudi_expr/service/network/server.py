@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,20 +19,17 @@ import structlog
 
 from pyhudi_expr.protocol import PruningService
 from pyhudi_expr.service.access import Access
-from pyhudi_expr.service.connection import Answered, Connection
-from pyhudi_expr.service.frames import process_frame
 from pyhudi_expr.service.handler import RefusingHandler
-from pyhudi_expr.service.handshakes import Handshakes
 from pyhudi_expr.service.metrics import Metrics
+from pyhudi_expr.service.network.addresses import not_listening
+from pyhudi_expr.service.network.connection import Answered, Connection
+from pyhudi_expr.service.network.frames import process_frame
+from pyhudi_expr.service.network.handshakes import Handshakes
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 _ABANDON_SECONDS = 1.0
 
 _log: Any = structlog.get_logger()
-
-
-class AddressError(OSError):
-    """The address is taken, or not one of this machine."""
 
 
 class PruningServer:
@@ -50,10 +48,15 @@ class PruningServer:
         self._refusals = ThreadPoolExecutor(1, thread_name_prefix="refuse")
         self._unanswered = 0
         self._connections: set[Connection] = set()
+        self._tell_closed: Callable[[], None] = lambda: None
         self._stopping = asyncio.Event()
         self._all_closed = asyncio.Event()
-        self._listening = False
+        self._answering = False
         self._access = Access(settings)
+        tls = self._access.tls
+        self._handshakes = None if tls is None else Handshakes(self, tls)
+        if tls is not None:
+            tls.sni_callback = self._renewed
         self.reload(handler, settings)
 
     def reload(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
@@ -80,7 +83,7 @@ class PruningServer:
 
     def is_ready(self) -> bool:
         """Whether requests are accepted."""
-        return self._listening and not self._stopping.is_set()
+        return self._answering and not self._stopping.is_set()
 
     def stop(self) -> None:
         """Accept no more requests; `run` returns when all received ones are answered."""
@@ -89,35 +92,57 @@ class PruningServer:
     async def run(self, listening: Callable[[str, int], None] | None = None) -> None:
         """Listen until `stop`; `listening` is called with the address. Raises AddressError."""
         settings = self._settings
-        tls = self._access.tls
-        handshakes = None if tls is None else Handshakes(self, tls)
-        if tls is not None:
-            tls.sni_callback = self._renewed
         try:
             server = await asyncio.get_running_loop().create_server(
-                (lambda: Connection(self)) if handshakes is None else handshakes.accepted,
+                (lambda: Connection(self))
+                if self._handshakes is None
+                else self._handshakes.accepted,
                 settings.host,
                 settings.port,
                 backlog=settings.max_connections,
             )
         except OSError as error:
-            address = f"{settings.host}:{settings.port}"
-            raise AddressError(f"cannot listen on {address}: {error.strerror or error}") from error
+            raise not_listening(settings, error) from error
         host, port = server.sockets[0].getsockname()[:2]
-        _log.info("listening", host=host, port=port, workers=settings.workers)
-        self._listening = True
+        _log.info("listening", host=host, port=port, workers=1, threads=settings.threads)
         if listening is not None:
             listening(host, port)
+        await self.answer(server.close)
+        _log.info("stopped")
+
+    async def answer(self, stop_listening: Callable[[], None] = lambda: None) -> None:
+        """Answer connections, also those that `take` is given, until `stop`.
+
+        Args:
+            stop_listening: Called then, before the requests that were received are answered.
+        """
+        self._answering = True
         try:
             await self._stopping.wait()
         finally:
-            server.close()
-            if handshakes is not None:
-                await handshakes.stop()
+            stop_listening()
+            if self._handshakes is not None:
+                await self._handshakes.stop()
             await self._drain()
             self._workers.shutdown(wait=False, cancel_futures=True)
             self._refusals.shutdown(wait=False, cancel_futures=True)
-        _log.info("stopped")
+
+    async def take(self, caller: socket.socket) -> None:
+        """Serve a connection that another process has accepted."""
+        caller.setblocking(False)
+        if self._handshakes is not None:
+            self._handshakes.begin(caller)
+            return
+        try:
+            loop = asyncio.get_running_loop()
+            await loop.connect_accepted_socket(lambda: Connection(self), caller)
+        except OSError:
+            caller.close()  # It has hung up.
+            self.lost()
+
+    def on_closed(self, tell: Callable[[], None]) -> None:
+        """Call a function at the end of each connection from now on."""
+        self._tell_closed = tell
 
     async def _drain(self) -> None:
         for connection in tuple(self._connections):
@@ -171,8 +196,13 @@ class PruningServer:
     def closed(self, connection: Connection) -> None:
         """See `Host`."""
         self._connections.discard(connection)
+        self._tell_closed()
         if self.is_stopping and not self._connections:
             self._all_closed.set()
+
+    def lost(self) -> None:
+        """See `Host`."""
+        self._tell_closed()
 
     def refused(self, reason: str) -> None:
         """See `Host`."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 import structlog
 
 from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
-from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, refusal
+from pyhudi_expr.service.network.frames import HEADER_BYTES, GarbageError, refusal
 from pyhudi_expr.service.settings import ServiceSettings
 
 #: Bytes that are taken from a caller who does not wait for the answer.
@@ -59,6 +59,9 @@ class Host(Protocol):
 
     def closed(self, connection: Connection) -> None:
         """Remove a connection."""
+
+    def lost(self) -> None:
+        """Notice that a caller has gone before there was a connection."""
 
     def refused(self, reason: str) -> None:
         """Count a connection that is closed for one of a few reasons."""
