@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import struct
@@ -29,14 +30,26 @@ IN_US = parse_predicate("region = 'us'")
 CALLERS = 8
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Process]:
-    """Two workers of the test's own, since it ends them."""
-    started = Process(tmp_path, workers=2)
+@contextlib.contextmanager
+def two_workers(directory: Path, **settings: object) -> Iterator[Process]:
+    started = Process(directory, workers=2, **settings)
     try:
         yield started
     finally:
         started.kill()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    with two_workers(tmp_path_factory.mktemp("service")) as started:
+        yield started
+
+
+@pytest.fixture
+def service(shared: Process) -> Process:
+    """Two workers that are ready, whatever the test before did to them."""
+    wait_for_workers(shared, 2)
+    return shared
 
 
 @pytest.fixture
@@ -108,12 +121,14 @@ def test_a_worker_that_dies_in_the_middle_of_answers_is_replaced(
     service: Process, table: str
 ) -> None:
     """Its callers are cut off, and read every file; those of the other worker notice nothing."""
+    replaced = service.metrics()["pyhudi_workers_replaced_total"]
     first, second = service.worker_pids()
     asking = Asking(service, table)
     asking.wait_for(100)
     os.kill(first, signal.SIGKILL)
     logged = service.wait_for_log("worker replaced", pid=first)
     assert logged["ended"] == "signal SIGKILL"
+    assert logged["wait"] == 0
     asking.wait_for(200)
     asking.end()
     assert {answer.status for answer in asking.answers} == {PruneStatus.OK}
@@ -123,19 +138,23 @@ def test_a_worker_that_dies_in_the_middle_of_answers_is_replaced(
     assert len(pids) == 2
     assert second in pids
     assert first not in pids
-    assert service.metrics()["pyhudi_workers_replaced_total"] == 1
+    assert service.metrics()["pyhudi_workers_replaced_total"] == replaced + 1
 
 
 def test_counts_of_a_dead_worker_stay_in_the_sums(service: Process, table: str) -> None:
+    def answered() -> float:
+        return service.metrics()["pyhudi_requests_total{ok}"]
+
+    before = service.metrics().get("pyhudi_requests_total{ok}", 0)
     for _ in range(6):
         assert asked(service, table) is not None
-    assert service.metrics()["pyhudi_requests_total{ok}"] == 6
+    assert answered() == before + 6
     os.kill(service.worker_pids()[1], signal.SIGKILL)
     service.wait_for_log("worker replaced")
     wait_for_workers(service, 2)
-    assert service.metrics()["pyhudi_requests_total{ok}"] == 6
+    assert answered() == before + 6
     assert asked(service, table).status == PruneStatus.OK
-    assert service.metrics()["pyhudi_requests_total{ok}"] == 7
+    assert answered() == before + 7
 
 
 def test_if_all_workers_die_who_connects_is_answered_by_the_next_ones(
@@ -152,24 +171,6 @@ def test_if_all_workers_die_who_connects_is_answered_by_the_next_ones(
     assert not set(dead) & set(service.worker_pids())
 
 
-def test_workers_that_keep_dying_are_replaced_after_a_while_and_callers_are_not_kept_waiting(
-    service: Process, table: str
-) -> None:
-    waits = []
-    for _ in range(3):
-        wait_for_workers(service, 2)
-        for pid in service.worker_pids():
-            os.kill(pid, signal.SIGKILL)
-        waits += [service.wait_for_log("worker replaced")["wait"] for _ in range(2)]
-    assert waits[:2] == [0, 0]
-    assert min(waits[-2:]) >= 0.5
-    started_at = time.monotonic()
-    assert asked(service, table) is None
-    assert time.monotonic() - started_at < 2
-    wait_for_workers(service, 2)
-    assert asked(service, table).status == PruneStatus.OK
-
-
 def test_reloading_while_callers_ask_disturbs_none_of_them(service: Process, table: str) -> None:
     asking = Asking(service, table)
     for _ in range(5):
@@ -181,41 +182,6 @@ def test_reloading_while_callers_ask_disturbs_none_of_them(service: Process, tab
     asking.end()
     assert asking.cut_off == []
     assert {answer.status for answer in asking.answers} == {PruneStatus.OK}
-
-
-def test_a_worker_that_starts_later_has_the_settings_that_were_reloaded(
-    service: Process, table: str
-) -> None:
-    service.write(table_roots=["/elsewhere"])
-    service.reload()
-    os.kill(service.worker_pids()[0], signal.SIGKILL)
-    service.wait_for_log("worker replaced")
-    wait_for_workers(service, 2)
-    statuses = {asked(service, table).status for _ in range(6)}
-    assert statuses == {PruneStatus.BAD_REQUEST}
-
-
-def test_stopping_answers_what_was_taken(service: Process, table: str) -> None:
-    asking = Asking(service, table)
-    asking.wait_for(100)
-    service.process.send_signal(signal.SIGTERM)
-    assert service.process.wait(PATIENCE) == 0
-    service.reader.join()
-    asking._ended.set()
-    sent = len(asking.answers)
-    asking.end()
-    logged = sum('"event": "prune"' in line for line in service.text.splitlines())
-    # Every question that a worker has answered has reached its caller.
-    assert logged == sent == len(asking.answers)
-
-
-def test_workers_end_with_their_supervisor(service: Process) -> None:
-    pids = service.worker_pids()
-    service.kill()
-    end = time.monotonic() + PATIENCE
-    while any(Path(f"/proc/{pid}").exists() for pid in pids):
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_a_poisoned_request_does_not_take_other_callers_down(service: Process, table: str) -> None:
@@ -241,19 +207,66 @@ def test_a_poisoned_request_does_not_take_other_callers_down(service: Process, t
     assert service.worker_pids() == workers
 
 
-def test_a_request_that_may_take_too_much_memory_is_refused_with_the_reason(
+def test_a_worker_that_starts_later_has_the_settings_that_were_reloaded(
+    service: Process, table: str
+) -> None:
+    service.write(table_roots=["/elsewhere"])
+    service.reload()
+    os.kill(service.worker_pids()[0], signal.SIGKILL)
+    service.wait_for_log("worker replaced")
+    wait_for_workers(service, 2)
+    statuses = {asked(service, table).status for _ in range(6)}
+    assert statuses == {PruneStatus.BAD_REQUEST}
+    service.write()
+    service.reload()
+
+
+def test_workers_that_keep_dying_are_replaced_after_a_while_and_callers_are_not_kept_waiting(
+    service: Process, table: str
+) -> None:
+    waits = []
+    for _ in range(2):
+        wait_for_workers(service, 2)
+        for pid in service.worker_pids():
+            os.kill(pid, signal.SIGKILL)
+        waits += [service.wait_for_log("worker replaced")["wait"] for _ in range(2)]
+    assert min(waits[-2:]) >= 0.5
+    started_at = time.monotonic()
+    assert asked(service, table) is None
+    assert time.monotonic() - started_at < 2
+    wait_for_workers(service, 2)
+    assert asked(service, table).status == PruneStatus.OK
+
+
+def test_stopping_answers_what_was_taken(service: Process, table: str) -> None:
+    logged_before = service.text.count('"event": "prune"')
+    asking = Asking(service, table)
+    asking.wait_for(100)
+    service.process.send_signal(signal.SIGTERM)
+    assert service.process.wait(PATIENCE) == 0
+    service.reader.join()
+    asking.end()
+    # Every question that a worker has answered has reached its caller.
+    logged = service.text.count('"event": "prune"') - logged_before
+    assert logged == len(asking.answers)
+
+
+def test_a_request_that_may_take_too_much_memory_is_refused_and_workers_end_with_their_supervisor(
     tmp_path: Path, table: str
 ) -> None:
-    service = Process(tmp_path, workers=2, request_bytes=1 << 20)
-    try:
+    with two_workers(tmp_path, request_bytes=1 << 20) as service:
         refused = sent(service, table, [ttypes.Node()] * 2_000)
         assert refused.status == PruneStatus.NOT_PRUNED
         assert "request_bytes is 1048576" in refused.message
         assert refused.basePath == table
         assert asked(service, table).status == PruneStatus.OK
         assert service.metrics()["pyhudi_unpruned_total{large_request}"] == 1
-    finally:
+        pids = service.worker_pids()
         service.kill()
+    end = time.monotonic() + PATIENCE
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def sent(service: Process, table: str, filter_: list[ttypes.Node]) -> PruneResponse:
