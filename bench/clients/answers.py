@@ -36,6 +36,11 @@ class Answers:
         """The processor time of the server for each answer, in milliseconds."""
         return self.processor_seconds / len(self.millis) * 1e3
 
+    @property
+    def own_millis(self) -> float:
+        """The processor time of the clients for each answer, in milliseconds."""
+        return self.own_seconds / len(self.millis) * 1e3
+
     def percentile(self, percent: float) -> float:
         """Return the milliseconds within which so many percent of the answers came."""
         return float(np.percentile(self.millis, percent))
