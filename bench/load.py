@@ -5,9 +5,9 @@ request. Those of the service are in one thread (`bench.clients.service_clients`
 HiveServer2 in threads of this process. ENDURANCE_SECONDS is the duration of the endurance runs:
 1800 for half an hour.
 
-One worker and two are measured in turns, and the best turn of each counts: what else the machine does
-comes and goes. The clients need a part of the same cores; they decode one answer of sixteen, and their
-share is a result as well.
+One worker and two are measured in turns, and the best turn of each counts: what else the machine
+does comes and goes. The clients need a part of the same cores; they decode one answer of sixteen,
+and their share is a result as well.
 """
 
 import os
@@ -131,7 +131,7 @@ def workers_endurance() -> Iterator[Measurement]:
 
 @contextmanager
 def _commits(table: Path) -> Iterator[list[int]]:
-    """Commit to a table each second, and archive old commits, as a writer does; yield the commits."""
+    """Commit to a table each second, and archive old commits; yield the numbers of the commits."""
     ended, numbers = threading.Event(), list[int]()
 
     def write() -> None:

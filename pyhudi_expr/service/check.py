@@ -46,8 +46,8 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
             http.host_and_port(name, getattr(settings, name))
     if settings.console_address:
         from pyhudi_expr.service.metrics import Metrics
-        from pyhudi_expr.service.overview import OwnOverview
         from pyhudi_expr.service.web.console import Console
+        from pyhudi_expr.service.web.overview import OwnOverview
 
         Console(settings, OwnOverview(Metrics()))
     if settings.callback_address:

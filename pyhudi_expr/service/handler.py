@@ -24,10 +24,10 @@ from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service.column_summaries import to_thrift
+from pyhudi_expr.service.jobs import check_wanted, taking_turns
 from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.service.metrics import Metrics
-from pyhudi_expr.service.network.jobs import check_wanted, taking_turns
 from pyhudi_expr.service.query_log import QueryLog
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError, TableRoots

@@ -21,6 +21,6 @@ def serve(settings: ServiceSettings, read_again: Callable[[], ServiceSettings]) 
 
         asyncio.run(Supervisor(settings, read_again).run())
     else:
-        from pyhudi_expr.service.single import SingleProcess
+        from pyhudi_expr.service.running.single import SingleProcess
 
         asyncio.run(SingleProcess(settings, read_again).run())

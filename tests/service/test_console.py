@@ -13,10 +13,10 @@ from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.metrics import Metrics
-from pyhudi_expr.service.overview import OwnOverview
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.web.console import Console
 from pyhudi_expr.service.web.http import Request
+from pyhudi_expr.service.web.overview import OwnOverview
 from tests.service.certificates import make, service_tls, tls
 
 _TOKEN = "a token of the tests"

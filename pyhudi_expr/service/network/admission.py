@@ -18,7 +18,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from enum import Enum
 
-from pyhudi_expr.service.network.jobs import Job
+from pyhudi_expr.service.jobs import Job
 
 _QUICK_SECONDS = 0.05
 #: Quick requests that are given to their thread, so that it need not wait for the event loop.

@@ -16,9 +16,9 @@ from typing import Any, Protocol, cast
 import structlog
 
 from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
+from pyhudi_expr.service.jobs import BusyError, Job
 from pyhudi_expr.service.network.frames import HEADER_BYTES, GarbageError, refusal
 from pyhudi_expr.service.network.heads import Head, head_of
-from pyhudi_expr.service.network.jobs import BusyError, Job
 from pyhudi_expr.service.settings import ServiceSettings
 
 #: Bytes that are taken from a caller who does not wait for the answer.

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from pyhudi_expr.service.jobs import Job
 from pyhudi_expr.service.network.admission import OVERTAKEN_SECONDS, Admission, Cost
 from pyhudi_expr.service.network.heads import Head
-from pyhudi_expr.service.network.jobs import Job
 from pyhudi_expr.service.network.lane import Lane
 
 Evaluate = Callable[[bytes], bytes]

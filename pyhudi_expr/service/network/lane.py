@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-from pyhudi_expr.service.network.jobs import Job
+from pyhudi_expr.service.jobs import Job
 
 
 class Lane:

@@ -15,10 +15,10 @@ from pyhudi_expr.index.catalog.status import checked_statuses
 from pyhudi_expr.pages.activity import Activity
 from pyhudi_expr.pages.console import TableState, overview_page, table_page
 from pyhudi_expr.pages.console_view import View
-from pyhudi_expr.service.overview import Overview
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
+from pyhudi_expr.service.web.overview import Overview
 from pyhudi_expr.service.web.web_access import WebAccess
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from pyhudi_expr.service.metrics import CONTENT_TYPE
-from pyhudi_expr.service.overview import Overview
 from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
+from pyhudi_expr.service.web.overview import Overview
 
 
 class Probes:

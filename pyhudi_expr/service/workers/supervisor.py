@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.service.access import Access
-from pyhudi_expr.service.reloading import log_start, reread
+from pyhudi_expr.service.running.reloading import log_start, reread
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.workers.accepting import Acceptor
 from pyhudi_expr.service.workers.channel import Kind, Message

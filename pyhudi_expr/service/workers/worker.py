@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.service import logs
-from pyhudi_expr.service.answering import Answering
+from pyhudi_expr.service.running.answering import Answering
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.workers.channel import HANDED_BYTES, Channel, Handed, Kind, Message
 from pyhudi_expr.service.workers.overview import GatheredOverview

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyhudi_expr.service.jobs import Job
 from pyhudi_expr.service.network.admission import Admission, Cost
-from pyhudi_expr.service.network.jobs import Job
 
 THREADS = 8
 MOST = 1000

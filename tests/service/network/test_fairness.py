@@ -17,7 +17,7 @@ from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.handler import PruningHandler
-from pyhudi_expr.service.network.jobs import NoLongerWantedError, check_wanted, taking_turns
+from pyhudi_expr.service.jobs import NoLongerWantedError, check_wanted, taking_turns
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.service.running_server import PATIENCE, GatedHandler, running_server
 

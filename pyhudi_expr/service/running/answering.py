@@ -11,9 +11,9 @@ from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.network.server import PruningServer
-from pyhudi_expr.service.overview import Overview
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.web.http import Site
+from pyhudi_expr.service.web.overview import Overview
 from pyhudi_expr.service.web.probes import Probes
 
 if TYPE_CHECKING:

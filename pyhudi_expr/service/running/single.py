@@ -10,10 +10,10 @@ from typing import Any
 
 import structlog
 
-from pyhudi_expr.service.answering import Answering
-from pyhudi_expr.service.overview import OwnOverview
-from pyhudi_expr.service.reloading import log_start, reread
+from pyhudi_expr.service.running.answering import Answering
+from pyhudi_expr.service.running.reloading import log_start, reread
 from pyhudi_expr.service.settings import ServiceSettings
+from pyhudi_expr.service.web.overview import OwnOverview
 
 _log: Any = structlog.get_logger()
 
