@@ -4,19 +4,24 @@ The clients are on the machine of the servers. Each has its own connection and a
 request. Those of the service are in one thread (`bench.clients.service_clients`), those of
 HiveServer2 in threads of this process. ENDURANCE_SECONDS is the duration of the endurance runs:
 1800 for half an hour.
+
+One worker and two are measured in turns, and the best turn of each counts: what else the machine
+does comes and goes. The clients need a part of the same cores; they decode one answer of sixteen,
+and their share is a result as well.
 """
 
 import os
+import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.clients.answers import Answers, processor_seconds
+from bench.clients.answers import Answers, processor_seconds, with_children
 from bench.clients.service_clients import ServiceTable, ask_service
 from bench.reporting.measuring import Measurement, benchmark
 from bench.tables import event_table, synthetic
@@ -33,6 +38,9 @@ _SECONDS, _WARM_UP_SECONDS = 15.0, 5.0
 _ENDURANCE_SECONDS = float(os.environ.get("ENDURANCE_SECONDS", "60"))
 _IDLE_SECONDS = 120.0
 _PRIME = 7919
+_WORKERS, _ROUNDS, _ROUND_SECONDS, _MANY_CLIENTS = 2, 5, 4.0, 64
+_CHECKED = 16
+_COMMIT_SECONDS, _KEPT_COMMITS = 1.0, 10
 
 Ask = Callable[[int], None]
 """Asks the question of a number, and checks the answer."""
@@ -66,11 +74,81 @@ def load() -> Iterator[Measurement]:
         yield from _rates(server, {8: ">= 1000"})
 
 
+@benchmark("workers")
+def workers() -> Iterator[Measurement]:
+    """The service with one worker and with two, 64 clients: answers a second, processor time."""
+    table = _synthetic_table(synthetic.ensure_written(_FILES, _PARTITIONS))
+    rounds: dict[int, list[Answers]] = {1: [], _WORKERS: []}
+    with (
+        ServiceProcess(_RUN_DIR / "one") as one,
+        ServiceProcess(_RUN_DIR / "more", "--workers", str(_WORKERS)) as more,
+    ):
+        for service in (one, more):
+            ask_service(service, table, _MANY_CLIENTS, _WARM_UP_SECONDS, _CHECKED)
+        for _ in range(_ROUNDS):
+            for number, service in ((1, one), (_WORKERS, more)):
+                found = ask_service(service, table, _MANY_CLIENTS, _ROUND_SECONDS, _CHECKED)
+                rounds[number].append(found)
+    best = {
+        number: max(found, key=lambda answers: answers.per_second)
+        for number, found in rounds.items()
+    }
+    for number, found in best.items():
+        case = f"workers: {number}, {_MANY_CLIENTS} clients"
+        yield Measurement(f"{case}, answers a second", found.per_second, "1/s")
+        yield Measurement(f"{case}, processor time of an answer", found.processor_millis, "ms")
+        yield Measurement(f"{case}, the clients' share", found.own_millis, "ms")
+        cores = found.processor_seconds / found.seconds
+        yield Measurement(f"{case}, cores that the service got", cores, "cores")
+    ratio = best[_WORKERS].per_second / best[1].per_second
+    yield Measurement(f"workers: {_WORKERS} against 1, answers a second", ratio, "x", ">= 1.7")
+
+
 @benchmark("endurance")
 def endurance() -> Iterator[Measurement]:
     """The pruning service under load for ENDURANCE_SECONDS: memory, files and threads after it."""
     with _service() as server:
         yield from _left_behind(server)
+
+
+@benchmark("workers-endurance")
+def workers_endurance() -> Iterator[Measurement]:
+    """Two workers, 64 clients and a writer for ENDURANCE_SECONDS: memory, files, threads."""
+    path = WORK / "bench" / "endurance-table"
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(synthetic.ensure_written(_FILES, _PARTITIONS), path)
+    table = _synthetic_table(path)
+    with ServiceProcess(_RUN_DIR, "--workers", str(_WORKERS)) as server, _commits(path) as commits:
+
+        def asked(clients: int, seconds: float) -> Answers:
+            return ask_service(server, table, clients, seconds, _CHECKED)
+
+        loaded = Loaded(f"{_WORKERS} workers", asked, lambda: _held(server.pid))
+        yield from _left_behind(loaded, (_MANY_CLIENTS,))
+        title = f"endurance: {_WORKERS} workers, commits meanwhile"
+        yield Measurement(title, len(commits), "commits")
+
+
+@contextmanager
+def _commits(table: Path) -> Iterator[list[int]]:
+    """Commit to a table each second, and archive old commits; yield the numbers of the commits."""
+    ended, numbers = threading.Event(), list[int]()
+
+    def write() -> None:
+        while not ended.wait(_COMMIT_SECONDS):
+            number = len(numbers)
+            synthetic.add_commit(table, files=_FILES, number=number)
+            if number >= _KEPT_COMMITS:
+                synthetic.remove_commit(table, number - _KEPT_COMMITS)
+            numbers.append(number)
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        try:
+            yield numbers
+        finally:
+            ended.set()
+            writing.result()
 
 
 @benchmark("hive-load")
@@ -89,14 +167,17 @@ def hive_endurance() -> Iterator[Measurement]:
 
 @contextmanager
 def _service() -> Iterator[Loaded]:
-    path = synthetic.ensure_written(_FILES, _PARTITIONS)
-    table = ServiceTable(str(path), _FILES, synthetic.ROWS_PER_FILE)
+    table = _synthetic_table(synthetic.ensure_written(_FILES, _PARTITIONS))
     with ServiceProcess(_RUN_DIR) as server:
 
         def asked(clients: int, seconds: float) -> Answers:
             return ask_service(server, table, clients, seconds)
 
         yield Loaded("service", asked, lambda: _held(server.pid))
+
+
+def _synthetic_table(path: Path) -> ServiceTable:
+    return ServiceTable(str(path), _FILES, synthetic.ROWS_PER_FILE)
 
 
 @contextmanager
@@ -144,12 +225,13 @@ def _rates(server: Loaded, bars: Mapping[int, str]) -> Iterator[Measurement]:
         yield Measurement(name, found.processor_millis, "ms")
 
 
-def _left_behind(server: Loaded) -> Iterator[Measurement]:
+def _left_behind(server: Loaded, clients: Sequence[int] = _CLIENTS) -> Iterator[Measurement]:
+    """Measure what load leaves behind; `clients` are the numbers of them, in turn."""
     # The second time, one-time allocations and the allocators' pools already exist.
-    _in_turn(server, _WARM_UP_SECONDS, 2)
+    _in_turn(server, _WARM_UP_SECONDS, 2, clients)
     before = server.held()
-    turns = max(1, round(_ENDURANCE_SECONDS / (_SECONDS * len(_CLIENTS))))
-    answers = _in_turn(server, _ENDURANCE_SECONDS / turns / len(_CLIENTS), turns)
+    turns = max(1, round(_ENDURANCE_SECONDS / (_SECONDS * len(clients))))
+    answers = _in_turn(server, _ENDURANCE_SECONDS / turns / len(clients), turns, clients)
     after = _at_rest(server, before)
     title = f"endurance: {server.name}"
     yield Measurement(f"{title}, seconds under load", _ENDURANCE_SECONDS, "s")
@@ -171,10 +253,10 @@ def _at_rest(server: Loaded, before: Held) -> Held:
     return held
 
 
-def _in_turn(server: Loaded, seconds: float, times: int) -> int:
+def _in_turn(server: Loaded, seconds: float, times: int, clients: Sequence[int] = _CLIENTS) -> int:
     """Run each number of clients for some seconds, some times; return the number of answers."""
     return sum(
-        len(server.asked(clients, seconds).millis) for _ in range(times) for clients in _CLIENTS
+        len(server.asked(number, seconds).millis) for _ in range(times) for number in clients
     )
 
 
@@ -204,14 +286,16 @@ def _ask_in_threads(connected: Client, pid: int, clients: int, seconds: float) -
 
 
 def _held(pid: int) -> Held:
-    """Return what Linux reports about a process; its memory is the resident set."""
-    process = Path(f"/proc/{pid}")
-    status = dict(line.split(":\t", 1) for line in (process / "status").read_text().splitlines())
-    return Held(
-        memory=int(status["VmRSS"].split()[0]) * 1024,
-        files=len(list((process / "fd").iterdir())),
-        threads=int(status["Threads"]),
-    )
+    """Return what Linux reports about a process and its workers; memory is the resident set."""
+    memory = files = threads = 0
+    for one in with_children(pid):
+        process = Path(f"/proc/{one}")
+        lines = (process / "status").read_text().splitlines()
+        status = dict(line.split(":\t", 1) for line in lines)
+        memory += int(status["VmRSS"].split()[0]) * 1024
+        files += len(list((process / "fd").iterdir()))
+        threads += int(status["Threads"])
+    return Held(memory, files, threads)
 
 
 def _live_heap(pid: int) -> int:

@@ -135,6 +135,31 @@ def ensure_written(files: int, partitions: int, fillers: int = 0) -> Path:
     return table
 
 
+def add_commit(table: Path, *, files: int, number: int) -> None:
+    """Complete a commit that changes no file, and its commit in the metadata table.
+
+    Args:
+        table: A table of so many files that was written with no columns f00, f01, ...
+        files: Its number of files.
+        number: The commit's number; a later commit has a higher one.
+    """
+    schema = _table_schema(columns_of(files, 0))
+    begun = int(_COMPACTED) + 10_000 * (number + 1)
+    for hoodie, action, completed in (
+        (table / METADATA_DIR / ".hoodie", "deltacommit", begun + 1_000),
+        (table / ".hoodie", "commit", begun + 2_000),
+    ):
+        _write_instant(hoodie / "timeline", str(begun), str(completed), action, "UPSERT", schema)
+
+
+def remove_commit(table: Path, number: int) -> None:
+    """Remove what `add_commit` wrote, as a writer archives old commits."""
+    begun = int(_COMPACTED) + 10_000 * (number + 1)
+    for hoodie in (table / ".hoodie", table / METADATA_DIR / ".hoodie"):
+        for file in (hoodie / "timeline").glob(f"{begun}*"):
+            file.unlink()
+
+
 def _files(files: int, partitions: int) -> _Files:
     ids = np.random.default_rng(_SEED).bytes(16 * files).hex()
     names = []

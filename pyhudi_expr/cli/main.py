@@ -25,23 +25,23 @@ _FAILED = 1
 _INTERRUPTED = 130
 #: Errors of the service with a complete message; their modules need packages of some commands only.
 _REPORTED = frozenset({"RootError", "SettingsError"})
-#: Each command's module, in the order of the help, from the first steps to daily use. Commands
-#: need different packages, whose import takes time.
-_MODULES = {
-    "demo": "demo",
-    "inspect": "prune",
-    "explain": "prune",
-    "prune": "prune",
-    "scan": "scan",
-    "bench": "demo",
-    "advise": "advise",
-    "index": "index",
-    "audit": "audit",
-    "layout": "layout",
-    "virtual-keys": "virtual_keys",
-    "hive": "hive",
-    "serve": "serve",
-    "completion": "completion",
+#: Each command's module and short help, in the order of the help: first steps, then daily use.
+#: Commands need different packages, whose import takes time: so the list of commands imports none.
+_COMMANDS = {
+    "demo": ("demo", "A small table to try all of this on."),
+    "inspect": ("prune", "What a table is: versions, timeline, files, indexes."),
+    "explain": ("prune", "What each part of a predicate excludes, and why not more."),
+    "prune": ("prune", "The files that a predicate leaves to read."),
+    "scan": ("scan", "The rows of a table, without an engine."),
+    "bench": ("demo", "How fast a table is pruned, and what that spares."),
+    "advise": ("advise", "Which indexes a table's queries would gain by."),
+    "index": ("index", "Build, list, refresh, check and drop the indexes of a table."),
+    "audit": ("audit", "Check a table's metadata against its files, and repair it."),
+    "layout": ("layout", "Which order of the rows queries would gain by; rewrite them so."),
+    "virtual-keys": ("virtual_keys", "Leave record keys off the disk, and back."),
+    "hive": ("hive", "Register tables in Hive; find out why they are not pruned."),
+    "serve": ("serve", "Run the pruning service."),
+    "completion": ("completion", "Let a shell complete commands and options."),
 }
 
 
@@ -49,14 +49,17 @@ class _Commands(Commands):
     """The commands, each imported on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_MODULES)
+        return list(_COMMANDS)
 
     def find_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _MODULES:
+        if cmd_name not in _COMMANDS:
             return None
-        module = import_module(f"pyhudi_expr.cli.commands.{_MODULES[cmd_name]}")
+        module = import_module(f"pyhudi_expr.cli.commands.{_COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
+
+    def command_helps(self, ctx: click.Context) -> list[tuple[str, str]]:
+        return [(name, help_) for name, (_, help_) in _COMMANDS.items()]
 
 
 @click.group(

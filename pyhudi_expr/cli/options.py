@@ -91,10 +91,14 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with whole sentences."""
+        with formatter.section("Commands"):
+            formatter.write_dl(self.command_helps(ctx))
+
+    def command_helps(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """Return the names of the commands and their help in a sentence."""
         names = self.list_commands(ctx)
         found = [(name, command) for name in names if (command := self.get_command(ctx, name))]
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(_LONGEST)) for name, one in found])
+        return [(name, command.get_short_help_str(_LONGEST)) for name, command in found]
 
 
 def examples(*pairs: tuple[str, str]) -> str:

@@ -47,8 +47,9 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
     if settings.console_address:
         from pyhudi_expr.service.metrics import Metrics
         from pyhudi_expr.service.web.console import Console
+        from pyhudi_expr.service.web.overview import OwnOverview
 
-        Console(settings, Metrics())
+        Console(settings, OwnOverview(Metrics()))
     if settings.callback_address:
         from pyhudi_expr.service.metrics import Metrics
         from pyhudi_expr.service.refreshing import Refresher
@@ -114,6 +115,11 @@ def _text(value: object) -> str:
 
 
 def _warnings(settings: ServiceSettings) -> Iterator[str]:
+    if settings.workers > (os.cpu_count() or 1):
+        yield (
+            f"workers: {settings.workers} processes on {os.cpu_count()} cores; the threads of each"
+            " are the setting threads"
+        )
     for name in unknown_variables():
         yield f"{name}: no setting has this name; it has no effect"
     if not is_loopback(settings.host):

@@ -24,6 +24,7 @@ from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service.column_summaries import to_thrift
+from pyhudi_expr.service.jobs import check_wanted, taking_turns
 from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.service.metrics import Metrics
@@ -96,10 +97,12 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             reader=PartitionReader.ENGINE,
         )
         base_path = self._roots.resolve(request.basePath)
+        check_wanted()
         snapshot = self._pruner.snapshot(base_path, prune_request)
         self._metrics.staleness.opened(base_path, snapshot)
-        with self._evaluating:
+        with taking_turns(self._evaluating):
             result = self._pruner.prune_snapshot(snapshot, prune_request)
+        check_wanted()
         _check_as_new(result, request)
         self._metrics.count_result(request.basePath, result)
         if self._log is not None:
@@ -124,7 +127,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         view, filter_ = view_named(request.view), decode(request.filter, self._limits)
         base_path = self._roots.resolve(request.basePath)
         snapshot = self._pruner.snapshot(base_path, PruneRequest(ALWAYS, TableView.SNAPSHOT))
-        with self._evaluating:
+        with taking_turns(self._evaluating):
             found = metadata_rows(view, snapshot, filter_, request.timeZone)
         response.columns = metadata_columns(found, request.columns, self._max_answer_bytes)
         response.rowsConsidered, response.rowsSent = found.considered, len(found.rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import structlog
@@ -16,13 +17,21 @@ class _StandardError:
     def msg(self, line: str) -> None:
         """Write one line."""
         with contextlib.suppress(OSError, ValueError):
-            print(line, file=sys.stderr, flush=True)
+            # As one write, so that lines of several processes do not mix.
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
 
     debug = info = warning = error = critical = msg
 
 
-def configure(log_format: str, level: str) -> None:
-    """Set the process's log format ("auto", "console" or "json") and least severity."""
+def configure(log_format: str, level: str, **named: object) -> None:
+    """Set the process's log format ("auto", "console" or "json") and least severity.
+
+    Args:
+        log_format: The format.
+        level: The severity.
+        named: Fields of every line.
+    """
     machine = log_format == "json" or (log_format == "auto" and not sys.stderr.isatty())
     renderer: Any = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
@@ -36,6 +45,7 @@ def configure(log_format: str, level: str) -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            *([_with(named)] if named else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             *([structlog.processors.format_exc_info] if machine else []),
@@ -49,3 +59,15 @@ def configure(log_format: str, level: str) -> None:
     logging.basicConfig(
         level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s"
     )
+
+
+def _with(named: Mapping[str, object]) -> structlog.typing.Processor:
+    """Return a processor that adds fields to a line."""
+
+    def add(
+        _logger: object, _method: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        event.update(named)
+        return event
+
+    return add

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 
 from prometheus_client import (
@@ -14,6 +14,7 @@ from prometheus_client import (
     Summary,
     generate_latest,
 )
+from prometheus_client.metrics_core import Metric
 
 from pyhudi_expr.following.staleness import Staleness
 from pyhudi_expr.index.catalog.registry import kind_of
@@ -154,6 +155,10 @@ class Metrics:
     def watch(self, name: str, meaning: str, value: Callable[[], float]) -> None:
         """Show a value that is computed for each scrape."""
         Gauge(name, meaning, registry=self._registry).set_function(value)
+
+    def collected(self) -> tuple[Iterable[Metric], Iterable[Metric]]:
+        """Return the service's metrics, and those of the process."""
+        return self._registry.collect(), REGISTRY.collect()
 
     def text(self) -> bytes:
         """Return all metrics, with the process's memory, files and garbage collections."""

@@ -39,9 +39,11 @@ class QueryLog:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         file = os.open(self._path, flags, mode=0o600)
         try:
-            size = os.fstat(file).st_size
+            status = os.fstat(file)
             os.write(file, line)
         finally:
             os.close(file)
-        if size + len(line) > _MOST_BYTES:
+        # Another worker may have replaced it.
+        is_full = status.st_size + len(line) > _MOST_BYTES
+        if is_full and self._path.stat().st_ino == status.st_ino:
             self._path.replace(self._path.with_name(f"{self._path.name}.1"))

@@ -52,6 +52,7 @@ NEED_RESTART = (
     "snapshot_dir",
     "snapshot_bytes",
     "workers",
+    "threads",
     "log_format",
     "log_level",
 )
@@ -161,22 +162,34 @@ class ServiceSettings(BaseSettings):
         4 << 30, ge=0, description="Size of that directory's files, in bytes."
     )
     workers: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="Processes that answer behind the one port. Each has its own `threads`,"
+        " `max_waiting` and `cache_bytes`.",
+    )
+    threads: int = Field(
         32,
         ge=1,
         le=256,
-        description="Requests that are answered at the same time; most of them wait for storage,"
-        " four are evaluated.",
+        description="Requests that a worker answers at the same time; most of them wait for"
+        " storage, four are evaluated.",
     )
     max_waiting: int = Field(
         128,
         ge=0,
-        description="Requests that may wait for a worker; more get the answer that it is busy.",
+        description="Requests that may wait for a thread; more are told that it is busy.",
     )
     max_connections: int = Field(
         512, ge=1, description="Open connections; further ones are closed at once."
     )
     max_frame_bytes: int = Field(
         8 << 20, ge=1 << 10, le=1 << 30, description="Size of a request, in bytes."
+    )
+    request_bytes: int = Field(
+        256 << 20,
+        ge=1 << 20,
+        description="Memory that a decoded request may take, in bytes; a larger one goes unpruned.",
     )
     max_answer_bytes: int = Field(
         64 << 20, ge=1 << 10, description="Size of an answer, in bytes; a larger one is not sent."
@@ -188,7 +201,7 @@ class ServiceSettings(BaseSettings):
     request_seconds: float = Field(
         30,
         gt=0,
-        description="Time to wait for a worker and evaluate a request; then it goes unpruned.",
+        description="Time to wait for a thread and evaluate a request; then it goes unpruned.",
     )
     idle_seconds: float = Field(
         600, gt=0, description="A connection without a request for so long is closed."

@@ -13,6 +13,7 @@ from click.shell_completion import ShellComplete
 from rich.console import Console
 
 from pyhudi_expr.cli.main import cli, main
+from pyhudi_expr.cli.options import Commands
 from pyhudi_expr.cli.progress import progress_while
 
 #: Commands without output of their own.
@@ -54,6 +55,27 @@ def test_command_lists_show_complete_sentences(path, run):
     code, out, _ = run(*path, "--help")
     assert code == 0
     assert "..." not in out.partition("Commands:")[2].partition("Examples:")[0]
+
+
+def test_the_list_of_commands_says_what_each_command_says_of_itself():
+    context = click.Context(cli)
+    of_themselves = Commands.command_helps(cli, context)
+    assert cli.command_helps(context) == of_themselves
+
+
+@pytest.mark.parametrize("asked", ["import pyhudi_expr", "HELP"])
+def test_neither_the_package_nor_its_help_imports_what_takes_long(asked):
+    """So that the package is imported in 80 ms, and the help shown in 150."""
+    code = (
+        "from pyhudi_expr.cli.main import main; assert main(['--help']) == 0"
+        if asked == "HELP"
+        else asked
+    )
+    code += "; import sys; print('modules', *sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    imported = out.stdout.rpartition("modules")[2].split()
+    slow = {"numpy", "pyarrow", "pandas", "sqlglot", "rich", "jinja2", "thrift", "pydantic"}
+    assert not slow & set(imported)
 
 
 def test_examples_in_the_help_are_valid(tmp_path, monkeypatch):

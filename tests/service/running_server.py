@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.metrics import Metrics
-from pyhudi_expr.service.server import PruningServer
+from pyhudi_expr.service.network.server import PruningServer
 from pyhudi_expr.service.settings import ServiceSettings
 
 #: A time-out in seconds, longer than anything that a test waits for.

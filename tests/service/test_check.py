@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,12 +49,12 @@ table_roots = ["{tmp_path}"]
 
 
 def test_each_setting_is_shown_with_its_origin_and_secrets_are_not(checked, file, monkeypatch):
-    monkeypatch.setenv("PYHUDI_WORKERS", "5")
+    monkeypatch.setenv("PYHUDI_THREADS", "5")
     code, shown, problems = checked("--config", str(file), "--port", "7")
     assert code == 0
     assert not problems
     assert "\nport 7 [command line]\n" in shown
-    assert "\nworkers 5 [PYHUDI_WORKERS]\n" in shown
+    assert "\nthreads 5 [PYHUDI_THREADS]\n" in shown
     assert f"\nhost 0.0.0.0 [{file}]\n" in shown
     assert "\nmax_waiting 128\n" in shown
     assert f"\nstorage_options fs.s3a.secret.key=... [{file}]\n" in shown
@@ -74,11 +75,19 @@ def test_what_is_open_to_whom_is_shown(checked, file, secrets, tmp_path):
 
 def test_what_is_probably_not_meant_is_a_warning(checked, secrets, monkeypatch):
     monkeypatch.setenv("PYHUDI_COLOUR", "red")
+    monkeypatch.setenv("PYHUDI_WORKERS", "64")
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setenv("PYHUDI_TOKEN_FILE", str(secrets / "pruning-token"))
     monkeypatch.setenv("PYHUDI_METRICS_ADDRESS", "0.0.0.0:9100")
     code, _, problems = checked("--host", "0.0.0.0", "--root", "/no/such/directory")
     assert code == 0
-    for named in ("PYHUDI_COLOUR", "tls_certificate", "/no/such/directory", "metrics_address"):
+    for named in (
+        "PYHUDI_COLOUR",
+        "tls_certificate",
+        "/no/such/directory",
+        "metrics_address",
+        "workers",
+    ):
         assert f"warning: {named}" in problems or f"table_roots: {named}" in problems
 
 

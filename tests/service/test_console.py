@@ -16,6 +16,7 @@ from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.web.console import Console
 from pyhudi_expr.service.web.http import Request
+from pyhudi_expr.service.web.overview import OwnOverview
 from tests.service.certificates import make, service_tls, tls
 
 _TOKEN = "a token of the tests"
@@ -88,7 +89,7 @@ def test_the_token_is_required_when_configured(tmp_path):
     file = tmp_path / "token"
     file.write_text(_TOKEN)
     settings = ServiceSettings(token_file=str(file), console_address="127.0.0.1:9100")
-    console = Console(settings, Metrics())
+    console = Console(settings, OwnOverview(Metrics()))
 
     def status(authorization):
         headers = {"host": "127.0.0.1", "authorization": authorization}
@@ -117,7 +118,7 @@ def test_a_client_certificate_is_required_when_configured(tmp_path):
         return status(http.client.HTTPSConnection("localhost", port, timeout=20, context=context))
 
     async def all_callers():
-        async with await Console(settings, Metrics()).listen():
+        async with await Console(settings, OwnOverview(Metrics())).site.listen():
             status_with_certificate = await asyncio.to_thread(status_over_tls, tls(secrets))
             with pytest.raises((OSError, http.client.HTTPException)):
                 await asyncio.to_thread(status_over_tls, tls(secrets, certificate=None))
@@ -139,7 +140,7 @@ def test_a_table_outside_the_roots_is_not_read(golden, tmp_path):
         refused = PruneResponse(requestId="r", basePath=table, status=PruneStatus.NOT_PRUNED)
         metrics.answered(refused, 0.1, "roots")
         request = Request("/table", {"path": table}, {"host": "127.0.0.1"})
-        return asyncio.run(Console(settings, metrics).answer(request)).body.decode()
+        return asyncio.run(Console(settings, OwnOverview(metrics)).answer(request)).body.decode()
 
     assert "merchant_idx" in shown_page(Path(table).parent)
     hidden = shown_page(tmp_path)
@@ -150,13 +151,13 @@ def test_a_table_outside_the_roots_is_not_read(golden, tmp_path):
 @pytest.mark.parametrize("address", ["0.0.0.0:9100", "10.0.0.1:9100"])
 def test_a_network_address_without_authentication_is_refused(address):
     with pytest.raises(SettingsError, match=r"console_address: .* other machines"):
-        Console(ServiceSettings(console_address=address), Metrics())
+        Console(ServiceSettings(console_address=address), OwnOverview(Metrics()))
 
 
 @pytest.mark.parametrize("address", ["9100", "localhost:", "localhost:x"])
 def test_an_invalid_address_is_refused(address):
     with pytest.raises(SettingsError, match="console_address"):
-        Console(ServiceSettings(console_address=address), Metrics())
+        Console(ServiceSettings(console_address=address), OwnOverview(Metrics()))
 
 
 @pytest.mark.slow

@@ -4,102 +4,27 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
-import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from queue import Queue
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
-from devtools.runtime import free_port
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.service.client import PruningClient
 from tests.service.running_server import PATIENCE
+from tests.service.service_process import Process
 
 SECRET = "S3CR3T-L1T3RAL"
 
 
-class Process:
-    """`pyhudi serve` with a settings file; its log is read line by line."""
-
-    def __init__(self, directory: Path, **settings: object) -> None:
-        self.file = directory / "service.toml"
-        self.pages = free_port()
-        self.fixed = {
-            "port": 0,
-            "log_format": "json",
-            "snapshot_dir": "",
-            "metrics_address": f"127.0.0.1:{self.pages}",
-            **settings,
-        }
-        self.write()
-        command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(self.file)]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        self.lines: Queue[dict[str, object]] = Queue()
-        self.text = ""
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-        self.port = int(str(self.wait_for_log("listening")["port"]))
-
-    def write(self, **settings: object) -> None:
-        """Writes the settings file; JSON values are valid TOML."""
-        given = {**self.fixed, **settings}
-        self.file.write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in given.items()))
-
-    def wait_for_log(self, event: str, **fields: object) -> dict[str, object]:
-        """Waits for the next line of the log with this event and these fields."""
-        expected = {"event": event, **fields}
-        while True:
-            line = self.lines.get(timeout=PATIENCE)
-            if expected.items() <= line.items():
-                return line
-
-    def page(self, path: str) -> tuple[int, str]:
-        """Status and content of a page."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.pages}{path}") as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-    def metrics(self) -> Mapping[str, float]:
-        """The metrics, as name{labels}."""
-        return {
-            sample.name + "".join(f"{{{value}}}" for value in sample.labels.values()): sample.value
-            for family in text_string_to_metric_families(self.page("/metrics")[1])
-            for sample in family.samples
-        }
-
-    def reload(self, event: str = "settings reloaded") -> dict[str, object]:
-        """Send SIGHUP, and wait until the settings are read."""
-        self.process.send_signal(signal.SIGHUP)
-        return self.wait_for_log(event)
-
-    def kill(self) -> None:
-        """Kill the process if it runs."""
-        self.process.kill()
-        self.process.wait()
-        self.reader.join()
-
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.text += line
-            if line.startswith("{"):
-                self.lines.put(json.loads(line))
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    started = Process(tmp_path_factory.mktemp("service"))
+@pytest.fixture(scope="module", params=[1, 2], ids=["one process", "two workers"])
+def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Process]:
+    started = Process(tmp_path_factory.mktemp("service"), workers=request.param)
     try:
         yield started
     finally:
@@ -157,9 +82,15 @@ def test_every_answer_is_counted(
     assert increase("pyhudi_files_total{kept}") == kept > 0
     assert increase("pyhudi_bytes_total{dropped}") == done.counts.bytesDropped > 0
     assert increase("pyhudi_request_seconds_count") == 2
-    assert after["pyhudi_cached_tables"] == 1
-    assert after["pyhudi_connections"] == 1
-    assert after["process_resident_memory_bytes"] > 1 << 20
+    # Of several workers each has its own gauges, under its name.
+    assert gauge(after, "pyhudi_cached_tables") == 1
+    assert gauge(after, "pyhudi_connections") == 1
+    assert gauge(after, "process_resident_memory_bytes") > 1 << 20
+
+
+def gauge(metrics: Mapping[str, float], name: str) -> float:
+    """The sum of a gauge over all workers."""
+    return sum(value for sample, value in metrics.items() if sample.partition("{")[0] == name)
 
 
 def test_settings_are_reloaded(

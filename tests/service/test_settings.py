@@ -38,7 +38,7 @@ def test_the_command_line_overrides_the_environment_which_overrides_the_file(fil
     assert load(file, port=None).port == 2
     assert load(file).workers == 7
     assert load(file).table_roots == ("/a", "/b")
-    assert load().workers == 32
+    assert load().workers == 1
 
 
 @pytest.mark.parametrize(

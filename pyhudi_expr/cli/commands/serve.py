@@ -23,6 +23,7 @@ from pyhudi_expr.table.optional_dependencies import require_extra
 @click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings.")
 @click.option("--host", help="Address to listen on.")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.")
+@click.option("--workers", type=int, help="Processes that answer behind the port.")
 @click.option("--footers/--no-footers", default=None, help="Whether to read Parquet footers.")
 @click.option("--root", "roots", multiple=True, help="Read only tables below here; repeatable.")
 @click.option("--log-format", type=click.Choice(["auto", "console", "json"]))
@@ -32,6 +33,7 @@ def serve(
     config: Path | None,
     host: str | None,
     port: int | None,
+    workers: int | None,
     footers: bool | None,
     roots: tuple[str, ...],
     log_format: str | None,
@@ -41,7 +43,8 @@ def serve(
     """Run the pruning service until SIGTERM or Ctrl-C.
 
     Options override environment variables (PYHUDI_...), which override the file. SIGHUP reloads the
-    settings. A setting that is invalid, or the name of none, stops the start; --check says so too.
+    settings. With several workers a supervisor starts and replaces them. A setting that is invalid,
+    or the name of none, stops the start; --check says so too.
     """
     with require_extra("service"):
         from pyhudi_expr.service.process import serve as serve_until_stopped
@@ -49,6 +52,7 @@ def serve(
     options = {
         "host": host,
         "port": port,
+        "workers": workers,
         "footers": footers,
         "table_roots": roots or None,
         "log_format": log_format,

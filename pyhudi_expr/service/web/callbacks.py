@@ -7,7 +7,6 @@ longer than a writer waits. Of the message only the table's base path counts.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -18,8 +17,7 @@ from pyhudi_expr.following.commit_messages import HEAD_BYTES, committed_table
 from pyhudi_expr.service.refreshing import Refresher
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.table_roots import RootError, TableRoots
-from pyhudi_expr.service.web import http
-from pyhudi_expr.service.web.http import PLAIN, Request, Response
+from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
 from pyhudi_expr.service.web.web_access import WebAccess
 
 _SETTING = "callback_address"
@@ -44,10 +42,11 @@ class Callbacks:
         access, roots = WebAccess(_SETTING, settings), TableRoots(settings.table_roots)
         self._access, self._roots = access, roots
 
-    async def listen(self) -> asyncio.Server:
-        """Serve. Raises SettingsError if that is not possible."""
+    @property
+    def site(self) -> Site:
+        """What to serve at the address of the settings."""
         access = self._access
-        return await http.listen(_SETTING, access.address, self.answer, access.tls, "POST")
+        return Site(_SETTING, access.address, self.answer, access.tls, "POST")
 
     async def answer(self, request: Request) -> Response:
         """Have the table of a callback refreshed, or return why it is not."""

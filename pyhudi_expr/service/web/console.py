@@ -12,13 +12,13 @@ from http import HTTPStatus
 
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses
+from pyhudi_expr.pages.activity import Activity
 from pyhudi_expr.pages.console import TableState, overview_page, table_page
 from pyhudi_expr.pages.console_view import View
-from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError, TableRoots
-from pyhudi_expr.service.web import http
-from pyhudi_expr.service.web.http import PLAIN, Request, Response
+from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
+from pyhudi_expr.service.web.overview import Overview
 from pyhudi_expr.service.web.web_access import WebAccess
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage
@@ -39,18 +39,18 @@ _HTML = "text/html; charset=utf-8"
 class Console:
     """The pages, until the event loop ends."""
 
-    def __init__(self, settings: ServiceSettings, metrics: Metrics) -> None:
+    def __init__(self, settings: ServiceSettings, overview: Overview) -> None:
         """Raises SettingsError for a console that anybody on the network could open."""
         self._access = WebAccess("console_address", settings)
         self._roots = TableRoots(settings.table_roots)
         self._storage_options = settings.storage_options
-        self._metrics = metrics
+        self._overview = overview
 
-    async def listen(self) -> asyncio.Server:
-        """Serve. Raises SettingsError if that is not possible."""
-        return await http.listen(
-            "console_address", self._access.address, self.answer, self._access.tls
-        )
+    @property
+    def site(self) -> Site:
+        """What to serve at the address of the settings."""
+        access = self._access
+        return Site("console_address", access.address, self.answer, access.tls)
 
     async def answer(self, request: Request) -> Response:
         """Return the page, or why it is not shown."""
@@ -58,10 +58,10 @@ class Console:
         if refusal is not None:
             return refusal
         # Indexes are read from the storage: callers must not wait for that.
-        return await asyncio.to_thread(self._page, request)
+        return await asyncio.to_thread(self._page, request, await self._overview.activity())
 
-    def _page(self, request: Request) -> Response:
-        activity, view = self._metrics.activity(), View.of(request.query)
+    def _page(self, request: Request, activity: Activity) -> Response:
+        view = View.of(request.query)
         if request.path == "/":
             return _html(overview_page(activity, replace(view, path="")))
         table = activity.tables.get(view.path)

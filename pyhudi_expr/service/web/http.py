@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -55,40 +56,65 @@ class Response:
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-async def listen(
-    setting: str,
-    address: str,
-    answer: Answer,
-    tls: ssl.SSLContext | None = None,
-    method: Literal["GET", "POST"] = "GET",
-) -> asyncio.Server:
-    """Serve requests of one method at host:port.
+@dataclass(frozen=True)
+class Site:
+    """What is served at one address.
 
-    Raises SettingsError with the setting's name if that is not possible.
+    Attributes:
+        setting: The setting with the address, for errors.
+        address: host:port.
+        answer: Returns the response to a request.
+        tls: Encrypts connections; None: none is.
+        method: The only method.
     """
-    host, port = host_and_port(setting, address)
 
-    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    setting: str
+    address: str
+    answer: Answer
+    tls: ssl.SSLContext | None = None
+    method: Literal["GET", "POST"] = "GET"
+
+    async def listen(self) -> asyncio.Server:
+        """Serve at the address. Raises SettingsError if that is not possible."""
+        host, port = host_and_port(self.setting, self.address)
+        try:
+            return await asyncio.start_server(
+                self._serve, host, port, limit=_MAX_HEAD_BYTES, ssl=self.tls
+            )
+        except (OSError, OverflowError) as error:
+            raise not_listening(self.setting, self.address, error) from error
+
+    async def take(self, caller: socket.socket) -> None:
+        """Serve a connection that another process has accepted."""
+        reader = asyncio.StreamReader(_MAX_HEAD_BYTES)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: asyncio.StreamReaderProtocol(reader, self._serve), caller, ssl=self.tls
+            )
+        except OSError:
+            caller.close()  # It has hung up, or speaks no TLS.
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection."""
         with contextlib.suppress(
             OSError, ValueError, EOFError, asyncio.TimeoutError, asyncio.LimitOverrunError
         ):
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _SECONDS)
-            request = _parsed(head.decode("latin-1"), method)
+            request = _parsed(head.decode("latin-1"), self.method)
             if request is None:
-                response = Response(
-                    HTTPStatus.METHOD_NOT_ALLOWED, PLAIN, f"{method} only\n".encode()
-                )
+                only = f"{self.method} only\n".encode()
+                response = Response(HTTPStatus.METHOD_NOT_ALLOWED, PLAIN, only)
             else:
-                response = await answer(replace(request, begin=partial(_begin, reader, request)))
+                begin = partial(_begin, reader, request)
+                response = await self.answer(replace(request, begin=begin))
             writer.write(_bytes(response))
             await asyncio.wait_for(writer.drain(), _SECONDS)
         writer.close()
 
-    try:
-        return await asyncio.start_server(accepted, host, port, limit=_MAX_HEAD_BYTES, ssl=tls)
-    except (OSError, OverflowError) as error:
-        raise SettingsError(f"{setting}: cannot listen on {address}: {error}") from error
+
+def not_listening(setting: str, address: str, error: Exception) -> SettingsError:
+    """Return the error for an address that cannot be used."""
+    return SettingsError(f"{setting}: cannot listen on {address}: {error}")
 
 
 def host_and_port(setting: str, address: str) -> tuple[str, int]:

@@ -6,29 +6,28 @@ token, and show only numbers.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
 
-from pyhudi_expr.service.metrics import CONTENT_TYPE, Metrics
-from pyhudi_expr.service.web import http
-from pyhudi_expr.service.web.http import PLAIN, Request, Response
+from pyhudi_expr.service.metrics import CONTENT_TYPE
+from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
+from pyhudi_expr.service.web.overview import Overview
 
 
 class Probes:
     """The pages, until the event loop ends."""
 
-    def __init__(self, metrics: Metrics, is_ready: Callable[[], bool]) -> None:
-        self._metrics = metrics
+    def __init__(self, overview: Overview, is_ready: Callable[[], bool]) -> None:
+        self._overview = overview
         self._is_ready = is_ready
 
-    async def listen(self, address: str) -> asyncio.Server:
-        """Serve at host:port. Raises SettingsError if that is not possible."""
-        return await http.listen("metrics_address", address, self._page)
+    def site(self, address: str) -> Site:
+        """Return what to serve at host:port."""
+        return Site("metrics_address", address, self._page)
 
     async def _page(self, request: Request) -> Response:
         if request.path == "/metrics":
-            return Response(HTTPStatus.OK, CONTENT_TYPE, self._metrics.text())
+            return Response(HTTPStatus.OK, CONTENT_TYPE, await self._overview.metrics_text())
         if request.path == "/health":
             return Response(HTTPStatus.OK, PLAIN, b"ok\n")
         if request.path == "/ready":

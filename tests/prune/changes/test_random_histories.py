@@ -7,10 +7,11 @@ PYHUDI_LIVES=N runs N histories instead of one (about half a minute each); each 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -26,7 +27,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.audit.runner import AuditOptions, audit
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.frontend.thrift.encoder import encode
+from pyhudi_expr.protocol import ttypes
+from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
 from tests.prune.changes.direct_lookups import looked_up_directly
 from tests.prune.changes.test_long_lived_pruner import (
@@ -37,12 +43,14 @@ from tests.prune.changes.test_long_lived_pruner import (
     rows,
 )
 from tests.prune.changes.test_table_services import MANUAL, newest
-from tests.prune.matching_slices import assert_no_row_lost, read
+from tests.prune.matching_slices import Group, assert_no_row_lost, groups_with_matches, read
+from tests.service.service_process import Process
 
 pytestmark = pytest.mark.spark
 
 LIVES = int(os.environ.get("PYHUDI_LIVES", "1"))
 STEPS = 6
+WORKERS = 2
 
 ids = st.lists(st.integers(0, 79), min_size=1, max_size=6, unique=True)
 values = st.sampled_from(["id + 1000", "-id", "5", "cast(null as int)", "id"])
@@ -54,11 +62,13 @@ class TableHistory(RuleBasedStateMachine):
     in the indexes' files, by certificates that are extended from step to step.
 
     predicates: those that are checked.
+    service: the port of a service that is asked as well, if there is one.
     """
 
     predicates: ClassVar[Sequence[str]] = PREDICATES
     spark: ClassVar[SparkSession]
     root: ClassVar[Path | str]
+    service: ClassVar[int | None] = None
 
     table: HudiTable
     changed = True
@@ -134,6 +144,9 @@ class TableHistory(RuleBasedStateMachine):
             with looked_up_directly():
                 direct = Pruner(PruneOptions(footer_wait=20))
                 assert_no_row_lost(direct, self.table.uri, frame, self.predicates)
+            if self.service is not None:
+                expected = groups_with_matches(frame, self.predicates)
+                assert_the_service_loses_no_row(self.service, self.table.uri, expected)
             frame.unpersist()
             found = audit(OpenedTable.open(self.table.uri), AuditOptions())
             assert found.findings == (), found.unchecked
@@ -151,10 +164,41 @@ def comma_separated(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
+def assert_the_service_loses_no_row(
+    port: int, path: str, expected: Mapping[str, set[Group]]
+) -> None:
+    """Asserts that each worker keeps the file groups with a matching row, by predicate."""
+    for _ in range(WORKERS):  # the next connection is the next worker's
+        with PruningClient(port=port, timeout=60) as client:
+            for text, groups in expected.items():
+                answer = client.send(
+                    ttypes.PruneRequest(
+                        protocolVersion=PROTOCOL_VERSION,
+                        requestId="life",
+                        basePath=path,
+                        filter=encode(parse_predicate(text)),
+                        view=ttypes.TableView.SNAPSHOT,
+                        timeZone="UTC",
+                        listKept=True,
+                    )
+                )
+                assert answer.status == ttypes.PruneStatus.OK, answer.message
+                places = np.repeat(answer.kept.partitions, answer.kept.partitionSlices).tolist()
+                kept = set(zip(places, answer.kept.fileIds, strict=True))
+                assert groups <= kept, f"{path}: {text!r} loses {groups - kept}"
+
+
 @pytest.mark.timeout(0)
 def test_random_histories_lose_no_row(spark: SparkSession, tmp_path: Path) -> None:
     TableHistory.spark, TableHistory.root = spark, tmp_path
-    run_histories(TableHistory, LIVES)
+    service = Process(tmp_path, workers=WORKERS, footers=True, footer_wait=20)
+    TableHistory.service = service.port
+    try:
+        run_histories(TableHistory, LIVES)
+        assert service.stop() == 0
+    finally:
+        TableHistory.service = None
+        service.kill()
 
 
 def run_histories(life: type[TableHistory], times: int) -> None:

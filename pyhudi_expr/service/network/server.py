@@ -1,6 +1,6 @@
 """The TCP server: framed, strict binary Thrift.
 
-One event loop owns every connection, so idle and slow callers cost no thread; a pool of workers
+One event loop owns every connection, so idle and slow callers cost no thread; a pool of threads
 evaluates requests. Sizes are checked before a byte of a frame is read, each transfer has a time
 limit, and a connection over a limit is closed or answered that the service is busy.
 """
@@ -9,29 +9,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import structlog
 
 from pyhudi_expr.protocol import PruningService
 from pyhudi_expr.service.access import Access
-from pyhudi_expr.service.connection import Answered, Connection
-from pyhudi_expr.service.frames import process_frame
 from pyhudi_expr.service.handler import RefusingHandler
-from pyhudi_expr.service.handshakes import Handshakes
+from pyhudi_expr.service.jobs import Job
 from pyhudi_expr.service.metrics import Metrics
+from pyhudi_expr.service.network.addresses import not_listening
+from pyhudi_expr.service.network.connection import Answered, Connection
+from pyhudi_expr.service.network.evaluation import Evaluate, Evaluation
+from pyhudi_expr.service.network.frames import process_frame
+from pyhudi_expr.service.network.handshakes import Handshakes
+from pyhudi_expr.service.network.heads import Head
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 _ABANDON_SECONDS = 1.0
 
 _log: Any = structlog.get_logger()
-
-
-class AddressError(OSError):
-    """The address is taken, or not one of this machine."""
 
 
 class PruningServer:
@@ -45,19 +46,21 @@ class PruningServer:
     ) -> None:
         """Raises SettingsError for a service that anybody on the network could use."""
         self._metrics = metrics or Metrics()
-        self._workers = ThreadPoolExecutor(settings.workers, thread_name_prefix="prune")
-        # The answer that the service is busy must not wait for busy workers.
-        self._refusals = ThreadPoolExecutor(1, thread_name_prefix="refuse")
-        self._unanswered = 0
+        self._evaluation = Evaluation(settings.threads)
         self._connections: set[Connection] = set()
+        self._tell_closed: Callable[[], None] = lambda: None
         self._stopping = asyncio.Event()
         self._all_closed = asyncio.Event()
-        self._listening = False
+        self._answering = False
         self._access = Access(settings)
+        tls = self._access.tls
+        self._handshakes = None if tls is None else Handshakes(self, tls)
+        if tls is not None:
+            tls.sni_callback = self._renewed
         self.reload(handler, settings)
 
     def reload(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
-        """Continue with a new handler and settings, except address and workers.
+        """Continue with a new handler and settings, except address, workers and threads.
 
         Certificates are read again; open connections stay open. Raises SettingsError.
         """
@@ -76,11 +79,11 @@ class PruningServer:
     @property
     def unanswered(self) -> int:
         """Number of requests that are evaluated or waiting."""
-        return self._unanswered
+        return self._evaluation.unanswered
 
     def is_ready(self) -> bool:
         """Whether requests are accepted."""
-        return self._listening and not self._stopping.is_set()
+        return self._answering and not self._stopping.is_set()
 
     def stop(self) -> None:
         """Accept no more requests; `run` returns when all received ones are answered."""
@@ -89,35 +92,56 @@ class PruningServer:
     async def run(self, listening: Callable[[str, int], None] | None = None) -> None:
         """Listen until `stop`; `listening` is called with the address. Raises AddressError."""
         settings = self._settings
-        tls = self._access.tls
-        handshakes = None if tls is None else Handshakes(self, tls)
-        if tls is not None:
-            tls.sni_callback = self._renewed
         try:
             server = await asyncio.get_running_loop().create_server(
-                (lambda: Connection(self)) if handshakes is None else handshakes.accepted,
+                (lambda: Connection(self))
+                if self._handshakes is None
+                else self._handshakes.accepted,
                 settings.host,
                 settings.port,
                 backlog=settings.max_connections,
             )
         except OSError as error:
-            address = f"{settings.host}:{settings.port}"
-            raise AddressError(f"cannot listen on {address}: {error.strerror or error}") from error
+            raise not_listening(settings, error) from error
         host, port = server.sockets[0].getsockname()[:2]
-        _log.info("listening", host=host, port=port, workers=settings.workers)
-        self._listening = True
+        _log.info("listening", host=host, port=port, workers=1, threads=settings.threads)
         if listening is not None:
             listening(host, port)
+        await self.answer(server.close)
+        _log.info("stopped")
+
+    async def answer(self, stop_listening: Callable[[], None] = lambda: None) -> None:
+        """Answer connections, also those that `take` is given, until `stop`.
+
+        Args:
+            stop_listening: Called then, before the requests that were received are answered.
+        """
+        self._answering = True
         try:
             await self._stopping.wait()
         finally:
-            server.close()
-            if handshakes is not None:
-                await handshakes.stop()
+            stop_listening()
+            if self._handshakes is not None:
+                await self._handshakes.stop()
             await self._drain()
-            self._workers.shutdown(wait=False, cancel_futures=True)
-            self._refusals.shutdown(wait=False, cancel_futures=True)
-        _log.info("stopped")
+            self._evaluation.shutdown()
+
+    async def take(self, caller: socket.socket) -> None:
+        """Serve a connection that another process has accepted."""
+        caller.setblocking(False)
+        if self._handshakes is not None:
+            self._handshakes.begin(caller)
+            return
+        try:
+            loop = asyncio.get_running_loop()
+            await loop.connect_accepted_socket(lambda: Connection(self), caller)
+        except OSError:
+            caller.close()  # It has hung up.
+            self.lost()
+
+    def on_closed(self, tell: Callable[[], None]) -> None:
+        """Call a function at the end of each connection from now on."""
+        self._tell_closed = tell
 
     async def _drain(self) -> None:
         for connection in tuple(self._connections):
@@ -156,11 +180,6 @@ class PruningServer:
         """See `Host`."""
         return self._stopping.is_set()
 
-    @property
-    def is_busy(self) -> bool:
-        """See `Host`."""
-        return self._unanswered >= self._settings.workers + self._settings.max_waiting
-
     def opened(self, connection: Connection) -> bool:
         """See `Host`."""
         if len(self._connections) >= self._settings.max_connections:
@@ -171,43 +190,32 @@ class PruningServer:
     def closed(self, connection: Connection) -> None:
         """See `Host`."""
         self._connections.discard(connection)
+        self._tell_closed()
         if self.is_stopping and not self._connections:
             self._all_closed.set()
+
+    def lost(self) -> None:
+        """See `Host`."""
+        self._tell_closed()
 
     def refused(self, reason: str) -> None:
         """See `Host`."""
         self._metrics.refused(reason)
 
-    def submit(self, frame: bytes, answered: Answered) -> Future[bytes]:
+    def submit(self, head: Head, answered: Answered) -> Job:
         """See `Host`."""
-        self._unanswered += 1
+        settings = self._settings
+        most = settings.threads + settings.max_waiting
+        return self._evaluation.submit(head, self._evaluate(self._processor), most, answered)
 
-        def ended(job: Future[bytes]) -> None:
-            self._unanswered -= 1
-            answered(job)
-
-        return self._run(self._workers, frame, self._processor, ended)
-
-    def not_pruned(
-        self, frame: bytes, reason: str, message: str, answered: Answered
-    ) -> Future[bytes]:
+    def not_pruned(self, head: Head, reason: str, message: str, answered: Answered) -> Job:
         """See `Host`."""
         processor = PruningService.Processor(RefusingHandler(reason, message, self._metrics))
-        return self._run(self._refusals, frame, processor, answered)
+        return self._evaluation.refuse(head, self._evaluate(processor), answered)
 
-    def _run(
-        self,
-        pool: ThreadPoolExecutor,
-        frame: bytes,
-        processor: PruningService.Processor,
-        answered: Answered,
-    ) -> Future[bytes]:
-        loop = asyncio.get_running_loop()
+    def abandon(self, job: Job) -> None:
+        """See `Host`."""
+        self._evaluation.abandon(job)
 
-        def tell(job: Future[bytes]) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(answered, job)
-
-        job = pool.submit(process_frame, frame, processor, self._settings.max_nodes)
-        job.add_done_callback(tell)
-        return job
+    def _evaluate(self, processor: PruningService.Processor) -> Evaluate:
+        return partial(process_frame, processor=processor, most_items=self._settings.max_nodes)

@@ -23,8 +23,8 @@ from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.access import TOKEN_PREFACE
 from pyhudi_expr.service.client import PruningClient
-from pyhudi_expr.service.frames import GarbageError, process_frame
 from pyhudi_expr.service.handler import PruningHandler
+from pyhudi_expr.service.network.frames import GarbageError, process_frame
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.service.running_server import (
     PATIENCE,
@@ -129,7 +129,7 @@ def test_a_caller_that_sends_no_more_still_gets_its_answer():
 
 def test_a_waiting_request_of_a_caller_that_resets_its_connection_is_not_evaluated():
     handler = GatedHandler()
-    with running_server(handler, workers=1) as server, ThreadPoolExecutor(1) as pool:
+    with running_server(handler, threads=1) as server, ThreadPoolExecutor(1) as pool:
         pending_answer = pool.submit(_ask, server.port)
         assert handler.entered.acquire(timeout=PATIENCE)
         with server.connect() as caller:
@@ -200,7 +200,7 @@ def test_connections_beyond_the_limit_are_closed_at_once():
 
 def test_requests_that_would_wait_too_long_are_not_pruned():
     handler = GatedHandler()
-    with running_server(handler, workers=1, max_waiting=1) as server, ThreadPoolExecutor(2) as pool:
+    with running_server(handler, threads=1, max_waiting=1) as server, ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(_ask, server.port), pool.submit(_ask, server.port)
         assert handler.entered.acquire(timeout=PATIENCE)
         while server.server.unanswered < 2:
@@ -215,7 +215,7 @@ def test_requests_that_would_wait_too_long_are_not_pruned():
 
 def test_a_request_that_takes_too_long_is_not_pruned_and_occupies_its_worker():
     handler = GatedHandler()
-    limits = {"workers": 1, "max_waiting": 1, "request_seconds": 0.2}
+    limits = {"threads": 1, "max_waiting": 1, "request_seconds": 0.2}
     with running_server(handler, **limits) as server, ThreadPoolExecutor(2) as pool:
         late = [pool.submit(_ask, server.port) for _ in range(2)]
         for one in late:

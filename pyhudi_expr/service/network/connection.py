@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from enum import Enum
 from typing import Any, Protocol, cast
 
 import structlog
 
 from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
-from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, refusal
+from pyhudi_expr.service.jobs import BusyError, Job
+from pyhudi_expr.service.network.frames import HEADER_BYTES, GarbageError, refusal
+from pyhudi_expr.service.network.heads import Head, head_of
 from pyhudi_expr.service.settings import ServiceSettings
 
 #: Bytes that are taken from a caller who does not wait for the answer.
@@ -31,7 +33,7 @@ _WRONG_TOKEN = (
 
 _log: Any = structlog.get_logger()
 
-Answered = Callable[[Future[bytes]], None]
+Answered = Callable[[Job], None]
 """Called in the event loop when a job is done."""
 
 
@@ -50,26 +52,26 @@ class Host(Protocol):
     def is_stopping(self) -> bool:
         """Whether no more requests are taken."""
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether as many requests as allowed are evaluated or waiting."""
-
     def opened(self, connection: Connection) -> bool:
         """Add a connection; return whether it may stay open."""
 
     def closed(self, connection: Connection) -> None:
         """Remove a connection."""
 
+    def lost(self) -> None:
+        """Notice that a caller has gone before there was a connection."""
+
     def refused(self, reason: str) -> None:
         """Count a connection that is closed for one of a few reasons."""
 
-    def submit(self, frame: bytes, answered: Answered) -> Future[bytes]:
-        """Evaluate a frame; return the job, whose result is the reply."""
+    def submit(self, head: Head, answered: Answered) -> Job:
+        """Evaluate a request; return the job, which fails with BusyError if too many wait."""
 
-    def not_pruned(
-        self, frame: bytes, reason: str, message: str, answered: Answered
-    ) -> Future[bytes]:
-        """Answer a frame that nothing is pruned, for one of a few reasons; return the job."""
+    def not_pruned(self, head: Head, reason: str, message: str, answered: Answered) -> Job:
+        """Answer a request that nothing is pruned, for one of a few reasons; return the job."""
+
+    def abandon(self, job: Job) -> None:
+        """Notice that nobody waits for a job."""
 
 
 class _State(Enum):
@@ -97,8 +99,8 @@ class Connection(asyncio.Protocol):
         self._trusted = False
         self._ended = False
         self._paused = False
-        self._job: Future[bytes] | None = None
-        self._frame = b""
+        self._job: Job | None = None
+        self._head = head_of(b"")
         self._end = math.inf
         self._timer: asyncio.TimerHandle | None = None
 
@@ -116,12 +118,12 @@ class Connection(asyncio.Protocol):
             self._refuse("full", "too many connections are open")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End. A request that waits for a worker need not be evaluated."""
+        """End. A request that waits need not be evaluated, and the work on another one ends."""
         self._state = _State.CLOSING
         if self._timer is not None:
             self._timer.cancel()
         if self._job is not None:
-            self._job.cancel()
+            self._host.abandon(self._job)
             self._job = None
         self._host.closed(self)
 
@@ -211,27 +213,39 @@ class Connection(asyncio.Protocol):
             self._ask(frame)
 
     def _ask(self, frame: bytes) -> None:
-        self._frame = frame
-        if self._host.is_busy:
-            self._do_not_prune("busy", "the service is busy: too many requests wait")
+        self._head = head_of(frame)
+        limit, needed = self._host.settings.request_bytes, self._head.memory
+        if needed > limit:
+            why = (
+                f"the request is not read: {len(frame)} bytes with {self._head.nodes} nodes may"
+                f" take {needed} bytes of memory, and request_bytes is {limit}"
+            )
+            if self._head.without_filter is None:
+                self._refuse("garbage", why)
+            else:
+                self._do_not_prune("large_request", why)
         else:
             self._enter(_State.ANSWERING, self._host.settings.request_seconds)
-            self._job = self._host.submit(frame, self._evaluated)
+            self._job = self._host.submit(self._head, self._evaluated)
 
-    def _evaluated(self, job: Future[bytes]) -> None:
+    def _evaluated(self, job: Job) -> None:
+        if job is not self._job:
+            return  # It is too late.
+        failure = None if job.cancelled() else job.exception()
         limit = self._host.settings.max_answer_bytes
-        if job is self._job and not job.cancelled() and not job.exception():
+        if isinstance(failure, BusyError):
+            self._do_not_prune("busy", "the service is busy: too many requests wait")
+        elif failure is None and not job.cancelled() and len(job.result()) > limit:
             size = len(job.result())
-            if size > limit:
-                self._do_not_prune("large_answer", f"an answer of {size} bytes is not sent")
-                return
-        self._answered(job)
+            self._do_not_prune("large_answer", f"an answer of {size} bytes is not sent")
+        else:
+            self._answered(job)
 
     def _do_not_prune(self, reason: str, message: str) -> None:
         self._enter(_State.ANSWERING, math.inf)
-        self._job = self._host.not_pruned(self._frame, reason, message, self._answered)
+        self._job = self._host.not_pruned(self._head, reason, message, self._answered)
 
-    def _answered(self, job: Future[bytes]) -> None:
+    def _answered(self, job: Job) -> None:
         if job is not self._job:
             return  # It is too late.
         self._job = None
@@ -310,10 +324,8 @@ class Connection(asyncio.Protocol):
             case _State.IDLE:
                 self._close()
             case _State.ANSWERING:
-                # A running job cannot be stopped, and occupies its worker; a waiting one need not
-                # run.
                 assert self._job is not None
-                self._job.cancel()
+                self._host.abandon(self._job)
                 limit = self._host.settings.request_seconds
                 self._do_not_prune("late", f"the service needed more than {limit:g} s")
             case _State.RECEIVING | _State.SENDING:

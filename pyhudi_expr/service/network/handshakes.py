@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import structlog
 
-from pyhudi_expr.service.connection import Connection, Host
+from pyhudi_expr.service.network.connection import Connection, Host
 
 _NO_CERTIFICATE = "the caller shows no certificate; this service wants one of its tls_client_ca"
 _NO_TLS = "the caller does not speak TLS, and this service has a tls_certificate"
@@ -48,6 +48,7 @@ class Handshakes:
             self._running.discard(task)
             if task.cancelled():
                 caller.close()
+                self._host.lost()
 
         task = asyncio.get_running_loop().create_task(self._shaken(caller))
         self._running.add(task)
@@ -74,9 +75,11 @@ class Handshakes:
             self._refused("slow", peer, "the TLS handshake was too slow")
         except OSError:
             caller.close()  # It has hung up, which is no refusal.
+            self._host.lost()
 
     def _refused(self, reason: str, peer: str, why: str) -> None:
         self._host.refused(reason)
+        self._host.lost()
         _log.warning("connection closed", peer=peer, reason=why)
 
 

@@ -1,0 +1,96 @@
+"""Requests that wait, are evaluated, or are no longer wanted."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+
+_TURN_SECONDS = 0.5
+_thread = threading.local()
+
+
+class NoLongerWantedError(BaseException):
+    """Nobody waits for the answer, so the work on it ends.
+
+    No `Exception`, because handlers of any error must not answer it.
+    """
+
+
+class BusyError(Exception):
+    """The request is refused, as too many wait."""
+
+
+class Job(Future[bytes]):
+    """One request; its result is the reply.
+
+    Attributes:
+        table: The table that it is about, as the caller writes it.
+        answered: Called in the event loop when it is done.
+        began: When its evaluation began, of `time.monotonic`; 0 before.
+        seconds: How long that took; 0 before.
+    """
+
+    def __init__(
+        self, table: bytes, evaluate: Callable[[], bytes], answered: Callable[[Job], None]
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.answered = answered
+        self.began = 0.0
+        self.seconds = 0.0
+        self._evaluate = evaluate
+        self._is_wanted = True
+
+    def abandon(self) -> None:
+        """Notice that nobody waits: it does not begin, or ends at the next `check_wanted`."""
+        self._is_wanted = False
+        self.cancel()
+
+    def run(self) -> None:
+        """Evaluate the request in this thread, if it is still wanted."""
+        if not self.set_running_or_notify_cancel():
+            return
+        self.began = time.monotonic()
+        _thread.job = self
+        try:
+            reply, failure = self._evaluate(), None
+        except BaseException as error:
+            reply, failure = b"", error
+        _thread.job = None
+        self.seconds = time.monotonic() - self.began
+        if failure is None:
+            self.set_result(reply)
+        else:
+            self.set_exception(failure)
+
+    def refuse(self) -> None:
+        """End it without evaluation."""
+        if self.set_running_or_notify_cancel():
+            self.set_exception(BusyError())
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for the answer."""
+        return self._is_wanted
+
+
+def check_wanted() -> None:
+    """Raise NoLongerWantedError if this thread evaluates a request for which nobody waits."""
+    job: Job | None = getattr(_thread, "job", None)
+    if job is not None and not job.is_wanted:
+        raise NoLongerWantedError
+
+
+@contextlib.contextmanager
+def taking_turns(turns: threading.Semaphore) -> Iterator[None]:
+    """Wait for a turn, as long as somebody waits for the answer. Raises NoLongerWantedError."""
+    while not turns.acquire(timeout=_TURN_SECONDS):
+        check_wanted()
+    try:
+        check_wanted()
+        yield
+    finally:
+        turns.release()

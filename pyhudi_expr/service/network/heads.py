@@ -1,0 +1,97 @@
+"""What the first bytes of a request say, without decoding it: its table, its size, its refusal."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+_INT = struct.Struct("!i")
+_MESSAGE = struct.Struct("!Ii")
+_FIELD = struct.Struct("!bh")
+_LIST_BEGIN = struct.Struct("!bi")
+_STRICT_CALL = 0x80010001
+_STOP, _I32, _STRING, _STRUCT, _LIST = 0, 8, 11, 12, 15
+#: Bytes of the id and of the path: more are no request that a client sends.
+_LONGEST = 1 << 16
+_PRUNE, _METADATA = b"prune", b"metadata"
+_EMPTY = _LIST_BEGIN.pack(_STRUCT, 0)
+_ENDS = {
+    _PRUNE: _EMPTY + _FIELD.pack(_I32, 5) + _INT.pack(1) + bytes([_STOP, _STOP]),
+    _METADATA: _EMPTY + bytes([_STOP, _STOP]),
+}
+"""What follows the table and the type of the filter's field in a request without filter."""
+
+#: Memory of a decoded node, as a message, in a check and as an expression; and of a byte in lists
+#: and texts of the message. Both are measured with the filters that need most.
+_NODE_BYTES, _BYTE_BYTES = 700, 12
+
+
+@dataclass(frozen=True)
+class Head:
+    """The beginning of a request.
+
+    Attributes:
+        frame: The request.
+        table: The table's base path as the caller writes it; empty if it is not at its place.
+        nodes: Number of nodes in its filter; of another form the most that it can have.
+        without_filter: The same request without its filter, which a refusal need not decode; None
+            for another form.
+    """
+
+    frame: bytes
+    table: bytes
+    nodes: int
+    without_filter: bytes | None
+
+    @property
+    def memory(self) -> int:
+        """Upper bound of the memory that the decoded request takes, in bytes."""
+        return _BYTE_BYTES * len(self.frame) + _NODE_BYTES * self.nodes
+
+
+class _OtherFormError(Exception):
+    """The fields are not where clients of Thrift write them, or it is no request about a table."""
+
+
+def head_of(frame: bytes) -> Head:
+    """Return the beginning of a request; without table if its form is another one."""
+    try:
+        return _head(frame)
+    except (struct.error, _OtherFormError):
+        return Head(frame, b"", len(frame), None)
+
+
+def _head(frame: bytes) -> Head:
+    version, size = _MESSAGE.unpack_from(frame)
+    method = frame[_MESSAGE.size : _MESSAGE.size + size] if 0 < size < _LONGEST else b""
+    if version != _STRICT_CALL or method not in _ENDS:
+        raise _OtherFormError
+    place = _MESSAGE.size + size + _INT.size
+    place = _after_field(frame, place, _STRUCT, 1)
+    place = _after_field(frame, place, _I32, 1) + _INT.size
+    _, place = _text(frame, place, 2)
+    table, place = _text(frame, place, 3)
+    if method == _METADATA:
+        _, place = _text(frame, place, 4)
+    place = _after_field(frame, place, _LIST, 4 if method == _PRUNE else 5)
+    kind, nodes = _LIST_BEGIN.unpack_from(frame, place)
+    if kind != _STRUCT or not 0 <= nodes <= len(frame):
+        raise _OtherFormError
+    return Head(frame, table, nodes, frame[:place] + _ENDS[method])
+
+
+def _text(frame: bytes, place: int, number: int) -> tuple[bytes, int]:
+    """Return a field's text, and the place after it."""
+    place = _after_field(frame, place, _STRING, number)
+    (size,) = _INT.unpack_from(frame, place)
+    begin = place + _INT.size
+    if not 0 <= size < _LONGEST or begin + size > len(frame):
+        raise _OtherFormError
+    return frame[begin : begin + size], begin + size
+
+
+def _after_field(frame: bytes, place: int, kind: int, number: int) -> int:
+    """Return the place after a field's type and number."""
+    if _FIELD.unpack_from(frame, place) != (kind, number):
+        raise _OtherFormError
+    return place + _FIELD.size

@@ -1,0 +1,1 @@
+"""What a process of the service consists of, and the service as one process."""

@@ -1,0 +1,117 @@
+"""What one process of the service has: tables in its cache, the server of callers, and pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.service.handler import PruningHandler
+from pyhudi_expr.service.metrics import Metrics
+from pyhudi_expr.service.network.server import PruningServer
+from pyhudi_expr.service.settings import ServiceSettings
+from pyhudi_expr.service.web.http import Site
+from pyhudi_expr.service.web.overview import Overview
+from pyhudi_expr.service.web.probes import Probes
+
+if TYPE_CHECKING:
+    from pyhudi_expr.service.web.callbacks import Callbacks
+
+
+class Answering:
+    """Answers callers. Create and use it in one event loop.
+
+    Attributes:
+        metrics: What this process counts.
+        server: The server of callers.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        """Read the files of the settings. Raises SettingsError."""
+        self._settings = settings
+        self._pruner = Pruner(_options(settings), settings.storage_options)
+        self.metrics = Metrics()
+        self._callbacks: Callbacks | None = None
+        self.server = PruningServer(self._handler(settings), settings, self.metrics)
+        self._watch()
+
+    async def sites(
+        self, overview: Overview, stack: contextlib.AsyncExitStack
+    ) -> Mapping[str, Site]:
+        """Return the pages by the settings with their addresses; begin what they and traces need.
+
+        Args:
+            overview: What the pages show.
+            stack: Ends it.
+
+        Raises:
+            SettingsError: A page cannot be served with these settings.
+        """
+        settings, sites = self._settings, list[Site]()
+        if settings.metrics_address:
+            probes = Probes(overview, self.server.is_ready)
+            sites.append(probes.site(settings.metrics_address))
+        if settings.console_address:
+            # Imported on use: it imports indexes and pages.
+            from pyhudi_expr.service.web.console import Console
+
+            sites.append(Console(settings, overview).site)
+        if settings.callback_address:
+            sites.append(self._callback_site(stack))
+        if settings.traces_endpoint:
+            # An extra of the package.
+            from pyhudi_expr.service.traces import Traces
+
+            traces = Traces(settings.traces_endpoint)
+            stack.callback(traces.close)
+            self.metrics.subscribe(traces.answered)
+        return {site.setting: site for site in sites}
+
+    def _callback_site(self, stack: contextlib.AsyncExitStack) -> Site:
+        # Imported on use, as the console is.
+        from pyhudi_expr.service.refreshing import Refresher
+        from pyhudi_expr.service.web.callbacks import Callbacks
+
+        refresher = Refresher(self._settings, self.metrics)
+        self._callbacks = Callbacks(self._settings, refresher)
+        running = asyncio.create_task(refresher.run())
+        stack.push_async_callback(_ended, running)
+        return self._callbacks.site
+
+    def reload(self, settings: ServiceSettings) -> None:
+        """Continue with other settings. Raises ValueError, and then nothing has changed."""
+        handler = self._handler(settings)
+        if self._callbacks is not None:
+            self._callbacks.reload(settings)
+        self.server.reload(handler, settings)
+        self._settings = settings
+
+    def _handler(self, settings: ServiceSettings) -> PruningHandler:
+        return PruningHandler(self._pruner, settings, self.metrics)
+
+    def _watch(self) -> None:
+        watch, server = self.metrics.watch, self.server
+        watch("pyhudi_connections", "Connections that are open.", lambda: server.open_connections)
+        watch(
+            "pyhudi_unanswered", "Requests that wait or are evaluated.", lambda: server.unanswered
+        )
+        watch("pyhudi_cached_tables", "Tables that are kept.", lambda: self._pruner.held()[0])
+        watch("pyhudi_cached_bytes", "Their memory.", lambda: self._pruner.held()[1])
+
+
+async def _ended(running: asyncio.Task[None]) -> None:
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+
+
+def _options(settings: ServiceSettings) -> PruneOptions:
+    return PruneOptions(
+        footers=settings.footers,
+        footer_wait=settings.footer_wait,
+        cache_bytes=settings.cache_bytes,
+        snapshot_dir=settings.snapshot_path,
+        snapshot_bytes=settings.snapshot_bytes,
+    )

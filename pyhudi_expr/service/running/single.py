@@ -1,0 +1,55 @@
+"""The service as one process: signals, and reloading of settings."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from pyhudi_expr.service.running.answering import Answering
+from pyhudi_expr.service.running.reloading import log_start, reread
+from pyhudi_expr.service.settings import ServiceSettings
+from pyhudi_expr.service.web.overview import OwnOverview
+
+_log: Any = structlog.get_logger()
+
+
+class SingleProcess:
+    """Serves by this process. Create and run it in one event loop."""
+
+    def __init__(
+        self, settings: ServiceSettings, read_again: Callable[[], ServiceSettings]
+    ) -> None:
+        self._settings = settings
+        self._read_again = read_again
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT. Raises SettingsError and AddressError."""
+        answering = Answering(self._settings)
+        log_start(self._settings)
+        # Windows has neither SIGHUP nor signal handlers in an event loop.
+        with contextlib.suppress(NotImplementedError, AttributeError):
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGTERM, answering.server.stop)
+            loop.add_signal_handler(signal.SIGINT, answering.server.stop)
+            loop.add_signal_handler(signal.SIGHUP, self._reload, answering)
+        async with contextlib.AsyncExitStack() as stack:
+            sites = await answering.sites(OwnOverview(answering.metrics), stack)
+            for site in sites.values():
+                await stack.enter_async_context(await site.listen())
+            await answering.server.run()
+
+    def _reload(self, answering: Answering) -> None:
+        """Reload the settings; invalid new settings leave the old ones in force."""
+        try:
+            settings, ignored = reread(self._settings, self._read_again)
+            answering.reload(settings)
+        except ValueError as error:
+            _log.error("settings not reloaded", reason=str(error))
+            return
+        self._settings = settings
+        _log.info("settings reloaded", **ignored)

@@ -1,0 +1,217 @@
+"""The supervisor of workers: it accepts connections, hands them over, and replaces who dies.
+
+It reads no table and no byte of a caller. Each connection goes to the worker with the fewest; pages
+are served by the first worker, which asks for the reports of all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from typing import Any
+
+import structlog
+
+from pyhudi_expr.service.access import Access
+from pyhudi_expr.service.running.reloading import log_start, reread
+from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+from pyhudi_expr.service.workers.accepting import Acceptor
+from pyhudi_expr.service.workers.channel import Kind, Message
+from pyhudi_expr.service.workers.child import Child, State
+from pyhudi_expr.service.workers.gathering import Gathering
+
+#: A worker that lived for a shorter time is replaced after a while, which doubles each time.
+_SHORT_LIFE_SECONDS = 10.0
+_FIRST_DELAY_SECONDS, _MOST_DELAY_SECONDS = 0.5, 30.0
+_WATCH_SECONDS = 5.0
+#: A worker that has said nothing for so long hangs.
+_SILENT_SECONDS = 60.0
+_RELOAD_SECONDS = 30.0
+#: Time beyond `stop_seconds` that workers have to end.
+_END_SECONDS = 5.0
+
+_log: Any = structlog.get_logger()
+
+
+class Supervisor:
+    """Serves by several workers. Create and run it in one event loop."""
+
+    def __init__(
+        self, settings: ServiceSettings, read_again: Callable[[], ServiceSettings]
+    ) -> None:
+        self._settings = settings
+        self._read_again = read_again
+        self._children: dict[str, Child] = {}
+        self._gathering = Gathering()
+        self._acceptor = Acceptor(self._ready, self._is_starting)
+        self._stopping = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._reloading = asyncio.Lock()
+        self._has_listened = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT. Raises SettingsError and AddressError."""
+        Access(self._settings)
+        log_start(self._settings)
+        loop = asyncio.get_running_loop()
+        with self._acceptor.bound(self._settings) as (host, port):
+            loop.add_signal_handler(signal.SIGTERM, self._stop)
+            loop.add_signal_handler(signal.SIGINT, self._stop)
+            loop.add_signal_handler(signal.SIGHUP, lambda: self._begin(self._reload()))
+            async with self._workers():
+                await self._all_ready()
+                settings = self._settings
+                _log.info(
+                    "listening",
+                    host=host,
+                    port=port,
+                    workers=settings.workers,
+                    threads=settings.threads,
+                )
+                await self._stopping.wait()
+                self._acceptor.stop()
+        _log.info("stopped")
+
+    def _stop(self) -> None:
+        self._stopping.set()
+        self._changed.set()
+
+    @contextlib.asynccontextmanager
+    async def _workers(self) -> AsyncIterator[None]:
+        """Keep all workers running; in the end they answer what they have taken."""
+        names = [str(number + 1) for number in range(self._settings.workers)]
+        kept = [asyncio.create_task(self._keep(name)) for name in names]
+        watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            self._stop()
+            for child in self._children.values():
+                child.send(Message(Kind.STOP))
+            await asyncio.wait(kept, timeout=self._settings.stop_seconds + _END_SECONDS)
+            for child in self._children.values():
+                _log.warning("worker killed: it does not stop", worker=child.name)
+                child.kill()
+            await asyncio.gather(*kept, return_exceptions=True)
+
+    async def _all_ready(self) -> None:
+        """Wait until every worker takes connections. Raises SettingsError if one cannot."""
+        while not self._stopping.is_set() and len(self._ready()) < self._settings.workers:
+            await self._changed.wait()
+            self._changed.clear()
+            if any(child.state is State.ENDED for child in self._children.values()):
+                raise SettingsError("a worker does not start; the line before says why")
+        self._has_listened = True
+
+    async def _keep(self, name: str) -> None:
+        """Run one worker after another, until the service stops."""
+        short_lives = 0
+        while not self._stopping.is_set():
+            child = await Child.start(name)
+            self._children[name] = child
+            child.send(Message(Kind.START, body=_share(self._settings)))
+            if self._stopping.is_set():
+                child.send(Message(Kind.STOP))
+            ended = await child.obey(self._take)
+            self._changed.set()
+            if not self._has_listened:
+                return
+            del self._children[name]
+            if self._stopping.is_set():
+                return
+            is_short = time.monotonic() - child.started < _SHORT_LIFE_SECONDS
+            short_lives = short_lives + 1 if is_short else 0
+            await self._mourn(child, ended, _delay(short_lives))
+
+    async def _mourn(self, child: Child, ended: str, delay: float) -> None:
+        """Log and count a dead worker, and wait before it is replaced."""
+        _log.error("worker replaced", worker=child.name, pid=child.pid, ended=ended, wait=delay)
+        self._gathering.replaced(child)
+        if delay:
+            self._acceptor.retry()  # which closes what nobody will take soon
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), delay)
+
+    def _ready(self) -> Sequence[Child]:
+        return [child for child in self._children.values() if child.state is State.READY]
+
+    def _is_starting(self) -> bool:
+        return any(child.state is State.STARTING for child in self._children.values())
+
+    def _take(self, child: Child, message: Message) -> None:
+        """Take a worker's message."""
+        match message.kind:
+            case Kind.READY:
+                child.state = State.READY
+                self._children = dict(sorted(self._children.items()))
+                self._changed.set()
+                self._acceptor.retry()
+            case Kind.STOPPING:
+                child.state = State.STOPPING
+            case Kind.GATHER:
+                self._begin(self._gather(child, message, Kind.REPORT))
+            case Kind.GATHER_WITH_ACTIVITY:
+                self._begin(self._gather(child, message, Kind.REPORT_WITH_ACTIVITY))
+            case other:
+                raise AssertionError(other)
+
+    def _begin(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _gather(self, child: Child, message: Message, kind: Kind) -> None:
+        found = await self._gathering.gather(self._ready(), kind)
+        child.send(Message(Kind.GATHER, message.number, found))
+
+    async def _watch(self) -> None:
+        """Have workers report from time to time, and kill those that hang."""
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            await self._gathering.gather(self._ready(), Kind.REPORT)
+            for child in self._ready():
+                if time.monotonic() - child.heard > _SILENT_SECONDS:
+                    _log.error("worker killed: it hangs", worker=child.name, pid=child.pid)
+                    child.kill()
+
+    async def _reload(self) -> None:
+        """Reload the settings in all workers; invalid new settings leave the old ones in force."""
+        async with self._reloading:
+            try:
+                settings, ignored = reread(self._settings, self._read_again)
+                Access(settings)
+            except ValueError as error:
+                _log.error("settings not reloaded", reason=str(error))
+                return
+            asked = self._ready()
+            answers = await asyncio.gather(*(_reloaded(child, settings) for child in asked))
+            refusals = [answer for answer in answers if answer]
+            if refusals:
+                _log.error("settings not reloaded", reason=refusals[0].decode())
+                await asyncio.gather(*(_reloaded(child, self._settings) for child in asked))
+                return
+            self._settings = settings
+            _log.info("settings reloaded", **ignored)
+
+
+async def _reloaded(child: Child, settings: ServiceSettings) -> bytes | None:
+    """Have a worker take settings; return why it does not."""
+    return await child.ask(Kind.RELOAD, _RELOAD_SECONDS, _share(settings))
+
+
+def _share(settings: ServiceSettings) -> bytes:
+    """Return the settings of one worker as JSON: its share of the connections."""
+    share = -(-settings.max_connections // settings.workers)
+    return settings.model_copy(update={"max_connections": share}).model_dump_json().encode()
+
+
+def _delay(short_lives: int) -> float:
+    """Return the seconds until a worker is replaced: none for the first time."""
+    if short_lives < 2:
+        return 0.0
+    return float(min(_FIRST_DELAY_SECONDS * 2 ** (short_lives - 2), _MOST_DELAY_SECONDS))

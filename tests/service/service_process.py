@@ -1,0 +1,106 @@
+"""`pyhudi serve` as a process of the tests."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from queue import Queue
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from devtools.runtime import free_port
+from tests.service.running_server import PATIENCE
+
+
+class Process:
+    """`pyhudi serve` with a settings file; its log is read line by line."""
+
+    def __init__(self, directory: Path, **settings: object) -> None:
+        self.file = directory / "service.toml"
+        self.pages = free_port()
+        self.fixed = {
+            "port": 0,
+            "log_format": "json",
+            "snapshot_dir": "",
+            "metrics_address": f"127.0.0.1:{self.pages}",
+            **settings,
+        }
+        self.write()
+        command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(self.file)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.lines: Queue[dict[str, object]] = Queue()
+        self.text = ""
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+        self.port = int(str(self.wait_for_log("listening")["port"]))
+
+    def write(self, **settings: object) -> None:
+        """Writes the settings file; JSON values are valid TOML."""
+        given = {**self.fixed, **settings}
+        self.file.write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in given.items()))
+
+    def wait_for_log(self, event: str, **fields: object) -> dict[str, object]:
+        """Waits for the next line of the log with this event and these fields."""
+        expected = {"event": event, **fields}
+        while True:
+            line = self.lines.get(timeout=PATIENCE)
+            if expected.items() <= line.items():
+                return line
+
+    def page(self, path: str) -> tuple[int, str]:
+        """Status and content of a page."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.pages}{path}") as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def metrics(self) -> Mapping[str, float]:
+        """The metrics, as name{labels}."""
+        return {
+            sample.name + "".join(f"{{{value}}}" for value in sample.labels.values()): sample.value
+            for family in text_string_to_metric_families(self.page("/metrics")[1])
+            for sample in family.samples
+        }
+
+    def connect(self) -> socket.socket:
+        """A raw connection."""
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+
+    def worker_pids(self) -> list[int]:
+        """The process ids of the workers, of the first one first."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(pid) for pid in children.read_text().split()]
+
+    def reload(self, event: str = "settings reloaded") -> dict[str, object]:
+        """Send SIGHUP, and wait until the settings are read."""
+        self.process.send_signal(signal.SIGHUP)
+        return self.wait_for_log(event)
+
+    def stop(self) -> int:
+        """Stop the service in order; its exit code."""
+        self.process.terminate()
+        code = self.process.wait(PATIENCE)
+        self.reader.join()
+        return code
+
+    def kill(self) -> None:
+        """Kill the process if it runs; workers end by themselves."""
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.text += line
+            if line.startswith("{"):
+                self.lines.put(json.loads(line))
