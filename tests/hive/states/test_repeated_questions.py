@@ -123,7 +123,7 @@ def test_other_predicates_and_views_are_other_questions(hive: Hive, table: HudiT
     assert hive.query(query, settings={"hudi.pruning.cache.ms": "0"}).scan.answers == SERVICE
 
 
-class _Recorder(PruningService.Iface):  # type: ignore[misc]
+class _Recorder(PruningService.Iface):
     """Passes requests on to a service, and keeps those with a predicate."""
 
     def __init__(self, service: ServiceProcess) -> None:
