@@ -23,6 +23,7 @@ from bench import (
     virtual_keys,
     wide,
 )
+from bench.fleet import measured as fleet
 from bench.reporting import charts, document, results
 from bench.reporting.measuring import Benchmark, Measurement, registered
 from devtools.process import ServerError
@@ -45,6 +46,7 @@ _MODULES = (
     load,
     lookups,
     object_store,
+    fleet,
 )
 
 

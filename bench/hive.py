@@ -199,4 +199,5 @@ def _call_seconds(scans: ScanTotals) -> float:
 
 
 def _address(service: ServiceProcess) -> dict[str, str]:
-    return {"hudi.pruning.service.addresses": service.address}
+    """Return the settings by which each query asks the service."""
+    return {"hudi.pruning.service.addresses": service.address, "hudi.pruning.cache.ms": "0"}

@@ -73,6 +73,7 @@ def hive_planning() -> Iterator[Measurement]:
         server = running.enter_context(HiveServer(_RUN_DIR / "server"))
         session = running.enter_context(server.session(reports.settings()))
         session.set({"hudi.pruning.service.addresses": service.address, **ENGINES["tez"]})
+        session.set({"hudi.pruning.cache.ms": "0"})
         session.run(create_with_handler("events", demo_tables.EVENTS))
         session.run(create_with_handler("returns", demo_tables.RETURNS))
         session.run(_KEYS)

@@ -186,6 +186,7 @@ def _hive() -> Iterator[Loaded]:
     rows = event_table.FILES * event_table.ROWS_PER_FILE
     with ServiceProcess(_RUN_DIR) as service, HiveServer(_RUN_DIR / "server") as server:
         settings = {**ENGINES["fetch"], "hudi.pruning.service.addresses": service.address}
+        settings["hudi.pruning.cache.ms"] = "0"
         with server.session() as session:
             session.run(create_with_handler("events", table.path))
 

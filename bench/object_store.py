@@ -205,6 +205,7 @@ def _in_hive(server: _Server) -> Iterator[Measurement]:
         reports = ScanReports(_RUN_DIR / "scans")
         session = running.enter_context(hive.session({**ENGINES["fetch"], **reports.settings()}))
         session.set({"hudi.pruning.service.addresses": service.address})
+        session.set({"hudi.pruning.cache.ms": "0"})
         session.run(create_with_handler("events", location))
         pruned, requests = _fetched(session, proxy, reports, _HIVE_RUNS, 1)
         session.set({"hudi.pruning.enabled": "false"})

@@ -115,6 +115,7 @@ def _running() -> Iterator[tuple[HiveSession, ScanReports]]:
         server = running.enter_context(HiveServer(_ROOT / "server"))
         session = running.enter_context(server.session(reports.settings()))
         session.set({**ENGINES["fetch"], "hudi.pruning.service.addresses": service.address})
+        session.set({"hudi.pruning.cache.ms": "0"})
         for table in (_PLAIN, *(case.kind for case in _CASES)):
             session.run(create_with_handler(table, _ROOT / table))
         yield session, reports

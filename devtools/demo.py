@@ -140,6 +140,7 @@ def _run(console: Console, running: ExitStack, line: HiveVersion) -> list[Outcom
         server = running.enter_context(HiveServer(_RUN_DIR / "hive", line=line))
     reports = ScanReports(_RUN_DIR / "scans")
     settings = {**reports.settings(), "hudi.pruning.service.addresses": service.address}
+    settings["hudi.pruning.cache.ms"] = "0"  # each run asks the service
     session = running.enter_context(server.session(settings))
     with _step(console, "Hive: CREATE EXTERNAL TABLE ... STORED BY, and a first query per engine"):
         for path in (demo_tables.EVENTS, demo_tables.RETURNS):

@@ -15,6 +15,7 @@ class ScanTotals:
         scans: Number of scans.
         outcomes: Their outcomes, sorted, without repetition.
         listings: Who listed their files, sorted, without repetition.
+        answers: Where the answers that pruned them come from, sorted, without repetition.
         states: The states that they read, if not the newest, sorted, without repetition.
         files_considered: Number of files that the queries would have read without pruning.
         files_kept: Number of files that they read.
@@ -28,6 +29,7 @@ class ScanTotals:
     scans: int
     outcomes: tuple[str, ...]
     listings: tuple[str, ...]
+    answers: tuple[str, ...]
     states: tuple[str, ...]
     files_considered: int
     files_kept: int
@@ -65,6 +67,7 @@ class ScanReports:
             scans=len(found),
             outcomes=tuple(sorted({scan["outcome"] for scan in found})),
             listings=tuple(sorted({scan["listing"] for scan in found if "listing" in scan})),
+            answers=tuple(sorted({scan["answer"] for scan in found if "answer" in scan})),
             states=tuple(sorted({scan["state"] for scan in found if scan.get("state")})),
             files_considered=total("filesConsidered"),
             files_kept=total("filesKept"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
+import re
 import socket
 import ssl
 import time
@@ -31,8 +33,35 @@ _CLOSED = (
     " certificate of the caller"
 )
 
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)")
+_SCHEMES = {"file": "", "s3a": "s3:", "s3n": "s3:"}
+
 # The caller handles a refused connection; by itself Thrift also prints it.
 logging.getLogger("thrift").addHandler(logging.NullHandler())
+
+
+def services_for(base_path: str, addresses: Sequence[str]) -> list[str]:
+    """Return services in the order in which to call them about a table.
+
+    It is the order of the storage handler (`ServiceOrder.TABLE`), so a table's first service has it
+    in memory: by the SHA-256 of "address NUL table", the greatest first (rendezvous hashing). A
+    service that is added to N - 1 others, or removed from N, changes the first one of about one
+    table in N.
+
+    Args:
+        base_path: The table's base path. How its slashes are repeated, `s3a` for `s3`, and `file:`
+            for a local path make no difference.
+        addresses: The services as "host:port", IPv6 without brackets.
+    """
+    uri = _URI.fullmatch(base_path)
+    scheme, path = uri.groups() if uri else ("", base_path)
+    scheme = _SCHEMES.get(scheme, f"{scheme}:") if uri else ""
+    table = f"{scheme}/" + "/".join(filter(None, path.split("/")))
+
+    def weight(address: str) -> bytes:
+        return hashlib.sha256(f"{address}\0{table}".encode()).digest()
+
+    return sorted(addresses, key=weight, reverse=True)
 
 
 class PruningClient:

@@ -24,10 +24,15 @@ from devtools.hiveserver import ENGINES
 from devtools.runtime import ROOT, free_port
 from docker import DockerClient
 from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.service.client import services_for
 
 DOCKER = ROOT / "docker"
 REPORTS = "/var/lib/hive/reports/scans.jsonl"
-REPLICAS = ("pruning-1", "pruning-2")
+REPLICAS = tuple(
+    address.partition(":")[0]
+    for address in services_for("/warehouse/trips", ("pruning-1:9099", "pruning-2:9099"))
+)
+"""In the order in which HiveServer2 calls them about the table of the tests."""
 START_SECONDS = 240.0
 PATIENCE = 60.0
 _COMMAND_SECONDS = 180.0
@@ -133,9 +138,9 @@ class Cluster:
     def ask(self, query: str, engine: str = "fetch", **settings: object) -> Answer:
         """Runs a query with one scan. The settings omit their common prefix.
 
-        By default, pruning has plenty of time.
+        By default, pruning has plenty of time, and the service is asked each time.
         """
-        settings = {"timeout_ms": _UNHURRIED_MS, **settings}
+        settings = {"timeout_ms": _UNHURRIED_MS, "cache_ms": 0, **settings}
         own = {
             f"hudi.pruning.{key.replace('_', '.')}": str(value) for key, value in settings.items()
         }

@@ -21,7 +21,7 @@ QUERY = "SELECT id, fare, city FROM trips WHERE id BETWEEN 150 AND 349"
 FILES = TRIPS // 100
 PRUNED = ("PRUNED", (FILES, 3))
 TIMEOUT_MS = 2000
-UNHURRIED = {"hudi.pruning.timeout.ms": "20000"}
+UNHURRIED = {"hudi.pruning.timeout.ms": "20000", "hudi.pruning.cache.ms": "0"}
 
 _TOOLS = """
 FROM pyhudi/service

@@ -19,6 +19,7 @@ def test_all_scans_since_the_last_call_are_summed(tmp_path: Path) -> None:
         Path(directory),
         outcome="PRUNED",
         listing="BY_SERVICE",
+        answer="BY_CACHE",
         state="001",
         pruningMicros=5,
         **numbers,
@@ -27,13 +28,15 @@ def test_all_scans_since_the_last_call_are_summed(tmp_path: Path) -> None:
         Path(directory),
         outcome="DISABLED",
         listing="BY_HUDI",
+        answer="NONE",
         state=None,
         pruningMicros=None,
         **numbers,
     )
 
     listings = ("BY_HUDI", "BY_SERVICE")
+    answers = ("BY_CACHE", "NONE")
     assert reports.take() == ScanTotals(
-        2, ("DISABLED", "PRUNED"), listings, ("001",), 20, 4, 200, 40, 5, 0, 0
+        2, ("DISABLED", "PRUNED"), listings, answers, ("001",), 20, 4, 200, 40, 5, 0, 0
     )
-    assert reports.take() == ScanTotals(0, (), (), (), *[0] * 7)
+    assert reports.take() == ScanTotals(0, (), (), (), (), *[0] * 7)

@@ -55,7 +55,9 @@ def query_with_services(
         engine,
         settings={
             "hudi.pruning.service.addresses": ",".join(addresses),
+            "hudi.pruning.service.order": "listed",
             "hudi.pruning.timeout.ms": str(TIMEOUT_MS),
+            "hudi.pruning.cache.ms": "0",
             **own,
         },
     )

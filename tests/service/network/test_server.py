@@ -16,13 +16,14 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TException
 from thrift.transport.TTransport import TMemoryBuffer
 
+from devtools.runtime import ROOT
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.access import TOKEN_PREFACE
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.service.client import PruningClient, services_for
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.network.frames import GarbageError, process_frame
 from pyhudi_expr.service.settings import ServiceSettings
@@ -328,3 +329,23 @@ def _answered_number(caller: socket.socket) -> int:
     size = struct.unpack("!i", caller.recv(4, socket.MSG_WAITALL))[0]
     _, length = struct.unpack_from("!Ii", answer := caller.recv(size, socket.MSG_WAITALL))
     return struct.unpack_from("!i", answer, 8 + length)[0]
+
+
+def test_services_are_in_the_storage_handlers_order():
+    """Its test `ServiceOrderTest` reads the same file."""
+    lines = (ROOT / "handler-java/src/test/resources/service-orders.txt").read_text().splitlines()
+    for line in lines:
+        base_path, listed, expected = line.split("\t")
+        assert services_for(base_path, listed.split(",")) == expected.split(","), line
+    assert len(lines) > 10
+
+
+def test_a_service_more_moves_its_share_of_the_tables_and_no_other():
+    services = [f"pruning-{number}:9099" for number in range(5)]
+    tables = [f"/warehouse/t{number}" for number in range(2_000)]
+    moved = 0
+    for table in tables:
+        fewer, more = services_for(table, services[:4]), services_for(table, services)
+        assert [one for one in more if one != services[4]] == fewer
+        moved += more[0] == services[4]
+    assert abs(moved - len(tables) / 5) < len(tables) / 20

@@ -28,6 +28,7 @@ final class AdministratorSettings {
           PruningSettings.LISTING,
           PruningSettings.TIMEOUT_MS,
           PruningSettings.METADATA_TIMEOUT_MS,
+          PruningSettings.CACHE_MS,
           PruningSettings.LOG_LEVEL,
           PruningSettings.VIEW,
           PruningSettings.AS_OF,

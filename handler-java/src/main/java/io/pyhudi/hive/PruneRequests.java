@@ -40,6 +40,7 @@ public final class PruneRequests {
     PruningClient.Limits limits =
         new PruningClient.Limits(
             settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
-    return client.prune(request, settings.addresses(), settings.credentials(), limits);
+    return client.prune(
+        request, settings.addresses(request.getBasePath()), settings.credentials(), limits);
   }
 }

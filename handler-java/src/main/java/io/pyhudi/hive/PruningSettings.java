@@ -4,6 +4,7 @@ import static org.apache.hadoop.hive.metastore.api.hive_metastoreConstants.META_
 
 import io.pyhudi.hive.client.Credentials;
 import io.pyhudi.hive.client.ServiceAddress;
+import io.pyhudi.hive.client.ServiceOrder;
 import io.pyhudi.hive.protocol.TableView;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -27,10 +28,12 @@ public final class PruningSettings {
   public static final String JOINS = "hudi.pruning.joins";
   public static final String LISTING = "hudi.pruning.listing";
   public static final String ADDRESSES = "hudi.pruning.service.addresses";
+  public static final String ORDER = "hudi.pruning.service.order";
   public static final String TIMEOUT_MS = "hudi.pruning.timeout.ms";
   public static final String METADATA_TIMEOUT_MS = "hudi.pruning.metadata.timeout.ms";
   public static final String MAX_RESPONSE_BYTES = "hudi.pruning.max.response.bytes";
   public static final String BREAKER_MS = "hudi.pruning.breaker.ms";
+  public static final String CACHE_MS = "hudi.pruning.cache.ms";
   public static final String LOG_LEVEL = "hudi.pruning.log.level";
   public static final String REPORT_DIR = "hudi.pruning.report.dir";
   public static final String TLS_CA = "hudi.pruning.tls.ca";
@@ -49,10 +52,12 @@ public final class PruningSettings {
     defaults.put(JOINS, "true");
     defaults.put(LISTING, "true");
     defaults.put(ADDRESSES, "127.0.0.1:9099");
+    defaults.put(ORDER, "table");
     defaults.put(TIMEOUT_MS, "2000");
     defaults.put(METADATA_TIMEOUT_MS, "60000");
     defaults.put(MAX_RESPONSE_BYTES, "67108864");
     defaults.put(BREAKER_MS, "5000");
+    defaults.put(CACHE_MS, "60000");
     defaults.put(LOG_LEVEL, "info");
     defaults.put(REPORT_DIR, "");
     defaults.put(TLS_CA, "");
@@ -184,9 +189,15 @@ public final class PruningSettings {
     return !"false".equalsIgnoreCase(values.get(LISTING));
   }
 
-  /** Returns the services to call, in order; empty if no address could be parsed. */
+  /** Returns the services as they are listed; empty if no address could be parsed. */
   public List<ServiceAddress> addresses() {
     return ServiceAddress.parseList(values.get(ADDRESSES));
+  }
+
+  /** Returns the services in the order in which to call them about a table. */
+  public List<ServiceAddress> addresses(String basePath) {
+    boolean asListed = "listed".equalsIgnoreCase(values.get(ORDER));
+    return (asListed ? ServiceOrder.LISTED : ServiceOrder.TABLE).of(addresses(), basePath);
   }
 
   /**
@@ -221,6 +232,11 @@ public final class PruningSettings {
         values.get(TLS_KEYSTORE),
         values.get(TLS_PASSWORD_FILE),
         values.get(TOKEN_FILE));
+  }
+
+  /** Returns for how long an answer may be used again, for the same question; 0 for never. */
+  public long cacheMillis() {
+    return number(CACHE_MS);
   }
 
   public LogLevel logLevel() {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pyhudi.hive.client.ServiceAddress;
 import io.pyhudi.hive.protocol.TableView;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -11,7 +12,9 @@ import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.Properties;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.ql.session.SessionState;
@@ -140,6 +143,25 @@ class PruningSettingsTest {
         PruningSettings.ofTable(table(PruningSettings.LOG_LEVEL, "loud")).logLevel());
     assertEquals(
         TableView.SNAPSHOT, PruningSettings.ofTable(table(PruningSettings.VIEW, "what")).view());
+  }
+
+  @Test
+  void servicesAreCalledInAnOrderOfTheTableUnlessTheListedOneIsAskedFor() throws Exception {
+    String listed = "a:1,b:1,c:1";
+    PruningSettings byTable =
+        PruningSettings.ofTable(new Properties(), administrator(PruningSettings.ADDRESSES, listed));
+    Set<ServiceAddress> firsts = new HashSet<>();
+    for (int i = 0; i < 50; i++) {
+      firsts.add(byTable.addresses("/t" + i).get(0));
+    }
+    assertEquals(new HashSet<>(byTable.addresses()), firsts);
+    PruningSettings asListed =
+        PruningSettings.ofTable(
+            new Properties(),
+            administrator(PruningSettings.ADDRESSES, listed, PruningSettings.ORDER, "listed"));
+    for (int i = 0; i < 50; i++) {
+      assertEquals(asListed.addresses(), asListed.addresses("/t" + i));
+    }
   }
 
   @Test

@@ -58,7 +58,8 @@ public final class MetadataRequests {
             settings.breakerMillis());
     try {
       return MetadataRows.of(
-          CLIENT.metadata(request, settings.addresses(), settings.credentials(), limits));
+          CLIENT.metadata(
+              request, settings.addresses(request.getBasePath()), settings.credentials(), limits));
     } catch (PruningException e) {
       LOG.debug("{}: no rows", view, e);
       throw withoutTrace(

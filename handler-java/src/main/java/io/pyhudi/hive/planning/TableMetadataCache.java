@@ -15,6 +15,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -27,6 +28,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Caches what the pruning service reports about whole tables, for Hive's planner. It sends one
  * request for each state of a table.
+ *
+ * <p>What a service reports of a newer state, because the table has changed since the query opened
+ * it, serves this query only.
  *
  * <p>A service that does not answer costs the time-out once. The cache then sends no request for
  * the pause of its circuit breaker.
@@ -122,7 +126,9 @@ final class TableMetadataCache<T> {
   private CachedValue<T> load(HudiTable table, PruningSettings settings) {
     try {
       PruneResponse response = PruneRequests.send(CLIENT, request(table, settings), settings);
-      return new CachedValue<>(reader.apply(response), null);
+      boolean isOfState =
+          table.asOf() != null || Objects.equals(response.getInstant(), table.newestInstant());
+      return new CachedValue<>(reader.apply(response), isOfState ? null : System.nanoTime());
     } catch (PruningException e) {
       LOG.info("{}: no metadata for the planner: {}", table.basePath(), e.getMessage());
       long pause = TimeUnit.MILLISECONDS.toNanos(settings.breakerMillis());

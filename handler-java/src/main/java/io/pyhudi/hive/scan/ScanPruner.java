@@ -3,7 +3,6 @@ package io.pyhudi.hive.scan;
 import io.pyhudi.hive.PruneRequests;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.client.Outcome;
-import io.pyhudi.hive.client.PruningClient;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.predicate.FilterEncoder;
@@ -11,7 +10,6 @@ import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.NodeKind;
 import io.pyhudi.hive.protocol.PruneRequest;
-import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.ServiceListing;
 import java.time.ZoneId;
@@ -87,9 +85,7 @@ final class ScanPruner {
       if (nodes.get(nodes.size() - 1).getKind() == NodeKind.UNKNOWN) {
         return ScanVerdict.unpruned(Outcome.NOT_EXPRESSIBLE, null, micros(start));
       }
-      PruneResponse response =
-          PruneRequests.send(PruningClient.shared(), newRequest(table, locations, nodes), settings);
-      return ScanVerdict.of(response, micros(start));
+      return RepeatedQuestions.ask(table, newRequest(table, locations, nodes), settings);
     } catch (PruningException e) {
       return ScanVerdict.unpruned(e.outcome(), e.getMessage(), micros(start));
     } catch (RuntimeException | LinkageError e) {

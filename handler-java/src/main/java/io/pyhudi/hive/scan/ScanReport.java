@@ -20,6 +20,7 @@ public final class ScanReport {
 
   private final Outcome outcome;
   private final Listing listing;
+  private final AnswerSource answer;
   private final long filesConsidered;
   private final long filesKept;
   private final long bytesConsidered;
@@ -35,6 +36,7 @@ public final class ScanReport {
   ScanReport(
       Outcome outcome,
       Listing listing,
+      AnswerSource answer,
       long filesConsidered,
       long filesKept,
       long bytesConsidered,
@@ -43,6 +45,7 @@ public final class ScanReport {
       long pruningMicros) {
     this.outcome = outcome;
     this.listing = listing;
+    this.answer = answer;
     this.filesConsidered = filesConsidered;
     this.filesKept = filesKept;
     this.bytesConsidered = bytesConsidered;
@@ -59,6 +62,7 @@ public final class ScanReport {
   Map<String, Object> parts() {
     Map<String, Object> parts = new LinkedHashMap<>();
     parts.put("listing", listing.name());
+    parts.put("answer", answer.name());
     parts.put("filesConsidered", filesConsidered);
     parts.put("filesKept", filesKept);
     parts.put("filesDroppedBy", filesDroppedBy);
@@ -72,12 +76,13 @@ public final class ScanReport {
   String text() {
     return String.format(
         Locale.ROOT,
-        "%s, reads %d of %d files, %.1f of %.1f MB",
+        "%s, reads %d of %d files, %.1f of %.1f MB%s",
         outcome,
         filesKept,
         filesConsidered,
         bytesKept / 1e6,
-        bytesConsidered / 1e6);
+        bytesConsidered / 1e6,
+        answer == AnswerSource.BY_CACHE ? ", as asked before" : "");
   }
 
   /** Adds the numbers to the job's counters, if the engine has counters. */
@@ -90,6 +95,7 @@ public final class ScanReport {
     reporter.incrCounter(COUNTERS, "PRUNING_MICROS", pruningMicros);
     reporter.incrCounter(COUNTERS, "SCANS_" + outcome, 1);
     reporter.incrCounter(COUNTERS, "LISTINGS_" + listing, 1);
+    reporter.incrCounter(COUNTERS, "ANSWERS_" + answer, 1);
   }
 
   private static String by(String index) {
@@ -99,6 +105,7 @@ public final class ScanReport {
   void write(DataOutput out) throws IOException {
     out.writeUTF(outcome.name());
     out.writeUTF(listing.name());
+    out.writeUTF(answer.name());
     out.writeLong(filesConsidered);
     out.writeLong(filesKept);
     out.writeLong(bytesConsidered);
@@ -114,6 +121,7 @@ public final class ScanReport {
   static ScanReport read(DataInput in) throws IOException {
     Outcome outcome = Outcome.valueOf(in.readUTF());
     Listing listing = Listing.valueOf(in.readUTF());
+    AnswerSource answer = AnswerSource.valueOf(in.readUTF());
     long filesConsidered = in.readLong();
     long filesKept = in.readLong();
     long bytesConsidered = in.readLong();
@@ -125,6 +133,7 @@ public final class ScanReport {
     return new ScanReport(
         outcome,
         listing,
+        answer,
         filesConsidered,
         filesKept,
         bytesConsidered,

@@ -17,6 +17,7 @@ final class ScanVerdict {
   private final PruneCounts counts;
   private final KeptSlices kept;
   private final ExtremeRows extremes;
+  private final AnswerSource source;
   private final long elapsedMicros;
 
   private ScanVerdict(
@@ -26,6 +27,7 @@ final class ScanVerdict {
       PruneCounts counts,
       KeptSlices kept,
       ExtremeRows extremes,
+      AnswerSource source,
       long elapsedMicros) {
     this.outcome = outcome;
     this.message = message;
@@ -33,6 +35,7 @@ final class ScanVerdict {
     this.counts = counts;
     this.kept = kept;
     this.extremes = extremes;
+    this.source = source;
     this.elapsedMicros = elapsedMicros;
   }
 
@@ -40,8 +43,10 @@ final class ScanVerdict {
    * Reads the answer of the pruning service.
    *
    * @param elapsedMicros the time that the request took the caller
+   * @throws PruningException if the answer contradicts itself
    */
-  static ScanVerdict of(PruneResponse response, long elapsedMicros) throws PruningException {
+  static ScanVerdict of(PruneResponse response, AnswerSource source, long elapsedMicros)
+      throws PruningException {
     return new ScanVerdict(
         Outcome.PRUNED,
         response.getMessage(),
@@ -49,17 +54,26 @@ final class ScanVerdict {
         response.getCounts(),
         response.getKept(),
         null,
+        source,
         elapsedMicros);
   }
 
   static ScanVerdict unpruned(Outcome outcome, String message, long elapsedMicros) {
-    return new ScanVerdict(outcome, message, Verdicts.none(), null, null, null, elapsedMicros);
+    return new ScanVerdict(
+        outcome, message, Verdicts.none(), null, null, null, AnswerSource.NONE, elapsedMicros);
   }
 
   /** Returns the verdict for a query that statistics answer, so that no file has to be read. */
   static ScanVerdict of(ExtremeRows extremes, long elapsedMicros) {
     return new ScanVerdict(
-        Outcome.ANSWERED, null, Verdicts.none(), null, null, extremes, elapsedMicros);
+        Outcome.ANSWERED,
+        null,
+        Verdicts.none(),
+        null,
+        null,
+        extremes,
+        AnswerSource.NONE,
+        elapsedMicros);
   }
 
   Outcome outcome() {
@@ -88,6 +102,10 @@ final class ScanVerdict {
   /** Returns the rows that represent all rows of the table, or null. */
   ExtremeRows extremes() {
     return extremes;
+  }
+
+  AnswerSource source() {
+    return source;
   }
 
   long elapsedMicros() {

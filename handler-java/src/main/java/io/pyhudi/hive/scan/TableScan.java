@@ -144,6 +144,7 @@ public final class TableScan {
     return new ScanReport(
         verdict.outcome(),
         Listing.NONE,
+        verdict.source(),
         rows.files(),
         0,
         rows.bytes(),
@@ -198,6 +199,7 @@ public final class TableScan {
       return new ScanReport(
           verdict.outcome(),
           listing,
+          verdict.source(),
           files,
           keptFiles,
           bytes,

@@ -3,6 +3,7 @@ package io.pyhudi.hive.table;
 import io.pyhudi.hive.PruningSettings;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
@@ -197,8 +198,35 @@ public final class HudiTable {
     return completedTimeline().getTimelineHash() + "@" + stateText();
   }
 
+  /**
+   * Returns a digest of all that a query reads of this state: the table's properties, each instant
+   * of the active timeline with its state and completion time, and which state or range is read.
+   */
+  public byte[] stateDigest() {
+    List<String> lines = new ArrayList<>();
+    metaClient
+        .getActiveTimeline()
+        .getInstantsAsStream()
+        .forEach(
+            i ->
+                lines.add(
+                    String.join(
+                        " ",
+                        "instant",
+                        i.requestedTime(),
+                        i.getAction(),
+                        i.getState().name(),
+                        i.getCompletionTime())));
+    TypedProperties properties = metaClient.getTableConfig().getProps();
+    for (String key : properties.stringPropertyNames()) {
+      lines.add("property " + key + "=" + properties.getProperty(key));
+    }
+    lines.add("read " + stateText());
+    return LinesDigest.of(lines);
+  }
+
   /** Returns the digest of the active timeline by which the pruning service knows its state. */
-  byte[] timelineDigest() {
+  public byte[] timelineDigest() {
     return LinesDigest.of(
         metaClient
             .getActiveTimeline()

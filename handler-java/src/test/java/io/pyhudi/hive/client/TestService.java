@@ -23,7 +23,7 @@ import org.apache.thrift.transport.TTransport;
 import org.apache.thrift.transport.layered.TFramedTransport;
 
 /** A real Thrift server with the generated processor and answers of a test's choice. */
-final class TestService implements AutoCloseable {
+public final class TestService implements AutoCloseable {
   private final TThreadPoolServer server;
   private final ServiceAddress address;
   private final Thread thread;
@@ -46,7 +46,8 @@ final class TestService implements AutoCloseable {
     thread.start();
   }
 
-  static TestService answering(Function<PruneRequest, PruneResponse> answer) throws Exception {
+  public static TestService answering(Function<PruneRequest, PruneResponse> answer)
+      throws Exception {
     return new TestService(0, answer);
   }
 
@@ -63,7 +64,7 @@ final class TestService implements AutoCloseable {
     }
   }
 
-  ServiceAddress address() {
+  public ServiceAddress address() {
     return address;
   }
 

@@ -109,7 +109,16 @@ class HudiSplitTest {
     droppedBy.put("column_stats", 7L);
     droppedBy.put("partition values", 2L);
     ScanReport report =
-        new ScanReport(Outcome.PRUNED, Listing.BY_SERVICE, 10, 1, 1000, 100, droppedBy, 350);
+        new ScanReport(
+            Outcome.PRUNED,
+            Listing.BY_SERVICE,
+            AnswerSource.BY_CACHE,
+            10,
+            1,
+            1000,
+            100,
+            droppedBy,
+            350);
     Counters counters = new Counters();
     copy(HudiSplit.plain(part, 4096).withReport(report)).count(new CountingReporter(counters));
     copy(HudiSplit.plain(part, 4096)).count(new CountingReporter(counters));
@@ -127,6 +136,7 @@ class HudiSplitTest {
     expected.put("PRUNING_MICROS", 350L);
     expected.put("SCANS_PRUNED", 1L);
     expected.put("LISTINGS_BY_SERVICE", 1L);
+    expected.put("ANSWERS_BY_CACHE", 1L);
     assertEquals(expected, counted);
   }
 

@@ -11,11 +11,11 @@ import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 
 /** Hudi tables without rows, in the counted file system. */
-final class TestTables {
+public final class TestTables {
   private TestTables() {}
 
   /** Creates a table of these partition fields, and returns its base path. */
-  static Path create(java.nio.file.Path directory, String... partitions) throws IOException {
+  public static Path create(java.nio.file.Path directory, String... partitions) throws IOException {
     Path path = new Path(CountedFileSystem.SCHEME + "://bucket" + directory);
     HoodieTableMetaClient.newTableBuilder()
         .setTableType(HoodieTableType.COPY_ON_WRITE)
@@ -29,7 +29,7 @@ final class TestTables {
   }
 
   /** Adds a completed commit that wrote nothing. */
-  static void commit(Path table, String instant) throws IOException {
+  public static void commit(Path table, String instant) throws IOException {
     java.nio.file.Path timeline =
         java.nio.file.Paths.get(table.toUri().getPath(), ".hoodie", "timeline");
     Files.write(timeline.resolve(instant + ".commit.requested"), new byte[0]);
@@ -40,7 +40,7 @@ final class TestTables {
   }
 
   /** Returns an id that no other query has. */
-  static String newQuery() {
+  public static String newQuery() {
     return "query-" + UUID.randomUUID();
   }
 }

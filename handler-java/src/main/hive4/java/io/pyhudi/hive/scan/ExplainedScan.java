@@ -39,6 +39,9 @@ public final class ExplainedScan {
     try {
       Table table = scan.getTableMetadata();
       PruningSettings settings = settings(scan, conf);
+      if (table.getInputFormatClass() == HudiCopyOnWriteInputFormat.class) {
+        settings = settings.readOptimized();
+      }
       Path location = new Path(table.getSd().getLocation());
       List<Path> everything = Collections.singletonList(location);
       more.put(PROPERTY, TableScan.preview(job(scan, conf), location, everything, settings));

@@ -1,0 +1,1 @@
+"""Many services and tables: what one service needs, measured, and what many would, simulated."""
