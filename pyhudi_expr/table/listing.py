@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import xxhash
 
 from pyhudi_expr.arrays import (
     AnyArray,
@@ -19,6 +20,7 @@ from pyhudi_expr.arrays import (
     Int32Array,
     Int64Array,
     arrow_array,
+    arrow_buffer,
     from_buffer,
     string_list,
 )
@@ -93,6 +95,18 @@ class FileListing:
     def file_partition(self) -> Int32Array:
         """For each file the index of its partition (ascending)."""
         return self.slice_partition[self.file_slice]
+
+    @cached_property
+    def content_id(self) -> str:
+        """A digest of the partitions, the slices and the files' names: equal for the same files."""
+        digest = xxhash.xxh3_128()
+        for texts in (self.partitions, self.file_name):
+            digest.update(arrow_buffer(_ends(texts)))
+            digest.update(_content(texts))
+        for numbers in (self.slice_partition, self.file_slice, self.file_is_log):
+            digest.update(arrow_buffer(numbers))
+        found: str = digest.hexdigest()
+        return found
 
     @cached_property
     def has_logs(self) -> bool:
@@ -246,8 +260,17 @@ class FileListing:
 
 def _content(texts: AnyArray) -> memoryview:
     """Return the concatenated bytes of all texts."""
-    _, offsets, data = texts.buffers()
+    data = texts.buffers()[2]
     if data is None or not len(texts):
         return memoryview(b"")
-    ends = from_buffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    ends = _ends(texts)
     return memoryview(data)[int(ends[0]) : int(ends[-1])]
+
+
+def _ends(texts: AnyArray) -> npt.NDArray[np.int32]:
+    """Return where each text begins in its buffer and, last, where the last one ends."""
+    offsets = texts.buffers()[1]
+    if offsets is None or not len(texts):
+        return np.zeros(1, np.int32)
+    found: npt.NDArray[np.int32] = from_buffer(offsets, np.int32)
+    return found[texts.offset : texts.offset + len(texts) + 1]

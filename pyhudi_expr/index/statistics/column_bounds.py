@@ -19,8 +19,9 @@ class ColumnBounds:
 
     def __init__(self, size: int, domain: Domain) -> None:
         self._domain = domain
-        self._may_be_value = np.ones(size, dtype=np.bool_)
-        self._may_be_null = np.ones(size, dtype=np.bool_)
+        self._is_mapped = False
+        self._may_be_value: Any = np.ones(size, dtype=np.bool_)
+        self._may_be_null: Any = np.ones(size, dtype=np.bool_)
         self._lower: Any
         self._upper: Any
         if domain.is_ordinal:
@@ -29,6 +30,21 @@ class ColumnBounds:
         else:
             self._lower = self._upper = arrow_nulls(size, domain.arrow_type)
 
+    @classmethod
+    def of(cls, domain: Domain, bounds: Bounds) -> ColumnBounds:
+        """Return known bounds; arrays of equal length."""
+        known = cls(0, domain)
+        known._lower, known._upper = bounds.lower, bounds.upper
+        known._may_be_value, known._may_be_null = bounds.may_be_value, bounds.may_be_null
+        return known
+
+    @classmethod
+    def mapped(cls, domain: Domain, bounds: Bounds) -> ColumnBounds:
+        """Return known bounds, arrays of equal length that are mapped from a file."""
+        known = cls.of(domain, bounds)
+        known._is_mapped = True
+        return known
+
     @staticmethod
     def least_bytes(size: int) -> int:
         """Return the memory that `size` containers take, without the bytes of texts."""
@@ -36,14 +52,15 @@ class ColumnBounds:
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes."""
-        return bounds_bytes(self.bounds())
+        """Memory in bytes; none for a mapped file, as processes share it, and it can be dropped."""
+        return 0 if self._is_mapped else bounds_bytes(self.bounds())
 
     def put(self, positions: Int64Array, bounds: Bounds) -> None:
         """Set the bounds of the containers at distinct `positions`; arrays of equal length.
 
         Arrays that `bounds` returned before do not change.
         """
+        self._is_mapped = False
         self._lower = self._with(self._lower, positions, bounds.lower)
         self._upper = self._with(self._upper, positions, bounds.upper)
         self._may_be_value = self._may_be_value.copy()
