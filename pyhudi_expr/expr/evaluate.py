@@ -8,6 +8,7 @@ call evaluates all containers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -53,6 +54,10 @@ class Statistics(Protocol):
 
 class StatisticsEvidence:
     """Evidence from bounds."""
+
+    def at(self, containers: Int64Array) -> StatisticsEvidence:
+        """Return the evidence about some of the containers, given by their positions."""
+        return StatisticsEvidence(_BoundsAt(self._statistics, containers))
 
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics
@@ -209,6 +214,46 @@ def _search(ends: AnyArray, values: AnyArray) -> Int64Array:
         high = np.where(searching & reached, middle, high)
         low = np.where(searching & ~reached, middle + 1, low)
     return low
+
+
+@dataclass(frozen=True)
+class _BoundsAt:
+    """The bounds of some containers (a `Statistics`)."""
+
+    statistics: Statistics
+    containers: Int64Array
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        found = self.statistics.bounds(column)
+        if found is None:
+            return None
+        ends = (found.lower, found.upper, found.may_be_value, found.may_be_null)
+        return Bounds(*(self._chosen(end) for end in ends))
+
+    def _chosen(self, values: Values) -> Values:
+        if isinstance(values, np.ndarray) and values.ndim:
+            return values[self.containers]
+        is_array = isinstance(values, pa.Array | pa.ChunkedArray)
+        return values.take(pa.array(self.containers)) if is_array else values
+
+
+@dataclass(frozen=True)
+class _MasksAt:
+    """The results of evidence for some containers (an `Evidence`)."""
+
+    evidence: Evidence
+    containers: Int64Array
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        found = self.evidence.may_be(leaf, truth)
+        return found[self.containers] if isinstance(found, np.ndarray) and found.ndim else found
+
+
+def evidence_at(evidence: Evidence, containers: Int64Array) -> Evidence:
+    """Return evidence about some of its containers only, given by their positions."""
+    if isinstance(evidence, StatisticsEvidence):
+        return evidence.at(containers)
+    return _MasksAt(evidence, containers)
 
 
 class MemoizedEvidence:

@@ -29,6 +29,10 @@ from pyhudi_expr.table.file_names import log_files
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
+ZONE_SLICES = 1024
+"""Slices in a zone, the last one has fewer: what is known of all of them is looked at first."""
+
+
 class TableView(Enum):
     """The files of a slice that a query reads."""
 
@@ -47,6 +51,42 @@ class StoredFiles:
     partition: Int32Array
     name: AnyArray
     size: Int64Array
+
+
+@dataclass(frozen=True)
+class SliceFiles:
+    """The files of some slices of a listing, in its order.
+
+    Attributes:
+        files: Their positions among all files.
+        file_is_log: For each whether it is a log file.
+        starts: For each slice its first file among these.
+    """
+
+    files: Int64Array
+    file_is_log: BoolArray
+    starts: Int64Array
+
+    @property
+    def num_files(self) -> int:
+        """Number of files."""
+        return len(self.files)
+
+    @property
+    def num_slices(self) -> int:
+        """Number of slices."""
+        return len(self.starts)
+
+    @cached_property
+    def has_logs(self) -> bool:
+        """Whether any file is a log file."""
+        return bool(self.file_is_log.any())
+
+    def any_file_of_slice(self, files: BoolArray) -> BoolArray:
+        """Return for each slice whether one of its files is flagged."""
+        if self.num_files == self.num_slices:
+            return files
+        return np.logical_or.reduceat(files, self.starts)
 
 
 @dataclass(frozen=True)
@@ -191,6 +231,48 @@ class FileListing:
         begins = np.append(True, self.file_slice[1:] != self.file_slice[:-1])
         return np.flatnonzero(begins).astype(np.int64)
 
+    def partition_slices(self, partitions: BoolArray) -> Int64Array:
+        """Return the slices of the flagged partitions, ascending."""
+        return ranges(self._partition_slice_bounds, np.flatnonzero(partitions))
+
+    @cached_property
+    def _partition_slice_bounds(self) -> Int64Array:
+        """The slices of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
+        return np.append(0, np.cumsum(self._slices_of_partition))
+
+    @cached_property
+    def zone_bounds(self) -> Int64Array:
+        """The slices of zone z are those from bounds[z] up to bounds[z + 1] (exclusive)."""
+        return np.append(np.arange(0, self.num_slices, ZONE_SLICES), self.num_slices)
+
+    @cached_property
+    def zone_starts(self) -> Int64Array:
+        """The first file of each zone."""
+        first = self.zone_bounds[:-1]
+        return first if self._is_file_per_slice else self._slice_start[first]
+
+    def zones_of_partitions(self, partitions: BoolArray) -> BoolArray:
+        """Return for each zone whether it has a slice of a flagged partition."""
+        chosen = np.flatnonzero(partitions)
+        first = self._partition_slice_bounds[chosen] // ZONE_SLICES
+        last = (self._partition_slice_bounds[chosen + 1] - 1) // ZONE_SLICES
+        zones = len(self.zone_bounds) - 1
+        begun = np.bincount(first, minlength=zones + 1) - np.bincount(last + 1, minlength=zones + 1)
+        return np.cumsum(begun)[:zones] > 0
+
+    def zones_of(self, slices: Int64Array) -> Int64Array:
+        """Return the zones of slices, both as positions."""
+        return slices // ZONE_SLICES
+
+    def files_of(self, slices: Int64Array) -> SliceFiles:
+        """Return the files of some slices, given as ascending positions."""
+        if self._is_file_per_slice:
+            return SliceFiles(slices, self.file_is_log[slices], np.arange(len(slices)))
+        ends = np.append(self._slice_start, self.num_files)
+        files = ranges(ends, slices)
+        starts = np.cumsum(ends[slices + 1] - ends[slices]) - (ends[slices + 1] - ends[slices])
+        return SliceFiles(files, self.file_is_log[files], starts)
+
     @cached_property
     def partition_file_bounds(self) -> Int64Array:
         """The files of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
@@ -256,6 +338,13 @@ class FileListing:
         digest = hashlib.sha256(_content(lines)).digest()
         self._digests[partition] = digest
         return digest
+
+
+def ranges(bounds: Int64Array, chosen: Int64Array) -> Int64Array:
+    """Return the numbers from bounds[c] up to bounds[c + 1] (exclusive) of each chosen c."""
+    lengths = bounds[chosen + 1] - bounds[chosen]
+    before = np.cumsum(lengths) - lengths
+    return np.arange(lengths.sum()) + np.repeat(bounds[chosen] - before, lengths)
 
 
 def _content(texts: AnyArray) -> memoryview:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import Int64Array, arrow_nulls
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
+from pyhudi_expr.index.statistics.zone_maps import zone_bounds
 
 
 class ColumnBounds:
@@ -20,6 +21,7 @@ class ColumnBounds:
     def __init__(self, size: int, domain: Domain) -> None:
         self._domain = domain
         self._is_mapped = False
+        self._zones: Bounds | None = None
         self._may_be_value: Any = np.ones(size, dtype=np.bool_)
         self._may_be_null: Any = np.ones(size, dtype=np.bool_)
         self._lower: Any
@@ -60,7 +62,7 @@ class ColumnBounds:
 
         Arrays that `bounds` returned before do not change.
         """
-        self._is_mapped = False
+        self._is_mapped, self._zones = False, None
         self._lower = self._with(self._lower, positions, bounds.lower)
         self._upper = self._with(self._upper, positions, bounds.upper)
         self._may_be_value = self._may_be_value.copy()
@@ -71,6 +73,12 @@ class ColumnBounds:
     def bounds(self) -> Bounds:
         """Return the bounds so far; arrays of length `size`."""
         return Bounds(self._lower, self._upper, self._may_be_value, self._may_be_null)
+
+    def zones(self, starts: Int64Array) -> Bounds:
+        """Return the bounds over zones so far, see `zone_bounds`; made once for the same bounds."""
+        if self._zones is None:
+            self._zones = zone_bounds(self.bounds(), starts, self._domain)
+        return self._zones
 
     def _with(self, old: Values, positions: Int64Array, new: Values) -> Values:
         if self._domain.is_ordinal:

@@ -51,6 +51,9 @@ _FEW_PARTITIONS = 0.25
 _COPIES = 3
 
 
+#: Fewer zones are evaluated as fast as their files.
+_LEAST_ZONES = 4
+
 #: After so many footers the next column has its turn, and queries see the bounds.
 _FOOTERS = 4096
 #: Reads footers for all snapshots of the process.
@@ -83,11 +86,13 @@ class LoadedBounds:
 
     Attributes:
         notes: Why files have no bounds yet.
+        zones: The same columns' bounds over the zones of the listing. None: it has few files.
     """
 
     columns: Mapping[BoundColumn, Bounds]
     too_large: tuple[BoundColumn, ...] = ()
     notes: tuple[str, ...] = ()
+    zones: LoadedBounds | None = None
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """Return the bounds of a loaded column, see `pyhudi_expr.expr.evaluate.Statistics`."""
@@ -160,9 +165,16 @@ class ColumnStats:
             for known in requested.values():
                 known.checks = [check for check in known.checks if check in unfinished]
             found = {column: known.store.bounds() for column, known in requested.items()}
+            zones = self._zones(requested)
             waiting = sorted({column.name for column, known in requested.items() if known.checks})
         notes = [f"footers are still being read for {name}" for name in waiting]
-        return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes))
+        return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes), zones)
+
+    def _zones(self, requested: Mapping[BoundColumn, _Column]) -> LoadedBounds | None:
+        starts = self._listing.zone_starts
+        if len(starts) < _LEAST_ZONES:
+            return None
+        return LoadedBounds({c: known.store.zones(starts) for c, known in requested.items()})
 
     def pieces(self, columns: Mapping[BoundColumn, BoolArray]) -> Iterator[Piece]:
         """Read the bounds of the flagged partitions' files, in no order.
