@@ -24,7 +24,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.timeline.archive import ARCHIVE_VERSION
 
-LEAST_FILES = 10_000
+LEAST_FILES = 1_000
 """Fewer files are selected in less time than it takes to keep them."""
 #: Changes whenever the columns or their meaning change, and whenever the rules of selection do.
 _LAYOUT = 1
