@@ -172,9 +172,14 @@ class FileListing:
 
     def some(self, slices: BoolArray) -> FileListing:
         """Return the listing of the flagged slices only."""
-        files = slices[self.file_slice]
+        return self.at(np.flatnonzero(slices))
+
+    def at(self, slices: Int64Array) -> FileListing:
+        """Return the listing of some slices only, given as ascending positions."""
+        chosen = self.files_of(slices)
         used, partition = np.unique(self.slice_partition[slices], return_inverse=True)
-        rows = pa.array(np.flatnonzero(slices))
+        rows, names = pa.array(slices), pa.array(chosen.files)
+        lengths = np.diff(np.append(chosen.starts, chosen.num_files))
         return FileListing(
             instant=self.instant,
             view=self.view,
@@ -182,10 +187,10 @@ class FileListing:
             slice_partition=partition.astype(np.int32),
             slice_file_id=self.slice_file_id.take(rows),
             slice_base_instant=self.slice_base_instant.take(rows),
-            file_slice=(np.cumsum(slices) - 1)[self.file_slice[files]].astype(np.int32),
-            file_name=self.file_name.take(np.flatnonzero(files)),
-            file_size=self.file_size[files],
-            file_is_log=self.file_is_log[files],
+            file_slice=np.repeat(np.arange(len(slices), dtype=np.int32), lengths),
+            file_name=self.file_name.take(names),
+            file_size=self.file_size[chosen.files],
+            file_is_log=chosen.file_is_log,
         )
 
     def base_files_only(self) -> FileListing:
@@ -276,8 +281,9 @@ class FileListing:
     @cached_property
     def partition_file_bounds(self) -> Int64Array:
         """The files of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
-        edges = np.arange(len(self.partitions) + 1, dtype=np.int32)
-        return np.searchsorted(self.file_partition, edges).astype(np.int64)
+        if self._is_file_per_slice:
+            return self._partition_slice_bounds
+        return np.append(self._slice_start, self.num_files)[self._partition_slice_bounds]
 
     @cached_property
     def partition_paths(self) -> list[str]:
@@ -297,28 +303,34 @@ class FileListing:
     @cached_property
     def tokens(self) -> AnyArray:
         """For each file a text that identifies its bytes: its name; for log files name@length."""
-        if not self.file_is_log.any():
+        if not self.has_logs:
             return self.file_name
         lengths = pc.cast(pa.array(self.file_size), pa.string())
         with_length = pc.binary_join_element_wise(self.file_name, lengths, "@")
         return pc.if_else(pa.array(self.file_is_log), with_length, self.file_name)
 
-    @cached_property
-    def token_bytes(self) -> Int64Array:
-        """The length of each file's token."""
-        lengths = pc.binary_length(self.tokens).to_numpy(zero_copy_only=False)
-        return np.asarray(lengths, np.int64)
+    def token_bytes(self, files: Int64Array) -> Int64Array:
+        """Return the lengths of some files' tokens; the files are given by their positions."""
+        lengths: Int64Array = self._token_ends[files + 1] - self._token_ends[files]
+        return lengths
 
     @cached_property
     def partition_token_bytes(self) -> Int64Array:
         """The length of the tokens of each partition's files together."""
-        lengths = np.bincount(self.file_partition, self.token_bytes, len(self.partitions))
-        return lengths.astype(np.int64)
+        ends = self._token_ends[self.partition_file_bounds]
+        lengths: Int64Array = np.diff(ends)
+        return lengths
+
+    @cached_property
+    def _token_ends(self) -> npt.NDArray[Any]:
+        """The bytes of the tokens before each file and, last, of all."""
+        return _ends(self.tokens) if len(self.tokens) else np.zeros(1, np.int64)
 
     def paths(self, files: npt.NDArray[np.generic]) -> list[str]:
         """Return the paths of the chosen files (positions or flags), relative to the base path."""
-        chosen = np.arange(self.num_files)[files]
-        partitions = self.partitions.take(pa.array(self.file_partition[chosen]))
+        chosen = np.flatnonzero(files) if files.dtype == np.bool_ else files
+        partition = self.slice_partition[self.file_slice[chosen]]
+        partitions = self.partitions.take(pa.array(partition))
         joined = pc.binary_join_element_wise(partitions, self.file_name.take(pa.array(chosen)), "/")
         return [str(path) for path in pc.utf8_ltrim(joined, characters="/").to_pylist()]
 
