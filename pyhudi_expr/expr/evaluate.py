@@ -7,6 +7,7 @@ call evaluates all containers.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -52,12 +53,27 @@ class Statistics(Protocol):
         """Return the bounds of a column in its domain's physical form; None if there are none."""
 
 
+class DerivedStatistics(ABC):
+    """Bounds that are made when they are asked for, for some containers as well."""
+
+    @abstractmethod
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `Statistics`."""
+
+    @abstractmethod
+    def at(self, containers: Int64Array) -> DerivedStatistics:
+        """Return the bounds of some containers, given by their positions."""
+
+
 class StatisticsEvidence:
     """Evidence from bounds."""
 
     def at(self, containers: Int64Array) -> StatisticsEvidence:
         """Return the evidence about some of the containers, given by their positions."""
-        return StatisticsEvidence(_BoundsAt(self._statistics, containers))
+        statistics = self._statistics
+        if isinstance(statistics, DerivedStatistics):
+            return StatisticsEvidence(statistics.at(containers))
+        return StatisticsEvidence(_BoundsAt(statistics, containers))
 
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics

@@ -32,7 +32,7 @@ class SliceSet:
     def of_partitions(listing: FileListing, partitions: BoolArray) -> SliceSet:
         """Return the slices of the flagged partitions."""
         if partitions.all():
-            return SliceSet(listing, None, np.ones(listing.num_slices, np.bool_))
+            return SliceSet(listing, None, listing.every_slice)
         slices = listing.partition_slices(partitions)
         if len(slices) * _FEW > listing.num_slices:
             return SliceSet(listing, None, listing.slices_of_partitions(partitions))
@@ -82,6 +82,8 @@ class SliceSet:
     @cached_property
     def num_files(self) -> int:
         """The number of their files."""
+        if self.flags is self.listing.every_slice:
+            return self.listing.num_files
         if self.listing.num_files == self.listing.num_slices:
             return int(np.count_nonzero(self.flags))
         return len(self.files)

@@ -212,6 +212,11 @@ class FileListing:
         """Repeat a value of each slice for each of its files."""
         return slices if self._is_file_per_slice else slices[self.file_slice]
 
+    @cached_property
+    def every_slice(self) -> BoolArray:
+        """One flag for each slice, all set; not to be written to."""
+        return np.ones(self.num_slices, np.bool_)
+
     def slices_of_partitions(self, partitions: BoolArray) -> BoolArray:
         """Repeat the flag of each partition for each of its slices."""
         return np.repeat(partitions, self._slices_of_partition)
