@@ -19,6 +19,7 @@ from bench import (
     object_store,
     pruning,
     query_path,
+    scale,
     service,
     virtual_keys,
     wide,
@@ -45,6 +46,7 @@ _MODULES = (
     load,
     lookups,
     object_store,
+    scale,
 )
 
 

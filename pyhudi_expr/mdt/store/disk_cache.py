@@ -42,6 +42,13 @@ _NAME = re.compile(r"[0-9a-f]{32}\.arrow(\.\d+\.\d+)?")
 _log = logging.getLogger(__name__)
 
 
+def user_directory() -> Path | None:
+    """Return the user's cache directory for this package; None without a home directory."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    # Without a home directory nothing is expanded, and nothing is cached.
+    return Path(cache) / "pyhudi" if os.path.isabs(cache) else None
+
+
 @dataclass(frozen=True)
 class Identity:
     """The source of tables; tables of equal identity are equal.
