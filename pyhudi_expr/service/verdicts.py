@@ -54,8 +54,9 @@ def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> P
     """Return the counts of considered and dropped files; `rows` are those kept, if known."""
     listing = result.listing
     partitions = len(listing.partitions)
-    kept_partitions = np.zeros(partitions, np.bool_)
-    kept_partitions[listing.slice_partition[result.kept.positions]] = True
+    kept_partitions = np.full(partitions, result.files_kept == result.files_total)
+    if not kept_partitions.all():
+        kept_partitions[listing.slice_partition[result.kept.positions]] = True
     return PruneCounts(
         filesConsidered=result.files_total,
         filesDropped=result.files_total - result.files_kept,
