@@ -19,13 +19,13 @@ from bench import (
     object_store,
     pruning,
     query_path,
-    scale,
     service,
     virtual_keys,
     wide,
 )
 from bench.reporting import charts, document, results
 from bench.reporting.measuring import Benchmark, Measurement, registered
+from bench.scale import sizes
 from devtools.process import ServerError
 from devtools.runtime import RuntimeMissingError
 
@@ -46,7 +46,7 @@ _MODULES = (
     load,
     lookups,
     object_store,
-    scale,
+    sizes,
 )
 
 

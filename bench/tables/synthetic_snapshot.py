@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bench.tables import synthetic
+from pyhudi_expr.arrays import AnyArray, arrow_buffer
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import domain_of, float_ordinals
@@ -100,7 +101,7 @@ def _listing(files: int, partitions: int) -> FileListing:
     )
 
 
-def _numbered(size: int, before: str, after: str, digits: int = 8) -> pa.Array:
+def _numbered(size: int, before: str, after: str, digits: int = 8) -> AnyArray:
     """Return the numbers up to `size` with leading zeros, as texts between others."""
     width = len(before) + digits + len(after)
     template = np.frombuffer((before + "0" * digits + after).encode(), np.uint8)
@@ -110,5 +111,5 @@ def _numbered(size: int, before: str, after: str, digits: int = 8) -> pa.Array:
         content[:, len(before) + digits - 1 - place] += (numbers % 10).astype(np.uint8)
         numbers //= 10
     offsets = np.arange(size + 1, dtype=np.int32) * np.int32(width)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
+    buffers = [None, arrow_buffer(offsets), arrow_buffer(content)]
     return pa.Array.from_buffers(pa.string(), size, buffers)

@@ -1,4 +1,4 @@
-"""A new worker's first answer: `python -m bench.scale_worker TABLE SNAPSHOT_DIR ROW`.
+"""A new worker's first answer: `python -m bench.scale.worker TABLE SNAPSHOT_DIR ROW`.
 
 Prints one line of JSON: seconds of the imports and of the answer, and the memory of its own in MB.
 """

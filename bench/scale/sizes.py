@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
-from bench.scale_worker import memory
+from bench.scale.worker import memory
 from bench.tables import commits, synthetic
 from bench.tables.questions import question_of
 from bench.tables.synthetic_snapshot import snapshot_of
@@ -68,7 +68,7 @@ def _commands(table: Path) -> Iterator[Measurement]:
 def _new_workers(table: Path) -> Iterator[Measurement]:
     """Measure the first answers of new processes that map a snapshot, imports included."""
     shutil.rmtree(_DIRECTORY / "million", ignore_errors=True)
-    command = [sys.executable, "-m", "bench.scale_worker", str(table)]
+    command = [sys.executable, "-m", "bench.scale.worker", str(table)]
     command += [str(_DIRECTORY / "million"), str(_MILLION[0] * synthetic.ROWS_PER_FILE // 2)]
 
     def run() -> dict[str, float]:
