@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray
@@ -31,6 +30,7 @@ from pyhudi_expr.index.planner import NamedEvidence, Question
 from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.index.shared_calls import SharedCalls
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
+from pyhudi_expr.index.slice_sets import SliceSet
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.snapshot_cache import SnapshotCache, SnapshotKey
 from pyhudi_expr.index.sources import VALUES
@@ -144,6 +144,7 @@ class PruneResult:
     merging: SliceMerging = SliceMerging.OPAQUE
     is_evolved: bool = False
     schema_history: SchemaHistory | None = field(default=None, repr=False)
+    _found: SliceSet | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """Return one line, as there may be a million files."""
@@ -167,23 +168,31 @@ class PruneResult:
         return self.listing.num_files
 
     @cached_property
+    def kept(self) -> SliceSet:
+        """The slices to read."""
+        found = self._found
+        if found is not None and found.full is self.keep:
+            return found
+        return SliceSet(self.listing, None, self.keep)
+
+    @property
     def files_kept(self) -> int:
         """Number of files to read."""
-        return int(np.count_nonzero(self.file_keep))
+        return self.kept.num_files
 
     @property
     def bytes_total(self) -> int:
         """Size of all files in bytes."""
         return self.listing.total_bytes
 
-    @cached_property
+    @property
     def bytes_kept(self) -> int:
         """Size of the files to read in bytes."""
-        return int(self.listing.file_size[np.flatnonzero(self.file_keep)].sum())
+        return self.kept.num_bytes
 
     def kept_paths(self) -> list[str]:
         """Return the paths of the files to read, relative to the table's base path."""
-        return self.listing.paths(self.file_keep)
+        return self.listing.paths(self.kept.files)
 
     def with_evidence(self, *more: Evidence) -> PruneResult:
         """Return the result that additional evidence over the files would give."""
@@ -282,6 +291,7 @@ class Pruner:
             merging=snapshot.merging,
             is_evolved=snapshot.is_evolved,
             schema_history=snapshot.history,
+            _found=found.kept,
         )
 
     def snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
@@ -359,10 +369,7 @@ def _dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
     left = [
         (VALUES, int(of_partitions[by_values].sum())),
         (PARTITION_STATS, int(of_partitions[found.partitions].sum())),
-        *(
-            (answer.name, int(np.count_nonzero(listing.of_files(kept))))
-            for answer, kept in zip(found.answers, found.left, strict=True)
-        ),
+        *((answer.name, left) for answer, left in zip(found.answers, found.left, strict=True)),
     ]
     files, dropped = listing.num_files, Counter[str]()
     for name, now in left:

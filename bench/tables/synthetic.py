@@ -110,7 +110,7 @@ def write_table(path: Path, *, files: int, partitions: int, fillers: int = 0) ->
         raise ValueError(f"{files} files cannot be spread evenly over {partitions} partitions")
     shutil.rmtree(path, ignore_errors=True)
     stored, columns = _files(files, partitions), columns_of(files, fillers)
-    schema = _table_schema(columns)
+    schema = table_schema(columns)
     _write_data_table(path / ".hoodie", columns, schema)
     metadata = path / METADATA_DIR
     _write_metadata_timeline(metadata / ".hoodie", schema)
@@ -171,7 +171,8 @@ def _files(files: int, partitions: int) -> _Files:
     return _Files(days, np.arange(files) // (files // partitions), names)
 
 
-def _table_schema(columns: Sequence[_Column]) -> str:
+def table_schema(columns: Sequence[_Column]) -> str:
+    """Return the Avro schema of a table with these columns, as JSON."""
     fields = [{"name": column.name, "type": _TYPES[column.type_ordinal]} for column in columns]
     name = {"type": "record", "name": f"{_NAME}_record", "namespace": f"hoodie.{_NAME}"}
     return json.dumps({**name, "fields": [*fields, {"name": "day", "type": "string"}]})
@@ -319,7 +320,7 @@ def _write_group(
 
 
 def _write_data_table(hoodie: Path, columns: Sequence[_Column], schema: str) -> None:
-    _write_instant(hoodie / "timeline", _COMMIT, _COMMITTED, "commit", "BULK_INSERT", schema)
+    write_instant(hoodie / "timeline", _COMMIT, _COMMITTED, "commit", "BULK_INSERT", schema)
     _write_properties(
         hoodie,
         _NAME,
@@ -353,8 +354,8 @@ def _write_data_table(hoodie: Path, columns: Sequence[_Column], schema: str) -> 
 
 def _write_metadata_timeline(hoodie: Path, schema: str) -> None:
     timeline = hoodie / "timeline"
-    _write_instant(timeline, _COMMIT, _INDEXED, "deltacommit", "UPSERT_PREPPED", schema)
-    _write_instant(timeline, _COMPACTION, _COMPACTED, "compaction", "COMPACT", schema)
+    write_instant(timeline, _COMMIT, _INDEXED, "deltacommit", "UPSERT_PREPPED", schema)
+    write_instant(timeline, _COMPACTION, _COMPACTED, "compaction", "COMPACT", schema)
     _write_properties(
         hoodie,
         f"{_NAME}_metadata",
@@ -371,9 +372,10 @@ def _write_metadata_timeline(hoodie: Path, schema: str) -> None:
     )
 
 
-def _write_instant(
+def write_instant(
     timeline: Path, requested: str, completed: str, action: str, operation: str, schema: str
 ) -> None:
+    """Write the files of one completed action to a timeline."""
     timeline.mkdir(parents=True, exist_ok=True)
     inflight = "inflight" if action == "commit" else f"{action}.inflight"
     (timeline / f"{requested}.{action}.requested").touch()

@@ -12,6 +12,7 @@ from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_
 from pyhudi_expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.mdt.store.disk_cache import user_directory
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -29,8 +30,13 @@ FOOTERS = click.option(
 
 
 def prune_options(footers: bool) -> PruneOptions:
-    """Return the options of a pruner that waits for footers, if they are asked for."""
-    return PruneOptions(footers=footers, footer_wait=FOOTER_WAIT_SECONDS)
+    """Return the options of a pruner that waits for footers, if they are asked for.
+
+    It shares the user's cache directory with the service, and with later commands.
+    """
+    return PruneOptions(
+        footers=footers, footer_wait=FOOTER_WAIT_SECONDS, snapshot_dir=user_directory()
+    )
 
 
 DIALECT = click.option(

@@ -7,7 +7,9 @@ call evaluates all containers.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -51,8 +53,27 @@ class Statistics(Protocol):
         """Return the bounds of a column in its domain's physical form; None if there are none."""
 
 
+class DerivedStatistics(ABC):
+    """Bounds that are made when they are asked for, for some containers as well."""
+
+    @abstractmethod
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `Statistics`."""
+
+    @abstractmethod
+    def at(self, containers: Int64Array) -> DerivedStatistics:
+        """Return the bounds of some containers, given by their positions."""
+
+
 class StatisticsEvidence:
     """Evidence from bounds."""
+
+    def at(self, containers: Int64Array) -> StatisticsEvidence:
+        """Return the evidence about some of the containers, given by their positions."""
+        statistics = self._statistics
+        if isinstance(statistics, DerivedStatistics):
+            return StatisticsEvidence(statistics.at(containers))
+        return StatisticsEvidence(_BoundsAt(statistics, containers))
 
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics
@@ -209,6 +230,46 @@ def _search(ends: AnyArray, values: AnyArray) -> Int64Array:
         high = np.where(searching & reached, middle, high)
         low = np.where(searching & ~reached, middle + 1, low)
     return low
+
+
+@dataclass(frozen=True)
+class _BoundsAt:
+    """The bounds of some containers (a `Statistics`)."""
+
+    statistics: Statistics
+    containers: Int64Array
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        found = self.statistics.bounds(column)
+        if found is None:
+            return None
+        ends = (found.lower, found.upper, found.may_be_value, found.may_be_null)
+        return Bounds(*(self._chosen(end) for end in ends))
+
+    def _chosen(self, values: Values) -> Values:
+        if isinstance(values, np.ndarray) and values.ndim:
+            return values[self.containers]
+        is_array = isinstance(values, pa.Array | pa.ChunkedArray)
+        return values.take(pa.array(self.containers)) if is_array else values
+
+
+@dataclass(frozen=True)
+class _MasksAt:
+    """The results of evidence for some containers (an `Evidence`)."""
+
+    evidence: Evidence
+    containers: Int64Array
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        found = self.evidence.may_be(leaf, truth)
+        return found[self.containers] if isinstance(found, np.ndarray) and found.ndim else found
+
+
+def evidence_at(evidence: Evidence, containers: Int64Array) -> Evidence:
+    """Return evidence about some of its containers only, given by their positions."""
+    if isinstance(evidence, StatisticsEvidence):
+        return evidence.at(containers)
+    return _MasksAt(evidence, containers)
 
 
 class MemoizedEvidence:

@@ -18,11 +18,11 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, Int32Array
+from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
-from pyhudi_expr.expr.evaluate import Statistics
+from pyhudi_expr.expr.evaluate import DerivedStatistics, Statistics
 from pyhudi_expr.table.properties import TableProperties
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -111,7 +111,7 @@ class PartitionValues:
         )
 
 
-class BoundsOfPartition:
+class BoundsOfPartition(DerivedStatistics):
     """For each file the bounds of its partition (a `Statistics` over files)."""
 
     def __init__(self, partitions: Statistics, position: Int32Array) -> None:
@@ -130,6 +130,10 @@ class BoundsOfPartition:
             self._spread(known.may_be_value),
             self._spread(known.may_be_null),
         )
+
+    def at(self, containers: Int64Array) -> BoundsOfPartition:
+        """See `DerivedStatistics`."""
+        return BoundsOfPartition(self._partitions, self._position[containers])
 
     def _spread(self, values: Values) -> Values:
         if isinstance(values, np.ndarray):

@@ -20,17 +20,22 @@ from functools import cached_property
 from time import perf_counter
 from typing import Protocol
 
-import numpy as np
-
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundAnd, BoundColumn, BoundExpression, BoundNot, BoundOr, Leaf
-from pyhudi_expr.expr.evaluate import Evidence, MemoizedEvidence
+from pyhudi_expr.expr.evaluate import (
+    Evidence,
+    MemoizedEvidence,
+    as_array,
+    evidence_at,
+    may_be,
+)
 from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.index.costs import LookupCost, RemainingRead
 from pyhudi_expr.index.partition_semantics import FROM_FILES, ReaderSemantics
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
+from pyhudi_expr.index.slice_sets import SliceSet
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.listing import FileListing, SliceFiles
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,16 @@ class Answer:
         notes: Why it is less than it could be.
         is_relevant: Whether it is about a column of the predicate. Other evidence excludes nothing,
             and is listed in explanations only.
+        is_applied: Whether all that it excludes by itself has been excluded before, with the
+            partitions.
+        zones: The evidence over the listing's zones; None if there is none.
     """
 
     evidence: Evidence
     notes: tuple[str, ...] = ()
     is_relevant: bool = True
+    is_applied: bool = False
+    zones: Evidence | None = None
 
 
 @dataclass(frozen=True)
@@ -77,8 +87,7 @@ class Question:
         footer_wait: Seconds to wait for footers that are read in the background.
         reading: How the reader understands partition columns.
         answers: The evidence of the sources so far.
-        left: For each of them, one flag for each slice: whether it remains after this source and
-            those before it.
+        left: For each of them the number of files that remain after this source and those before.
         notes: Why the sources excluded less than they could.
     """
 
@@ -90,20 +99,56 @@ class Question:
     footer_wait: float
     reading: ReaderSemantics = FROM_FILES
     answers: tuple[NamedEvidence, ...] = ()
-    left: tuple[BoolArray, ...] = ()
+    left: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    _kept: SliceSet | None = None
+    _used: tuple[Evidence, ...] = ()
     _evaluated: tuple[Evidence, ...] = ()
+
+    def in_zones(self, evidence: Evidence) -> Question:
+        """Exclude the zones that evidence over them excludes.
+
+        A zone has whole slices, and the evidence is about all of their rows. Where the rows of a
+        slice are no rows of its files, zones are not used.
+        """
+        whole = self.merging is SliceMerging.WHOLE_RECORDS or not self.listing.has_logs
+        if self.reading.disputed or not whole:
+            return self
+        zones = as_array(may_be(self.predicate, True, [evidence]), len(self.listing.zone_starts))
+        kept = self.kept.in_zones(zones)
+        return self if kept is self.kept else replace(self, _kept=kept, _evaluated=())
 
     def with_answer(self, answer: NamedEvidence) -> Question:
         """Add the evidence of one more source, and evaluate what remains."""
-        evaluated = (*self._evaluated, MemoizedEvidence(answer.evidence))
-        kept = keep_slices(self.predicate, evaluated, self.listing, self.merging)
-        left = (*self.left, kept & self.slices)
-        return replace(self, answers=(*self.answers, answer), left=left, _evaluated=evaluated)
+        used = (*self._used, answer.evidence)
+        fresh = [self._limited(evidence) for evidence in used[len(self._evaluated) :]]
+        evaluated = (*self._evaluated, *fresh)
+        files = self.kept.evaluated
+        kept = self.kept.only(keep_slices(self.predicate, evaluated, files, self.merging))
+        return replace(
+            self,
+            answers=(*self.answers, answer),
+            left=(*self.left, kept.num_files),
+            _kept=kept,
+            _used=used,
+            _evaluated=evaluated,
+        )
 
-    def with_irrelevant_answer(self, answer: NamedEvidence) -> Question:
-        """Add evidence that excludes nothing."""
-        return replace(self, answers=(*self.answers, answer), left=(*self.left, self.slices))
+    def _limited(self, evidence: Evidence) -> Evidence:
+        """Return evidence over the files that are evaluated."""
+        files = self.kept.evaluated
+        if isinstance(files, SliceFiles):
+            evidence = evidence_at(evidence, files.files)
+        return MemoizedEvidence(evidence)
+
+    def with_unevaluated_answer(self, answer: NamedEvidence, *used: Evidence) -> Question:
+        """Add evidence that excludes nothing by itself; `used` may, together with others."""
+        return replace(
+            self,
+            answers=(*self.answers, answer),
+            left=(*self.left, self.kept.num_files),
+            _used=(*self._used, *used),
+        )
 
     def with_note(self, note: str) -> Question:
         """Add a note."""
@@ -115,9 +160,14 @@ class Question:
         return tuple(_positive_leaves(self.predicate, True))
 
     @cached_property
+    def kept(self) -> SliceSet:
+        """The slices that the evidence so far does not exclude."""
+        return self._kept or SliceSet.of_partitions(self.listing, self.partitions)
+
+    @property
     def slices(self) -> BoolArray:
         """One flag for each slice. False: the evidence so far excludes it."""
-        return self.left[-1] if self.left else self.listing.slices_of_partitions(self.partitions)
+        return self.kept.full
 
     @cached_property
     def files(self) -> BoolArray:
@@ -128,8 +178,7 @@ class Question:
     @cached_property
     def remaining(self) -> RemainingRead:
         """What is to be read by the evidence so far."""
-        slices = int(np.count_nonzero(self.slices))
-        return RemainingRead(slices, int(self.listing.file_size[self.files].sum()))
+        return RemainingRead(len(self.kept.positions), self.kept.num_bytes)
 
 
 class StillReadingError(HudiError):
@@ -242,11 +291,13 @@ def _with_evidence_of(source: Source | CostedSource, question: Question) -> Ques
     named = NamedEvidence(source.name, evidence, perf_counter() - start)
     if answer.notes:
         question = replace(question, notes=(*question.notes, *answer.notes))
-    return (
-        question.with_answer(named)
-        if answer.is_relevant
-        else question.with_irrelevant_answer(named)
-    )
+    if not answer.is_relevant:
+        return question.with_unevaluated_answer(named)
+    if answer.is_applied:
+        return question.with_unevaluated_answer(named, evidence)
+    if answer.zones is not None:
+        question = question.in_zones(answer.zones)
+    return question.with_answer(named)
 
 
 def _unreadable(source: Source | CostedSource, error: HudiError) -> str:

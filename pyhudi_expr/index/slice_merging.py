@@ -24,7 +24,7 @@ from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundExpression, Leaf, columns
 from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.listing import FileListing, SliceFiles
 from pyhudi_expr.table.properties import TableProperties
 
 
@@ -70,15 +70,15 @@ def slice_merging(properties: TableProperties) -> SliceMerging:
 def keep_slices(
     predicate: BoundExpression,
     evidence: Sequence[Evidence],
-    listing: FileListing,
+    listing: FileListing | SliceFiles,
     merging: SliceMerging,
 ) -> BoolArray:
-    """Return for each slice of the listing whether it may hold a matching row.
+    """Return for each slice whether it may hold a matching row.
 
     Args:
         predicate: The bound predicate.
-        evidence: Evidence over the listing's files.
-        listing: The files and slices.
+        evidence: Evidence over the files.
+        listing: The files and slices: those of a listing, or some of them.
         merging: How the records of a slice are merged.
     """
     if not listing.num_slices:
@@ -97,7 +97,7 @@ def keep_slices(
 class _LeafBySlice:
     """Evidence over slices: a leaf may hold where it may hold in one of the slice's files."""
 
-    def __init__(self, files: Evidence, listing: FileListing) -> None:
+    def __init__(self, files: Evidence, listing: FileListing | SliceFiles) -> None:
         self._files = files
         self._listing = listing
         self._has_logs = listing.any_file_of_slice(listing.file_is_log)

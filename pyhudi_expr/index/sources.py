@@ -30,6 +30,7 @@ class ValueSource:
         return Answer(
             StatisticsEvidence(BoundsOfPartition(self.values, self.listing.file_partition)),
             is_relevant=self.values.have_any(question.columns),
+            is_applied=True,
         )
 
 
@@ -58,7 +59,8 @@ class ColumnStatsSource:
         """Load the bounds of the columns, or stream them, see `Source`."""
         found = self.stats.load(question.columns, question.partitions, question.footer_wait)
         if not found.too_large or not self.stats.can_stream:
-            return Answer(StatisticsEvidence(found), found.notes)
+            zones = None if found.zones is None else StatisticsEvidence(found.zones)
+            return Answer(StatisticsEvidence(found), found.notes, zones=zones)
         evidence = self.streaming(
             self.stats, question.listing, question.predicate, found, question.partitions
         )

@@ -19,6 +19,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from pyhudi_expr.mdt.store.disk_cache import user_directory
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import option_texts
 
@@ -224,9 +225,7 @@ class ServiceSettings(BaseSettings):
         """Return the directory of `snapshot_dir`."""
         if self.snapshot_dir != "auto":
             return Path(self.snapshot_dir) if self.snapshot_dir else None
-        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        # Without a home directory nothing is expanded, and nothing is cached.
-        return Path(cache) / "pyhudi" if os.path.isabs(cache) else None
+        return user_directory()
 
     @classmethod
     def settings_customise_sources(

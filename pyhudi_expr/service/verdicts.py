@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyhudi_expr.arrays import AnyArray, Int64Array, string_list
 from pyhudi_expr.protocol.ttypes import KeptSlices, PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult, RowCount
+from pyhudi_expr.table.listing import ranges
 from pyhudi_expr.table.timeline.timeline import Timeline
 
 MOST_FILES = 10_000
@@ -28,11 +29,14 @@ def verdicts(result: PruneResult) -> list[PartitionVerdict]:
     shorter, the tokens of the dropped files, or those of the kept ones with the digest of the
     listing (the digest alone if none is kept).
     """
+    if result.files_kept == result.files_total:
+        return []
     plan = _plan(result)
     listing = result.listing
     paths = listing.partition_paths
     texts = _texts(listing.tokens.take(pa.array(plan.sent)))
-    ends = np.cumsum(np.bincount(listing.file_partition[plan.sent], minlength=len(paths))).tolist()
+    partition = listing.slice_partition[listing.file_slice[plan.sent]]
+    ends = np.cumsum(np.bincount(partition, minlength=len(paths))).tolist()
     answer = []
     for index, kind in enumerate(plan.kinds.tolist()):
         if kind == _NO_VERDICT:
@@ -50,8 +54,9 @@ def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> P
     """Return the counts of considered and dropped files; `rows` are those kept, if known."""
     listing = result.listing
     partitions = len(listing.partitions)
-    kept_partitions = np.zeros(partitions, np.bool_)
-    kept_partitions[listing.slice_partition[np.flatnonzero(result.keep)]] = True
+    kept_partitions = np.full(partitions, result.files_kept == result.files_total)
+    if not kept_partitions.all():
+        kept_partitions[listing.slice_partition[result.kept.positions]] = True
     return PruneCounts(
         filesConsidered=result.files_total,
         filesDropped=result.files_total - result.files_kept,
@@ -88,7 +93,7 @@ def kept_slices(result: PruneResult, timeline: Timeline) -> KeptSlices | None:
     """
     if result.files_kept > MOST_FILES:
         return None
-    kept = result.listing.some(result.keep)
+    kept = result.listing.at(result.kept.positions)
     slices, partitions = kept.num_slices, len(kept.partitions)
     logs = np.bincount(kept.file_slice[kept.file_is_log], minlength=slices)
     files = np.bincount(kept.file_slice, minlength=slices)
@@ -108,9 +113,9 @@ def kept_slices(result: PruneResult, timeline: Timeline) -> KeptSlices | None:
 def _plan(result: PruneResult) -> _Plan:
     """Compare, for each partition, the costs of naming the dropped files and the kept ones."""
     listing = result.listing
-    kept = np.flatnonzero(result.file_keep)
-    partition, partitions = listing.file_partition[kept], len(listing.partitions)
-    kept_bytes = np.bincount(partition, listing.token_bytes[kept] + _LENGTH_BYTES, partitions)
+    kept, partitions = result.kept.files, len(listing.partitions)
+    partition = listing.slice_partition[listing.file_slice[kept]]
+    kept_bytes = np.bincount(partition, listing.token_bytes(kept) + _LENGTH_BYTES, partitions)
     all_bytes = listing.partition_token_bytes + _LENGTH_BYTES * listing.partition_files
     dropped_bytes = all_bytes - kept_bytes
     # In order of precedence, the least one first; np.select would take most of the time.
@@ -122,8 +127,9 @@ def _plan(result: PruneResult) -> _Plan:
     sent = kept[kinds[partition] == VerdictKind.KEEP_TOKENS]
     by_dropped = kinds == VerdictKind.DROP_TOKENS
     if by_dropped.any():
-        dropped = ~result.file_keep & np.repeat(by_dropped, listing.partition_files)
-        sent = np.sort(np.concatenate([sent, np.flatnonzero(dropped)]))
+        files = ranges(listing.partition_file_bounds, np.flatnonzero(by_dropped))
+        dropped = np.setdiff1d(files, kept, assume_unique=True)
+        sent = np.sort(np.concatenate([sent, dropped]))
     return _Plan(kinds, sent)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import xxhash
 
 from pyhudi_expr.arrays import (
     AnyArray,
@@ -19,12 +20,17 @@ from pyhudi_expr.arrays import (
     Int32Array,
     Int64Array,
     arrow_array,
+    arrow_buffer,
     from_buffer,
     string_list,
 )
 from pyhudi_expr.table.file_names import log_files
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+ZONE_SLICES = 1024
+"""Slices in a zone, the last one has fewer: what is known of all of them is looked at first."""
 
 
 class TableView(Enum):
@@ -45,6 +51,42 @@ class StoredFiles:
     partition: Int32Array
     name: AnyArray
     size: Int64Array
+
+
+@dataclass(frozen=True)
+class SliceFiles:
+    """The files of some slices of a listing, in its order.
+
+    Attributes:
+        files: Their positions among all files.
+        file_is_log: For each whether it is a log file.
+        starts: For each slice its first file among these.
+    """
+
+    files: Int64Array
+    file_is_log: BoolArray
+    starts: Int64Array
+
+    @property
+    def num_files(self) -> int:
+        """Number of files."""
+        return len(self.files)
+
+    @property
+    def num_slices(self) -> int:
+        """Number of slices."""
+        return len(self.starts)
+
+    @cached_property
+    def has_logs(self) -> bool:
+        """Whether any file is a log file."""
+        return bool(self.file_is_log.any())
+
+    def any_file_of_slice(self, files: BoolArray) -> BoolArray:
+        """Return for each slice whether one of its files is flagged."""
+        if self.num_files == self.num_slices:
+            return files
+        return np.logical_or.reduceat(files, self.starts)
 
 
 @dataclass(frozen=True)
@@ -95,6 +137,18 @@ class FileListing:
         return self.slice_partition[self.file_slice]
 
     @cached_property
+    def content_id(self) -> str:
+        """A digest of the partitions, the slices and the files' names: equal for the same files."""
+        digest = xxhash.xxh3_128()
+        for texts in (self.partitions, self.file_name):
+            digest.update(arrow_buffer(_ends(texts)))
+            digest.update(_content(texts))
+        for numbers in (self.slice_partition, self.file_slice, self.file_is_log):
+            digest.update(arrow_buffer(numbers))
+        found: str = digest.hexdigest()
+        return found
+
+    @cached_property
     def has_logs(self) -> bool:
         """Whether any file is a log file."""
         return bool(self.file_is_log.any())
@@ -118,9 +172,14 @@ class FileListing:
 
     def some(self, slices: BoolArray) -> FileListing:
         """Return the listing of the flagged slices only."""
-        files = slices[self.file_slice]
+        return self.at(np.flatnonzero(slices))
+
+    def at(self, slices: Int64Array) -> FileListing:
+        """Return the listing of some slices only, given as ascending positions."""
+        chosen = self.files_of(slices)
         used, partition = np.unique(self.slice_partition[slices], return_inverse=True)
-        rows = pa.array(np.flatnonzero(slices))
+        rows, names = pa.array(slices), pa.array(chosen.files)
+        lengths = np.diff(np.append(chosen.starts, chosen.num_files))
         return FileListing(
             instant=self.instant,
             view=self.view,
@@ -128,10 +187,10 @@ class FileListing:
             slice_partition=partition.astype(np.int32),
             slice_file_id=self.slice_file_id.take(rows),
             slice_base_instant=self.slice_base_instant.take(rows),
-            file_slice=(np.cumsum(slices) - 1)[self.file_slice[files]].astype(np.int32),
-            file_name=self.file_name.take(np.flatnonzero(files)),
-            file_size=self.file_size[files],
-            file_is_log=self.file_is_log[files],
+            file_slice=np.repeat(np.arange(len(slices), dtype=np.int32), lengths),
+            file_name=self.file_name.take(names),
+            file_size=self.file_size[chosen.files],
+            file_is_log=chosen.file_is_log,
         )
 
     def base_files_only(self) -> FileListing:
@@ -152,6 +211,11 @@ class FileListing:
     def of_files(self, slices: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
         """Repeat a value of each slice for each of its files."""
         return slices if self._is_file_per_slice else slices[self.file_slice]
+
+    @cached_property
+    def every_slice(self) -> BoolArray:
+        """One flag for each slice, all set; not to be written to."""
+        return np.ones(self.num_slices, np.bool_)
 
     def slices_of_partitions(self, partitions: BoolArray) -> BoolArray:
         """Repeat the flag of each partition for each of its slices."""
@@ -177,11 +241,54 @@ class FileListing:
         begins = np.append(True, self.file_slice[1:] != self.file_slice[:-1])
         return np.flatnonzero(begins).astype(np.int64)
 
+    def partition_slices(self, partitions: BoolArray) -> Int64Array:
+        """Return the slices of the flagged partitions, ascending."""
+        return ranges(self._partition_slice_bounds, np.flatnonzero(partitions))
+
+    @cached_property
+    def _partition_slice_bounds(self) -> Int64Array:
+        """The slices of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
+        return np.append(0, np.cumsum(self._slices_of_partition))
+
+    @cached_property
+    def zone_bounds(self) -> Int64Array:
+        """The slices of zone z are those from bounds[z] up to bounds[z + 1] (exclusive)."""
+        return np.append(np.arange(0, self.num_slices, ZONE_SLICES), self.num_slices)
+
+    @cached_property
+    def zone_starts(self) -> Int64Array:
+        """The first file of each zone."""
+        first = self.zone_bounds[:-1]
+        return first if self._is_file_per_slice else self._slice_start[first]
+
+    def zones_of_partitions(self, partitions: BoolArray) -> BoolArray:
+        """Return for each zone whether it has a slice of a flagged partition."""
+        chosen = np.flatnonzero(partitions)
+        first = self._partition_slice_bounds[chosen] // ZONE_SLICES
+        last = (self._partition_slice_bounds[chosen + 1] - 1) // ZONE_SLICES
+        zones = len(self.zone_bounds) - 1
+        begun = np.bincount(first, minlength=zones + 1) - np.bincount(last + 1, minlength=zones + 1)
+        return np.cumsum(begun)[:zones] > 0
+
+    def zones_of(self, slices: Int64Array) -> Int64Array:
+        """Return the zones of slices, both as positions."""
+        return slices // ZONE_SLICES
+
+    def files_of(self, slices: Int64Array) -> SliceFiles:
+        """Return the files of some slices, given as ascending positions."""
+        if self._is_file_per_slice:
+            return SliceFiles(slices, self.file_is_log[slices], np.arange(len(slices)))
+        ends = np.append(self._slice_start, self.num_files)
+        files = ranges(ends, slices)
+        starts = np.cumsum(ends[slices + 1] - ends[slices]) - (ends[slices + 1] - ends[slices])
+        return SliceFiles(files, self.file_is_log[files], starts)
+
     @cached_property
     def partition_file_bounds(self) -> Int64Array:
         """The files of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
-        edges = np.arange(len(self.partitions) + 1, dtype=np.int32)
-        return np.searchsorted(self.file_partition, edges).astype(np.int64)
+        if self._is_file_per_slice:
+            return self._partition_slice_bounds
+        return np.append(self._slice_start, self.num_files)[self._partition_slice_bounds]
 
     @cached_property
     def partition_paths(self) -> list[str]:
@@ -201,28 +308,34 @@ class FileListing:
     @cached_property
     def tokens(self) -> AnyArray:
         """For each file a text that identifies its bytes: its name; for log files name@length."""
-        if not self.file_is_log.any():
+        if not self.has_logs:
             return self.file_name
         lengths = pc.cast(pa.array(self.file_size), pa.string())
         with_length = pc.binary_join_element_wise(self.file_name, lengths, "@")
         return pc.if_else(pa.array(self.file_is_log), with_length, self.file_name)
 
-    @cached_property
-    def token_bytes(self) -> Int64Array:
-        """The length of each file's token."""
-        lengths = pc.binary_length(self.tokens).to_numpy(zero_copy_only=False)
-        return np.asarray(lengths, np.int64)
+    def token_bytes(self, files: Int64Array) -> Int64Array:
+        """Return the lengths of some files' tokens; the files are given by their positions."""
+        lengths: Int64Array = self._token_ends[files + 1] - self._token_ends[files]
+        return lengths
 
     @cached_property
     def partition_token_bytes(self) -> Int64Array:
         """The length of the tokens of each partition's files together."""
-        lengths = np.bincount(self.file_partition, self.token_bytes, len(self.partitions))
-        return lengths.astype(np.int64)
+        ends = self._token_ends[self.partition_file_bounds]
+        lengths: Int64Array = np.diff(ends)
+        return lengths
+
+    @cached_property
+    def _token_ends(self) -> npt.NDArray[Any]:
+        """The bytes of the tokens before each file and, last, of all."""
+        return _ends(self.tokens) if len(self.tokens) else np.zeros(1, np.int64)
 
     def paths(self, files: npt.NDArray[np.generic]) -> list[str]:
         """Return the paths of the chosen files (positions or flags), relative to the base path."""
-        chosen = np.arange(self.num_files)[files]
-        partitions = self.partitions.take(pa.array(self.file_partition[chosen]))
+        chosen = np.flatnonzero(files) if files.dtype == np.bool_ else files
+        partition = self.slice_partition[self.file_slice[chosen]]
+        partitions = self.partitions.take(pa.array(partition))
         joined = pc.binary_join_element_wise(partitions, self.file_name.take(pa.array(chosen)), "/")
         return [str(path) for path in pc.utf8_ltrim(joined, characters="/").to_pylist()]
 
@@ -244,10 +357,26 @@ class FileListing:
         return digest
 
 
+def ranges(bounds: Int64Array, chosen: Int64Array) -> Int64Array:
+    """Return the numbers from bounds[c] up to bounds[c + 1] (exclusive) of each chosen c."""
+    lengths = bounds[chosen + 1] - bounds[chosen]
+    before = np.cumsum(lengths) - lengths
+    return np.arange(lengths.sum()) + np.repeat(bounds[chosen] - before, lengths)
+
+
 def _content(texts: AnyArray) -> memoryview:
     """Return the concatenated bytes of all texts."""
-    _, offsets, data = texts.buffers()
+    data = texts.buffers()[2]
     if data is None or not len(texts):
         return memoryview(b"")
-    ends = from_buffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    ends = _ends(texts)
     return memoryview(data)[int(ends[0]) : int(ends[-1])]
+
+
+def _ends(texts: AnyArray) -> npt.NDArray[np.int32]:
+    """Return where each text begins in its buffer and, last, where the last one ends."""
+    offsets = texts.buffers()[1]
+    if offsets is None or not len(texts):
+        return np.zeros(1, np.int32)
+    found: npt.NDArray[np.int32] = from_buffer(offsets, np.int32)
+    return found[texts.offset : texts.offset + len(texts) + 1]

@@ -37,7 +37,7 @@ def test_values_of_two_files_keep_two_files(
         # The index alone excludes every file except those two.
         (answer,) = (each for each in result.explain().answers if each.index == index)
         assert answer.files == FILES - 2
-    assert len(list(tmp_path.glob("*.arrow"))) > 10
+    assert len(list(tmp_path.glob("*.arrow"))) >= 10
     every = tuple(Literal(value, pa.int64()) for value in range(FILES * ROWS_PER_FILE))
     asked = PruneRequest(In(Column((column,)), every))
     assert Pruner().prune(str(path), asked).files_kept == FILES

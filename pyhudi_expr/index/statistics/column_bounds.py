@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import Int64Array, arrow_nulls
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
+from pyhudi_expr.index.statistics.zone_maps import zone_bounds
 
 
 class ColumnBounds:
@@ -19,8 +20,10 @@ class ColumnBounds:
 
     def __init__(self, size: int, domain: Domain) -> None:
         self._domain = domain
-        self._may_be_value = np.ones(size, dtype=np.bool_)
-        self._may_be_null = np.ones(size, dtype=np.bool_)
+        self._is_mapped = False
+        self._zones: Bounds | None = None
+        self._may_be_value: Any = np.ones(size, dtype=np.bool_)
+        self._may_be_null: Any = np.ones(size, dtype=np.bool_)
         self._lower: Any
         self._upper: Any
         if domain.is_ordinal:
@@ -29,6 +32,21 @@ class ColumnBounds:
         else:
             self._lower = self._upper = arrow_nulls(size, domain.arrow_type)
 
+    @classmethod
+    def of(cls, domain: Domain, bounds: Bounds) -> ColumnBounds:
+        """Return known bounds; arrays of equal length."""
+        known = cls(0, domain)
+        known._lower, known._upper = bounds.lower, bounds.upper
+        known._may_be_value, known._may_be_null = bounds.may_be_value, bounds.may_be_null
+        return known
+
+    @classmethod
+    def mapped(cls, domain: Domain, bounds: Bounds) -> ColumnBounds:
+        """Return known bounds, arrays of equal length that are mapped from a file."""
+        known = cls.of(domain, bounds)
+        known._is_mapped = True
+        return known
+
     @staticmethod
     def least_bytes(size: int) -> int:
         """Return the memory that `size` containers take, without the bytes of texts."""
@@ -36,14 +54,15 @@ class ColumnBounds:
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes."""
-        return bounds_bytes(self.bounds())
+        """Memory in bytes; none for a mapped file, as processes share it, and it can be dropped."""
+        return 0 if self._is_mapped else bounds_bytes(self.bounds())
 
     def put(self, positions: Int64Array, bounds: Bounds) -> None:
         """Set the bounds of the containers at distinct `positions`; arrays of equal length.
 
         Arrays that `bounds` returned before do not change.
         """
+        self._is_mapped, self._zones = False, None
         self._lower = self._with(self._lower, positions, bounds.lower)
         self._upper = self._with(self._upper, positions, bounds.upper)
         self._may_be_value = self._may_be_value.copy()
@@ -54,6 +73,12 @@ class ColumnBounds:
     def bounds(self) -> Bounds:
         """Return the bounds so far; arrays of length `size`."""
         return Bounds(self._lower, self._upper, self._may_be_value, self._may_be_null)
+
+    def zones(self, starts: Int64Array) -> Bounds:
+        """Return the bounds over zones so far, see `zone_bounds`; made once for the same bounds."""
+        if self._zones is None:
+            self._zones = zone_bounds(self.bounds(), starts, self._domain)
+        return self._zones
 
     def _with(self, old: Values, positions: Int64Array, new: Values) -> Values:
         if self._domain.is_ordinal:

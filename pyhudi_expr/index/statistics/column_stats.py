@@ -16,31 +16,29 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, string_list
+from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics import parquet_footers
+from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
 from pyhudi_expr.index.statistics.column_bounds import (
     ColumnBounds,
     bounds_bytes,
     concat_bounds,
     no_rows,
 )
+from pyhudi_expr.index.statistics.entry_positions import EntryPositions
+from pyhudi_expr.index.statistics.entry_source import EntrySource
 from pyhudi_expr.index.statistics.statistics_decoding import (
     DecodedBounds,
     StatisticsEntries,
     decode,
 )
-from pyhudi_expr.mdt.bytes.keys import column_partition_prefix, column_prefix, id64, partition_key
-from pyhudi_expr.mdt.bytes.string_index import StringIndex
-from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.file_group import FileGroup
+from pyhudi_expr.mdt.bytes.keys import column_partition_prefix, column_prefix
 from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics
 from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
@@ -53,34 +51,13 @@ _FEW_PARTITIONS = 0.25
 _COPIES = 3
 
 
+#: Fewer zones are evaluated as fast as their files.
+_LEAST_ZONES = 4
+
 #: After so many footers the next column has its turn, and queries see the bounds.
 _FOOTERS = 4096
 #: Reads footers for all snapshots of the process.
 _FOOTER_READER = ThreadPoolExecutor(1, thread_name_prefix="footers")
-
-
-class EntrySource(Protocol):
-    """The source of entries: a metadata table, or some of its entries."""
-
-    @property
-    def cache(self) -> DiskCache | None:
-        """The cache of whole columns' entries between processes."""
-
-    @property
-    def meta_fields(self) -> bool:
-        """Whether the table's files have Hudi's meta columns, with values."""
-
-    @property
-    def reading_threads(self) -> int:
-        """How many pieces are best read at a time."""
-
-    def groups(self, partition: str) -> Sequence[FileGroup]:
-        """Return the shards that hold the entries; none if these are in memory."""
-
-    def statistics_pieces(
-        self, partition: str, prefixes: Sequence[str]
-    ) -> list[Iterator[ColumnStatistics]]:
-        """Return the entries whose keys begin with one of the prefixes; one piece at least."""
 
 
 @dataclass
@@ -109,11 +86,13 @@ class LoadedBounds:
 
     Attributes:
         notes: Why files have no bounds yet.
+        zones: The same columns' bounds over the zones of the listing. None: it has few files.
     """
 
     columns: Mapping[BoundColumn, Bounds]
     too_large: tuple[BoundColumn, ...] = ()
     notes: tuple[str, ...] = ()
+    zones: LoadedBounds | None = None
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """Return the bounds of a loaded column, see `pyhudi_expr.expr.evaluate.Statistics`."""
@@ -142,6 +121,7 @@ class ColumnStats:
         self.storage = storage
         self.limit = limit
         self._listing = listing
+        self._positions = EntryPositions(listing)
         self._columns: dict[BoundColumn, _Column] = {}  # the most recently requested column is last
         self._lock = threading.RLock()
 
@@ -169,6 +149,7 @@ class ColumnStats:
             HudiError: The index cannot be read.
         """
         with self._lock:
+            self._map_kept(columns)
             missing = {
                 column: partitions & ~known.loaded
                 if (known := self._columns.get(column))
@@ -184,9 +165,16 @@ class ColumnStats:
             for known in requested.values():
                 known.checks = [check for check in known.checks if check in unfinished]
             found = {column: known.store.bounds() for column, known in requested.items()}
+            zones = self._zones(requested)
             waiting = sorted({column.name for column, known in requested.items() if known.checks})
         notes = [f"footers are still being read for {name}" for name in waiting]
-        return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes))
+        return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes), zones)
+
+    def _zones(self, requested: Mapping[BoundColumn, _Column]) -> LoadedBounds | None:
+        starts = self._listing.zone_starts
+        if len(starts) < _LEAST_ZONES:
+            return None
+        return LoadedBounds({c: known.store.zones(starts) for c, known in requested.items()})
 
     def pieces(self, columns: Mapping[BoundColumn, BoolArray]) -> Iterator[Piece]:
         """Read the bounds of the flagged partitions' files, in no order.
@@ -258,6 +246,23 @@ class ColumnStats:
             loaded=np.zeros(len(self._listing.partitions), dtype=np.bool_),
         )
 
+    def _map_kept(self, columns: Sequence[BoundColumn]) -> None:
+        """Take the bounds of columns that an earlier process has kept on disk."""
+        fresh = [column for column in columns if column not in self._columns]
+        if not fresh or self._kept is None:
+            return
+        for column in fresh:
+            found = self._kept.find(column)
+            if found is not None:
+                store = ColumnBounds.mapped(column.domain, found.bounds)
+                everywhere = np.ones(len(self._listing.partitions), dtype=np.bool_)
+                self._columns[column] = known = _Column(store, everywhere)
+                self._check_footers(column, known, found.doubted.copy())
+
+    @cached_property
+    def _kept(self) -> BoundsSnapshots | None:
+        return None if self.entries is None else BoundsSnapshots.of(self.entries, self._listing)
+
     def _load(self, missing: Mapping[BoundColumn, BoolArray]) -> None:
         lacking = {column: flags for column, flags in missing.items() if flags.any()}
         if not lacking:
@@ -265,17 +270,30 @@ class ColumnStats:
         if self.entries is None:
             doubted = {c: flags[self._listing.file_partition] for c, flags in lacking.items()}
         else:
+            lacking = {column: self._whole(column, flags) for column, flags in lacking.items()}
             doubted = self._load_entries(self.entries, lacking)
         for column, files in doubted.items():
             known = self._columns[column]
             known.loaded |= lacking[column]
-            files &= ~self._listing.file_is_log
-            if files.any():
-                chosen = np.flatnonzero(files)
-                known.checks += [
-                    _FOOTER_READER.submit(self._check, column, known, chosen[at : at + _FOOTERS])
-                    for at in range(0, len(chosen), _FOOTERS)
-                ]
+            if self._kept is not None and lacking[column].all():
+                known.store = self._kept.keep(column, KeptBounds(known.store.bounds(), files))
+            self._check_footers(column, known, files)
+
+    def _whole(self, column: BoundColumn, partitions: BoolArray) -> BoolArray:
+        """Return the flags of all partitions where the entries of all are read, to be kept."""
+        is_whole = self.prefixes(column.name, partitions) == [column_prefix(column.name)]
+        untouched = not self._columns[column].loaded.any()
+        return np.ones_like(partitions) if self._kept and is_whole and untouched else partitions
+
+    def _check_footers(self, column: BoundColumn, known: _Column, files: BoolArray) -> None:
+        """Read the flagged base files' footers in the background."""
+        files &= ~self._listing.file_is_log
+        if files.any():
+            chosen = np.flatnonzero(files)
+            known.checks += [
+                _FOOTER_READER.submit(self._check, column, known, chosen[at : at + _FOOTERS])
+                for at in range(0, len(chosen), _FOOTERS)
+            ]
 
     def _load_entries(
         self, entries: EntrySource, lacking: Mapping[BoundColumn, BoolArray]
@@ -345,7 +363,7 @@ class ColumnStats:
 
         Only a small part of an entry is kept.
         """
-        self._names  # made here, once, and not by several threads  # noqa: B018
+        self._positions.prepare()
         found = entries.statistics_pieces(COLUMN_STATS, self.prefixes(column, missing))
         return [self._listed(entries, missing) for entries in found]
 
@@ -353,7 +371,7 @@ class ColumnStats:
         self, found: Iterator[ColumnStatistics], missing: BoolArray
     ) -> Iterator[tuple[Int64Array, StatisticsEntries]]:
         for piece in found:
-            positions = self._positions(piece.key, piece.file_name)
+            positions = self._positions.of(piece.key, piece.file_name)
             listed = positions >= 0
             listed[listed] = missing[self._listing.file_partition[positions[listed]]]
             entries = StatisticsEntries.of(piece)
@@ -362,37 +380,3 @@ class ColumnStats:
                 if listed.all()
                 else (positions[listed], entries.filter(listed))
             )
-
-    def _positions(self, keys: AnyArray, file_names: AnyArray) -> Int64Array:
-        """Return for each entry the position of its file in the listing; -1 if it is not listed."""
-        if not self._listing.num_files:
-            return np.full(len(keys), -1, np.int64)
-        # Bytes, not characters: a key in another form is found nowhere.
-        found = pc.index_in(pc.binary_slice(keys.cast(pa.binary()), 12, 24), self._partition_ids)
-        partition = np.asarray(found.fill_null(-1).to_numpy(), dtype=np.int64)
-        if not self._names.are_distinct:
-            entries = _qualified(pa.array(partition), file_names)
-            return self._qualified_names.find(entries)
-        positions = self._names.find(file_names.fill_null(""))
-        # A name that is not listed gets any partition here, and stays -1.
-        positions[self._listing.file_partition[positions] != partition] = -1
-        return positions
-
-    @cached_property
-    def _partition_ids(self) -> AnyArray:
-        paths = string_list(self._listing.partitions)
-        return pa.array([id64(partition_key(path)).encode() for path in paths], pa.binary())
-
-    @cached_property
-    def _names(self) -> StringIndex:
-        return StringIndex(self._listing.file_name)
-
-    @cached_property
-    def _qualified_names(self) -> StringIndex:
-        """The index of names with partitions, where files of different partitions share a name."""
-        partition = pa.array(self._listing.file_partition)
-        return StringIndex(_qualified(partition, self._listing.file_name))
-
-
-def _qualified(partition: AnyArray, name: AnyArray) -> AnyArray:
-    return pc.binary_join_element_wise(pc.cast(partition, pa.string()), name.fill_null(""), "/")

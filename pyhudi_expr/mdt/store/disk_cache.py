@@ -42,6 +42,13 @@ _NAME = re.compile(r"[0-9a-f]{32}\.arrow(\.\d+\.\d+)?")
 _log = logging.getLogger(__name__)
 
 
+def user_directory() -> Path | None:
+    """Return the user's cache directory for this package; None without a home directory."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    # Without a home directory nothing is expanded, and nothing is cached.
+    return Path(cache) / "pyhudi" if os.path.isabs(cache) else None
+
+
 @dataclass(frozen=True)
 class Identity:
     """The source of tables; tables of equal identity are equal.
@@ -87,13 +94,21 @@ class DiskCache:
             identity: The source of the tables.
             build: Builds tables without extension types; its exceptions are passed on.
         """
-        encoded = identity.encoded()
-        path = self._directory / f"{xxhash.xxh3_128_hexdigest(encoded)}{_SUFFIX}"
+        encoded, path = self._place(identity)
         known = self._read(path, encoded)
         if known is None and self._write(path, encoded, build):
             known = self._read(path, encoded)
             self._shrink()
         return list(build()) if known is None else known
+
+    def find(self, identity: Identity) -> list[pa.Table] | None:
+        """Return the tables of an identity; None if they are missing."""
+        encoded, path = self._place(identity)
+        return self._read(path, encoded)
+
+    def _place(self, identity: Identity) -> tuple[bytes, Path]:
+        encoded = identity.encoded()
+        return encoded, self._directory / f"{xxhash.xxh3_128_hexdigest(encoded)}{_SUFFIX}"
 
     def _read(self, path: Path, identity: bytes) -> list[pa.Table] | None:
         try:

@@ -113,7 +113,9 @@ _LAYOUT = 1
 
 def _tables(group: FileGroup, cache: DiskCache | None) -> Iterator[pa.Table]:
     """Return the mentions in each file of the group, in merge order."""
-    identity = None if cache is None else group.base_identity(f"files {_LAYOUT}")
+    # Without log files the listing itself is kept, and nothing reads the base file again.
+    is_read_again = cache is not None and bool(group.logs)
+    identity = group.base_identity(f"files {_LAYOUT}") if is_read_again else None
 
     def base() -> pa.Table:
         # In order, as there is one source: the next piece is read while one is decoded.

@@ -28,6 +28,7 @@ from pyhudi_expr.mdt.store.file_group import (
     announce,
 )
 from pyhudi_expr.mdt.store.file_group_names import newest_files
+from pyhudi_expr.mdt.store.listing_snapshots import kept_listing, listing_identity
 from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS, iter_unordered
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
@@ -358,7 +359,12 @@ def current_listing(
     storage.
     """
     if metadata is not None and metadata.table is table and metadata.lists_files:
-        return table.listing(view, as_of, metadata.stored_files())
+        identity = None
+        if metadata.cache is not None:
+            identity = listing_identity(table, metadata.groups(FILES), view, as_of)
+        return kept_listing(
+            metadata.cache, identity, lambda: table.listing(view, as_of, metadata.stored_files())
+        )
     return table.listing(view, as_of)
 
 

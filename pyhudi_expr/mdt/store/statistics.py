@@ -259,11 +259,13 @@ def read_statistics(
 ) -> Iterator[ColumnStatistics]:
     """Return the entries whose keys begin with one of the prefixes, some megabytes at a time.
 
-    A base file's entries of a single prefix come from the cache, if there is one.
+    A base file's entries of a single prefix come from the cache, if there is one and log files
+    change: without them nothing reads the base file again, as what is made of it is kept
+    (`index.statistics.bounds_snapshots`).
     """
     ask = PrefixScan(tuple(prefix.encode() for prefix in prefixes))
     identity = None
-    if cache is not None and len(prefixes) == 1:
+    if cache is not None and len(prefixes) == 1 and group.logs:
         identity = group.base_identity(f"statistics {_LAYOUT} {prefixes[0]}")
     if cache is None or identity is None:
         for part in group.stream(ask):

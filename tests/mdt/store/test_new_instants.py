@@ -62,7 +62,7 @@ class GrowingTable:
         self._log(FILES, "files-0000-0", instant, [(self.partition.encode(), added)])
         for hoodie, action in ((self.metadata / ".hoodie", "deltacommit"), (self.hoodie, "commit")):
             timeline = hoodie / "timeline"
-            synthetic._write_instant(timeline, instant, completed, action, "INSERT", "{}")
+            synthetic.write_instant(timeline, instant, completed, action, "INSERT", "{}")
 
     @property
     def hoodie(self) -> Path:

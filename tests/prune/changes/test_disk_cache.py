@@ -8,6 +8,7 @@ import pytest
 
 from bench.tables import synthetic
 from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.mdt.store import listing_snapshots
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 
 FILES, PARTITIONS = 400, 8
@@ -31,6 +32,11 @@ def answers(
         assert result.notes == ()
         found.append(sorted(result.kept_paths()))
     return found
+
+
+@pytest.fixture(autouse=True)
+def small_tables_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing_snapshots, "LEAST_FILES", 1)
 
 
 @pytest.fixture

@@ -1,0 +1,145 @@
+"""1,000,000 and 10,000,000 files: new processes, new commits, selective questions, memory."""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
+from bench.scale.worker import memory
+from bench.tables import commits, synthetic
+from bench.tables.questions import question_of
+from bench.tables.synthetic_snapshot import snapshot_of
+from devtools.runtime import ROOT, WORK
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.service.verdicts import verdicts
+
+#: Files and partitions. A dropped partition has a verdict of its own, so that their number counts,
+#: too: it is the same in both.
+_MILLION, _TEN = (1_000_000, 1_000), (10_000_000, 1_000)
+_RUNS = 5
+_ROUNDS = 31
+_DIRECTORY = WORK / "bench" / "scale-snapshots"
+
+
+@benchmark("scale")
+def scale() -> Iterator[Measurement]:
+    """1,000,000 and 10,000,000 files: new processes, commits, selective questions, memory."""
+    yield Measurement("scale: cores of the machine", float(os.cpu_count() or 0), "cores")
+    yield Measurement("scale: load at the start", os.getloadavg()[0], "processes")
+    table = synthetic.ensure_written(*_MILLION)
+    yield from _commands(table)
+    yield from _new_workers(table)
+    yield from _commit(table)
+    yield from _warm()
+
+
+def _commands(table: Path) -> Iterator[Measurement]:
+    """Measure `pyhudi prune`, interpreter included, without a snapshot and with one."""
+    question, taken = question_of(_MILLION[0]), dict[str, list[float]]()
+    home = WORK / "bench" / "scale-home"
+    for _ in range(_RUNS):
+        shutil.rmtree(home, ignore_errors=True)
+        for name in ("no snapshot", "from the snapshot"):
+            command = [sys.executable, "-m", "pyhudi_expr.cli", "prune", "--count"]
+            environment = {**os.environ, "XDG_CACHE_HOME": str(home)}
+            started = time.perf_counter()
+            subprocess.run(
+                [*command, str(table), question.sql],
+                check=True,
+                cwd=ROOT,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+            )
+            taken.setdefault(name, []).append(time.perf_counter() - started)
+    for (name, runs), bar in zip(taken.items(), ("< 5", "< 0.8"), strict=True):
+        title = f"scale: 1,000,000 files, pyhudi prune, {name}"
+        yield Measurement(title, statistics.median(runs), "s", bar)
+
+
+def _new_workers(table: Path) -> Iterator[Measurement]:
+    """Measure the first answers of new processes that map a snapshot, imports included."""
+    shutil.rmtree(_DIRECTORY / "million", ignore_errors=True)
+    command = [sys.executable, "-m", "bench.scale.worker", str(table)]
+    command += [str(_DIRECTORY / "million"), str(_MILLION[0] * synthetic.ROWS_PER_FILE // 2)]
+
+    def run() -> dict[str, float]:
+        found = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True)
+        answer: dict[str, float] = json.loads(found.stdout)
+        return answer
+
+    run()
+    runs = [run() for _ in range(_RUNS)]
+    title = "scale: 1,000,000 files, new worker"
+    for name, unit, bar in (
+        ("imports", "s", None),
+        ("first answer from the snapshot", "s", None),
+        ("imports and first answer", "s", "< 0.3"),
+        ("own memory", "MB", "< 150"),
+    ):
+        value = statistics.median(found[name] for found in runs)
+        yield Measurement(f"{title}, {name}", value, unit, bar)
+
+
+def _commit(table: Path) -> Iterator[Measurement]:
+    """Measure the answer after a commit of 100 files, against warm ones."""
+    copy = WORK / "bench" / "scale-commits"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(table, copy)
+    pruner = Pruner(PruneOptions(snapshot_dir=_DIRECTORY / "million"))
+    request = PruneRequest(parse_predicate(f"spread = {_MILLION[0] * 333}"))
+    ask = partial(pruner.prune, str(copy), request)
+    ask()
+    warm = statistics.median(seconds(ask) for _ in range(_ROUNDS))
+    before = ask().files_total
+    later = []
+    for number in range(_RUNS):
+        commits.add_files(copy, files=100, number=number)
+        later.append(seconds(ask) - warm)
+    if ask().files_total != before + 100 * _RUNS:
+        raise ValueError("the new files are not listed")
+    shutil.rmtree(copy)
+    name = "scale: 1,000,000 files, after a commit of 100 files: later than a warm answer"
+    yield Measurement(name, statistics.median(later) * 1e3, "ms", "< 50")
+
+
+def _warm() -> Iterator[Measurement]:
+    """Measure warm answers of snapshots of both sizes in turns, with their verdicts."""
+    small = synthetic.ensure_written(100_000, 100)
+    opened = [snapshot_of(small, _DIRECTORY, *size) for size in (_MILLION, _TEN)]
+    for case, sql, bar, growth in (
+        ("1 file matches", "id = {third}", "< 20", "<= 2"),
+        ("1 file matches, in no order", "spread = {third}", "< 20", None),
+        ("nothing is prunable", "spread >= 0", "< 60", None),
+    ):
+        asks = [partial(_answer, snapshot, sql) for snapshot in opened]
+        for ask in asks:
+            ask()
+        taken = interleaved([partial(seconds, ask) for ask in asks], _ROUNDS)
+        million, ten = map(statistics.median, taken)
+        title = f"scale: {case}, warm"
+        yield Measurement(f"{title}, 1,000,000 files", million * 1e3, "ms")
+        yield Measurement(f"{title}, 10,000,000 files", ten * 1e3, "ms", bar)
+        yield Measurement(f"{title}, 10,000,000 against 1,000,000", ten / million, "x", growth)
+    resident = memory("Rss") / 1e6
+    yield Measurement("scale: 10,000,000 files, memory of the process", resident, "MB", "< 3000")
+
+
+def _answer(snapshot: TableSnapshot, sql: str) -> int:
+    """Return the number of verdicts on the files; checks that the table has not changed, too."""
+    rows = snapshot.listing.num_files * synthetic.ROWS_PER_FILE
+    request = PruneRequest(parse_predicate(sql.format(third=rows // 3)))
+    if not snapshot.is_current():
+        raise ValueError("the table has changed")
+    result = Pruner().prune_snapshot(snapshot, request)
+    if result.files_kept not in (1, result.files_total):
+        raise ValueError(f"{result.files_kept} files are kept")
+    return len(verdicts(result))
