@@ -143,13 +143,13 @@ def add_commit(table: Path, *, files: int, number: int) -> None:
         files: Its number of files.
         number: The commit's number; a later commit has a higher one.
     """
-    schema = _table_schema(columns_of(files, 0))
+    schema = table_schema(columns_of(files, 0))
     begun = int(_COMPACTED) + 10_000 * (number + 1)
     for hoodie, action, completed in (
         (table / METADATA_DIR / ".hoodie", "deltacommit", begun + 1_000),
         (table / ".hoodie", "commit", begun + 2_000),
     ):
-        _write_instant(hoodie / "timeline", str(begun), str(completed), action, "UPSERT", schema)
+        write_instant(hoodie / "timeline", str(begun), str(completed), action, "UPSERT", schema)
 
 
 def remove_commit(table: Path, number: int) -> None:

@@ -16,7 +16,7 @@ from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError, load
 from tests.service.running_server import PATIENCE
-from tests.service.test_process import Process
+from tests.service.service_process import Process
 from tests.table.storage.failing_servers import repeating_server
 
 _VARIABLE = "PYHUDI_STORAGE_OPTIONS"

@@ -17,7 +17,8 @@ from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.service.client import PruningClient
 from tests.service.running_server import PATIENCE
-from tests.service.test_process import SECRET, Process
+from tests.service.service_process import Process
+from tests.service.test_process import SECRET
 
 
 class Collector(ThreadingHTTPServer):

@@ -23,7 +23,7 @@ from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
 from tests.prune.matching_slices import read
-from tests.service.test_process import Process
+from tests.service.service_process import Process
 
 pytestmark = pytest.mark.spark
 
