@@ -59,6 +59,7 @@ class Evaluation:
 
     def shutdown(self) -> None:
         """Begin no more requests."""
+        self._lane.shutdown()
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._refusals.shutdown(wait=False, cancel_futures=True)
         if self._timer is not None:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 from pyhudi_expr.service.jobs import Job
 
@@ -15,7 +15,12 @@ class Lane:
     """Jobs in the order in which they are given. Thread safe."""
 
     def __init__(self, pool: Executor, run: Callable[[Job], None]) -> None:
-        """Take the threads, and what runs a job in one of them."""
+        """Take what runs a job, and the threads in which others are overtaken.
+
+        Otherwise it is always the same thread: each one has memory of its own that the allocator
+        keeps for it.
+        """
+        self._own = ThreadPoolExecutor(1, thread_name_prefix="quick")
         self._pool = pool
         self._run_job = run
         self._lock = threading.Lock()
@@ -28,19 +33,23 @@ class Lane:
         with self._lock:
             self._jobs.append(job)
             if self._runner is None:
-                self._begin()
+                self._begin(self._own)
+
+    def shutdown(self) -> None:
+        """Begin no more jobs."""
+        self._own.shutdown(wait=False, cancel_futures=True)
 
     def overtake(self, seconds: float) -> None:
         """Continue in another thread if a job has been running for so long, and others wait."""
         with self._lock:
             is_late = time.monotonic() - self._began > seconds
             if self._jobs and self._runner is not None and is_late:
-                self._begin()
+                self._begin(self._pool)
 
-    def _begin(self) -> None:
+    def _begin(self, pool: Executor) -> None:
         self._runner = runner = object()
         self._began = time.monotonic()
-        self._pool.submit(self._run, runner)
+        pool.submit(self._run, runner)
 
     def _run(self, runner: object) -> None:
         while True:
