@@ -136,27 +136,17 @@ def ensure_written(files: int, partitions: int, fillers: int = 0) -> Path:
 
 
 def add_commit(table: Path, *, files: int, number: int) -> None:
-    """Complete a commit that changes no file, and its commit in the metadata table.
-
-    Args:
-        table: A table of so many files that was written with no columns f00, f01, ...
-        files: Its number of files.
-        number: The commit's number; a later commit has a higher one.
-    """
-    schema = table_schema(columns_of(files, 0))
-    begun = int(_COMPACTED) + 10_000 * (number + 1)
-    for hoodie, action, completed in (
-        (table / METADATA_DIR / ".hoodie", "deltacommit", begun + 1_000),
-        (table / ".hoodie", "commit", begun + 2_000),
-    ):
-        write_instant(hoodie / "timeline", str(begun), str(completed), action, "UPSERT", schema)
+    """Complete a commit that changes no file of a table with so many, and no columns f00, ..."""
+    schema, begun = table_schema(columns_of(files, 0)), int(_COMPACTED) + 10_000 * (number + 1)
+    metadata, data = (one / ".hoodie/timeline" for one in (table / METADATA_DIR, table))
+    write_instant(metadata, str(begun), str(begun + 1_000), "deltacommit", "UPSERT", schema)
+    write_instant(data, str(begun), str(begun + 2_000), "commit", "UPSERT", schema)
 
 
 def remove_commit(table: Path, number: int) -> None:
     """Remove what `add_commit` wrote, as a writer archives old commits."""
-    begun = int(_COMPACTED) + 10_000 * (number + 1)
-    for hoodie in (table / ".hoodie", table / METADATA_DIR / ".hoodie"):
-        for file in (hoodie / "timeline").glob(f"{begun}*"):
+    for timeline in (one / ".hoodie/timeline" for one in (table, table / METADATA_DIR)):
+        for file in timeline.glob(f"{int(_COMPACTED) + 10_000 * (number + 1)}*"):
             file.unlink()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import sys
 import time
@@ -16,6 +17,9 @@ from pyhudi_expr.service.workers.channel import Channel, Handed, Kind, Message
 
 _MODULE = "pyhudi_expr.service.workers.worker"
 _CLOSED_BYTES = 1 << 12
+#: By default each thread has memory that allocators keep for it: a table that is read again after
+#: each commit, by 16 threads in turn, takes 313 MB instead of 153.
+_ALLOCATORS = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 class State(Enum):
@@ -68,6 +72,7 @@ class Child:
                 *(str(theirs.fileno()), str(handed.fileno()), name),
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), handed.fileno()),
+                env={**_ALLOCATORS, **os.environ},
             )
         connections.setblocking(False)
         child = Child(name, process, await Channel.over(ours), connections)
