@@ -241,7 +241,7 @@ def _reason(
         return "there is no index"
     if not any(_has_columns(node, source) for source in evidence):
         return "no index has its columns"
-    return "what the indexes know of each file admits a match"
+    return "what the indexes that were asked know of each file admits a match"
 
 
 def _has_columns(node: BoundExpression, source: NamedEvidence) -> bool:

@@ -49,10 +49,6 @@ Filter: TypeAlias = HudiExpression | pc.Expression | str | Sequence[Any]
 """A tree, a pyarrow expression, SQL text, or a filter list as pyarrow takes it."""
 
 
-_OF_DECIMALS = (
-    "; compare a decimal column with a decimal of its type, such as "
-    "pa.scalar(Decimal('168.00'), pa.decimal128(9, 2)), or write the predicate as SQL"
-)
 _INSTEAD = "let an engine such as DuckDB filter the rows of the files that prune keeps"
 
 
@@ -303,8 +299,7 @@ def _for_rows(
         return None
     if isinstance(filter, pc.Expression):
         if fault := validation_error(filter, schema):
-            hint = _OF_DECIMALS if "Precision is not great enough" in fault else ""
-            raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}{hint}")
+            raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")
         return filter
     try:
         return row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))

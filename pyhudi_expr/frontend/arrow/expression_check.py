@@ -12,6 +12,12 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.expr.terms import UnboundError, resolve
 
+OF_DECIMALS = (
+    "; compare a decimal column with a decimal of its type, such as "
+    "pa.scalar(Decimal('168.00'), pa.decimal128(9, 2)), or write the predicate as SQL"
+)
+"""What to do about numbers that pyarrow does not compare with decimals, or not exactly."""
+
 _NO_COLUMN = re.compile(r"No match for (FieldRef\..*?\)) in ")
 _NAME = re.compile(r"FieldRef\.Name\((.*?)\)")
 
@@ -24,8 +30,13 @@ def validation_error(expression: pc.Expression, schema: pa.Schema) -> str | None
         found = str(error)
         missing = _NO_COLUMN.match(found)
         path = tuple(_NAME.findall(missing[1])) if missing else ()
-        return (_unresolved(path, schema) if path else None) or found.partition("\n")[0][:200]
+        return (_unresolved(path, schema) if path else None) or _with_hint(found)
     return None
+
+
+def _with_hint(fault: str) -> str:
+    hint = OF_DECIMALS if "Precision is not great enough" in fault else ""
+    return f"{fault.splitlines()[0][:200]}{hint}"
 
 
 def missing_column(expression: pc.Expression, schema: pa.Schema) -> str | None:

@@ -36,7 +36,7 @@ from pyhudi_expr.expr.nodes import (
     Term,
     Unknown,
 )
-from pyhudi_expr.frontend.arrow.expression_check import validation_error
+from pyhudi_expr.frontend.arrow.expression_check import OF_DECIMALS, validation_error
 from pyhudi_expr.frontend.common.builders import (
     MAX_DEPTH,
     NULL,
@@ -94,8 +94,13 @@ def parse_arrow(expression: pc.Expression, schema: pa.Schema) -> HudiExpression:
         message = bytes(expression.to_substrait(schema))
     except (pa.ArrowException, NotImplementedError) as reason:
         fault = validation_error(expression, schema)
-        return Unknown(fault or f"pyarrow cannot write the expression: {str(reason)[:200]}")
+        return Unknown(fault or f"pyarrow cannot write the expression: {_reason(reason)}")
     return parse_substrait(message)
+
+
+def _reason(error: Exception) -> str:
+    # It writes a decimal column that is compared with a float as such a cast.
+    return f"{str(error)[:200]}{OF_DECIMALS if 'unsafe casts' in str(error) else ''}"
 
 
 def parse_substrait(message: bytes) -> HudiExpression:

@@ -144,6 +144,8 @@ class _Walk:
             case exp.Escape(this=exp.Like() as pattern, expression=exp.Literal() as escape):
                 _check_read(pattern)
                 return self._like(pattern, escape.this)
+            case exp.ILike():
+                raise _UnsupportedError("not supported: ILIKE")
             case exp.RegexpLike():
                 return self._predicate_function(
                     "rlike", (self._term(node.this), self._term(node.expression))

@@ -217,3 +217,11 @@ def test_fuzz_changed_messages_are_refused_or_evaluated(message: bytes, data: An
     except SubstraitError:
         return
     bind(found, Scope(SCHEMA, "UTC"))
+
+
+@pytest.mark.parametrize("number", [165, 165.5])
+def test_what_pyarrow_does_not_compare_with_decimals_says_what_to_do(number: float) -> None:
+    schema = pa.schema({"fare": pa.decimal128(9, 2)})
+    found = parse_arrow(pc.field("fare") > number, schema)
+    assert isinstance(found, Unknown)
+    assert "compare a decimal column with a decimal of its type" in found.reason

@@ -341,3 +341,7 @@ def test_long_input_is_fine_up_to_a_limit():
     assert len(parse_predicate(" OR ".join(["a = 1"] * 10_000)).children) == 10_000
     with pytest.raises(PredicateSyntaxError, match="longer than"):
         parse_predicate("a = '" + "x" * (1 << 20) + "'")
+
+
+def test_what_is_not_supported_is_named_as_it_was_written() -> None:
+    assert parse_predicate("city ILIKE 'osl%'") == Unknown("not supported: ILIKE")
