@@ -27,6 +27,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,6 +51,11 @@ def user_directory() -> Path | None:
     return Path(cache) / "pyhudi" if os.path.isabs(cache) else None
 
 
+@cache
+def _code_version() -> str:
+    return version("pyhudi-expr")
+
+
 @dataclass(frozen=True)
 class Identity:
     """The source of tables; tables of equal identity are equal.
@@ -68,8 +75,11 @@ class Identity:
     content: str
 
     def encoded(self) -> bytes:
-        """Return the identity as JSON."""
-        return json.dumps(asdict(self), sort_keys=True).encode()
+        """Return the identity as JSON, with the version of the code that made the tables.
+
+        Another version may decode the same bytes in another way, for example trust fewer of them.
+        """
+        return json.dumps({**asdict(self), "by": _code_version()}, sort_keys=True).encode()
 
 
 class DiskCache:

@@ -110,6 +110,16 @@ def test_a_snapshot_of_another_version_is_written_anew(
     assert all(file.read_bytes() != content for file, content in old.items())
 
 
+def test_a_release_does_not_use_what_another_one_has_decoded(
+    table: str, expected: list[list[str]], directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = set(large_files(directory))
+    monkeypatch.setattr(disk_cache, "_code_version", lambda: "0.0.1")
+    assert answers(table, str(directory)) == expected
+    fresh = set(large_files(directory)) - known
+    assert len(fresh) == len(known)
+
+
 @contextmanager
 def largest_file(nbytes: int) -> Iterator[None]:
     """No file can be written beyond a size, as on a disk that is full."""
