@@ -124,6 +124,7 @@ test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them
 	docker/engine.sh $(BIN)/pytest tests/containers $(PYTEST_ARGS)
 
 chart: $(VENV) $(HELM) ## check the Helm chart, and render it into docker/kubernetes; needs Go, or HELM=PROGRAM
+	$(BIN)/python -m devtools.kubernetes.chart_schema
 	$(HELM) lint --strict docker/helm
 	$(HELM) lint --strict docker/helm --values docker/helm/ci/object-store-values.yaml
 	$(HELM) template pruning docker/helm >docker/kubernetes/pruning.yaml
@@ -131,6 +132,7 @@ chart: $(VENV) $(HELM) ## check the Helm chart, and render it into docker/kubern
 	$(HELM) template pruning docker/helm --values docker/helm/ci/object-store-values.yaml \
 		>.work/chart/object-store.yaml
 	$(BIN)/kubernetes-validate --strict docker/kubernetes/pruning.yaml .work/chart/object-store.yaml
+	HELM=$(HELM) $(BIN)/pytest -q tests/deployment/test_chart.py $(PYTEST_ARGS)
 
 test-kubernetes: $(HELM) ## install the chart into a real API server (built by Go, a quarter of an hour)
 	HELM=$(HELM) devtools/kubernetes/check.sh

@@ -1,12 +1,13 @@
 """The Kubernetes manifests, which `make chart` renders from the Helm chart: valid, safe, and the
 service accepts their settings.
 
-`make chart` and `make test-kubernetes` check the chart itself.
+`test_chart.py`, `make chart` and `make test-kubernetes` check the chart itself.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,16 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from devtools.kubernetes.chart_schema import NOT_IN_VALUES, settings_schema
 from devtools.runtime import ROOT
 from pyhudi_expr.service.check import check
 from pyhudi_expr.service.settings import ServiceSettings, load
 from tests.service.certificates import make
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 MANIFESTS = ROOT / "docker" / "kubernetes" / "pruning.yaml"
 CHART = ROOT / "docker" / "helm"
@@ -111,9 +118,14 @@ def test_requests_may_end_before_a_pod_is_killed(
     assert grace > ServiceSettings.model_fields["stop_seconds"].default
 
 
-def test_the_settings_of_the_chart_are_settings_of_the_service() -> None:
-    values = yaml.safe_load((CHART / "values.yaml").read_text())
+def test_the_schema_of_the_chart_has_the_settings_of_the_service() -> None:
     schema = json.loads((CHART / "values.schema.json").read_text())["properties"]["settings"]
-    own = {name for one in schema["not"]["anyOf"] for name in one["required"]}
-    assert {*values["settings"], *schema["properties"], *own} <= set(ServiceSettings.model_fields)
-    assert not own & set(values["settings"])
+    assert schema == settings_schema(), "run `make chart`"
+
+
+def test_the_chart_and_its_users_set_different_settings(objects: dict[str, Any]) -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    rendered = tomllib.loads(objects["ConfigMap"]["data"]["service.toml"])
+    assert set(ServiceSettings.model_fields) >= NOT_IN_VALUES
+    assert set(rendered) - set(values["settings"]) <= NOT_IN_VALUES
+    assert set(values["settings"]) <= set(settings_schema()["properties"])

@@ -8,6 +8,37 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 
+{{/* Those of the pods: the service and the budget select by the chart's own. */}}
+{{- define "pruning.podLabels" -}}
+{{- range $name, $value := include "pruning.selector" . | fromYaml }}
+{{- if hasKey $.Values.podLabels $name }}
+{{- fail (printf "podLabels: the chart itself sets %s, by which it selects the pods; use another label" $name) }}
+{{- end }}
+{{- end }}
+{{- mergeOverwrite (include "pruning.labels" . | fromYaml) .Values.podLabels | toYaml }}
+{{- end }}
+
+{{/* podAnnotations replace the chart's own, except the one by which other settings make other pods. */}}
+{{- define "pruning.podAnnotations" -}}
+{{- $own := dict "prometheus.io/scrape" "true" "prometheus.io/port" (toString .Values.metricsPort) }}
+{{- $settings := dict "pyhudi.io/settings" (include "pruning.toml" . | sha256sum | trunc 16) }}
+{{- mergeOverwrite $own .Values.podAnnotations $settings | toYaml }}
+{{- end }}
+
+{{/* A root that no pod can see would leave every table unpruned. */}}
+{{- define "pruning.checkRoots" -}}
+{{- $path := trimSuffix "/" .Values.tables.path }}
+{{- range .Values.settings.table_roots }}
+{{- if hasPrefix "/" . }}
+{{- if not $.Values.tables.claim }}
+{{- fail (printf "settings.table_roots: %s is a directory, but tables.claim is empty; name the claim, or the URIs of object stores" .) }}
+{{- else if not (hasPrefix (print $path "/") (print . "/")) }}
+{{- fail (printf "settings.table_roots: %s is not below tables.path, %s, where tables.claim is mounted" . $.Values.tables.path) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "pruning.toml" -}}
 host = "0.0.0.0"
 port = {{ .Values.port }}

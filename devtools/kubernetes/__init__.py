@@ -1,0 +1,1 @@
+"""The chart's schema, and its installation into a real API server."""
