@@ -92,10 +92,11 @@ if wants service; then
 fi
 
 if wants spark; then
-    # PySpark comes as sources alone.
+    # These come as sources alone.
     "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
-        --wheel-dir "$context/spark/wheels" ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} 'pyspark>=3.5,<4'
-    fetch "$context/spark/wheels" service,spark
+        --wheel-dir "$context/spark/wheels" ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} 'pyspark>=3.5,<4' \
+        'pyhive>=0.7,<0.8' 'pure-sasl>=0.6'
+    fetch "$context/spark/wheels" service,spark,hive
     copy "$runtime/aux" "$context/spark/jars"
     build spark --build-arg SERVICE_IMAGE="pyhudi/service:$tag"
 fi
