@@ -44,6 +44,7 @@ _NOT_RUN = {
     "docker/build.sh",
     "kubectl",
     "helm",
+    "sed",
     "gpg",
     "sha256sum",
 }
@@ -226,11 +227,56 @@ def test_a_missing_token_is_reported_as_in_the_guide(
 
 
 def test_the_secret_has_the_keys_of_the_chart(host: Host) -> None:
-    (step,) = (one for one in steps("kubectl") if "secret" in one.words)
+    (step,) = (one for one in steps("kubectl") if {"secret", "pruning"} <= set(one.words))
     made = dict(word.split("=")[1:3] for word in step.words if word.startswith("--from-file"))
     helpers = (ROOT / "docker/helm/templates/_helpers.tpl").read_text()
     assert set(made) == set(re.findall(r'"/run/pyhudi/([^"]+)"', helpers))
     assert all((host.directory / file).is_file() for file in made.values())
+
+
+def test_the_secret_of_object_stores_has_the_key_of_the_chart() -> None:
+    (step,) = (one for one in steps("kubectl") if {"secret", "lake"} <= set(one.words))
+    deployment = (ROOT / "docker/helm/templates/deployment.yaml").read_text()
+    assert re.findall(r"--from-file=(\S+)", step.text) == re.findall(
+        r"key: (options\S+)}", deployment
+    )
+
+
+def test_a_container_serves_with_the_settings_of_the_guide(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (step,) = (one for one in steps("docker") if one.words[1] == "run")
+    options = list(zip(step.words, step.words[1:], strict=False))
+    mounted = [
+        given.removesuffix(":ro").replace("$PWD", str(host.directory)).split(":")
+        for option, given in options
+        if option == "--volume"
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        for option, given in options:
+            if option == "--env":
+                name, _, value = given.partition("=")
+                for here, there in mounted:
+                    value = value.replace(there, here)
+                patch.setenv(name, value)
+        assert main(["serve", "--check"]) == 0
+    assert "0.0.0.0:9099, from the network: who shows the token" in capsys.readouterr().out
+
+
+def test_pods_have_the_image_that_was_pushed(tmp_path: Path) -> None:
+    (pushed,) = (one.words[-1] for one in steps("docker") if one.words[1] == "push")
+    (install,) = (one.text for one in steps("helm") if one.words[1] == "install")
+    repository, tag = re.findall(r"image\.\w+=(\S+)", install)
+    assert f"{repository}:{tag}" == pushed
+    (change,) = steps("sed")
+    made = subprocess.run(
+        ["bash", "-c", change.text.partition(" |")[0].rstrip()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert re.findall(r"image: (.*)", made) == [f'"{pushed}"']
 
 
 def test_the_values_of_the_chart_that_the_guide_names_exist() -> None:

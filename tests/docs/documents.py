@@ -51,7 +51,7 @@ class Runner(Enum):
 _COMMANDS = {
     **dict.fromkeys(("pip", "make"), Runner.ALONE),
     **dict.fromkeys(("python", "java"), Runner.EXAMPLES),
-    **dict.fromkeys(("docker", "docker/build.sh", "docker/secrets.sh"), Runner.CONTAINERS),
+    **dict.fromkeys(("docker-compose", "docker/build.sh", "docker/secrets.sh"), Runner.CONTAINERS),
     "beeline": Runner.HIVE,
     "export": Runner.OBJECT_STORES,
     ".venv/bin/python": Runner.SERVER,

@@ -37,7 +37,7 @@ OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'
 LOCATION '{path}'
 """
 """Registers the table as Hudi's sync does."""
-_LOCATIONS = re.compile(r"(/warehouse/trips|/path/of/table|s3a://lake/trips)\b")
+_LOCATIONS = re.compile(r"(/warehouse/trips|\./trips|/path/of/table|s3a://lake/trips)\b")
 _NAMED = re.compile(r"TABLE (\w+)")
 _JAVA_SECONDS = 300
 _QUERY = "SELECT id FROM {name} WHERE fare > 169.5"
