@@ -18,6 +18,7 @@ from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.hive.adoption import is_of_sync, is_ours
+from pyhudi_expr.hive.columns import quote_identifier
 from pyhudi_expr.hive.metastore_partitions import partition_formats
 from pyhudi_expr.hive.metastore_table import (
     INPUT_FORMATS,
@@ -45,6 +46,8 @@ _SHOWN = re.compile(r"hudi\.pruning\W+(\w+), reads (\d+) of (\d+) files[^\n]*")
 _MATTERS = "; only the check from HiveServer2 matters"
 _LOOPBACK = ("127.", "localhost", "::1")
 _ADDRESSES = "hudi.pruning.service.addresses"
+#: Hive's code of "Database does not exist".
+_NO_DATABASE = "[Error 10072]"
 
 
 class Verdict(str, Enum):
@@ -109,7 +112,7 @@ def _inside(
     is_old: bool,
 ) -> Iterator[Finding]:
     """Check the links inside HiveServer2; Hive 3.1 (`is_old`) has another jar and no EXPLAIN."""
-    there = metastore_table(session, target.name)
+    there, no_database = _sought(session, target)
     diagnosis: Mapping[str, Any] | None = None
     try:
         diagnosis = _diagnosis(session, there)
@@ -122,7 +125,9 @@ def _inside(
         yield _service_from_hive(diagnosis)
         yield from _services_from_here(address, diagnosis)
     reading = None if there is None else _reading(session, target, there)
-    if there is None and handler.verdict is Verdict.BROKEN:
+    if no_database is not None:
+        yield no_database
+    elif there is None and handler.verdict is Verdict.BROKEN:
         message = f"{target.name} is not in the metastore, and to register it needs the handler"
         yield Finding("registration", Verdict.SKIPPED, message)
     else:
@@ -137,6 +142,21 @@ def _inside(
         yield refused
     else:
         yield _probed(session, target, find_probe(table, without=there.partition_keys))
+
+
+def _sought(
+    session: HiveSession, target: Registration
+) -> tuple[MetastoreTable | None, Finding | None]:
+    """Return the table, if there is one, and what is wrong if there is not even its database."""
+    try:
+        return metastore_table(session, target.name), None
+    except QueryError as error:
+        if _NO_DATABASE not in error.reason:
+            raise
+    database = quote_identifier(target.name.database)
+    message = f"Hive has no database {database}"
+    remedy = f"CREATE DATABASE {database}, or name another one: --name DATABASE.TABLE"
+    return None, Finding("registration", Verdict.BROKEN, message, remedy)
 
 
 @dataclass(frozen=True)

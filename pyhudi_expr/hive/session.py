@@ -133,9 +133,15 @@ def _connect(address: HiveAddress) -> tuple[HiveTransport, Any]:
             ) from error
         raise ConnectionFailed(
             f"HiveServer2 at {address} gives no session with auth {address.auth}:"
-            f" {_first_line(error)}; compare hive.server2.authentication and"
-            " hive.server2.transport.mode"
+            f" {_first_line(error)}; compare hive.server2.authentication with --auth"
+            f"{_other_auth(address)} and hive.server2.transport.mode with --transport"
         ) from error
+
+
+def _other_auth(address: HiveAddress) -> str:
+    """Return what to try if HiveServer2, without SASL, hangs up on its handshake."""
+    speaks_sasl = address.scheme == "binary" and address.auth != "NOSASL"
+    return " (if it is NOSASL, give --auth nosasl)" if speaks_sasl else ""
 
 
 def _lost(address: HiveAddress, statement: str, error: Exception) -> ConnectionFailed:

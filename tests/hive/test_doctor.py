@@ -7,12 +7,18 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
+from pyhudi_expr.hive.address import HiveAddress
+from pyhudi_expr.hive.doctor import Verdict, _inside
+from pyhudi_expr.hive.metastore_table import TableName
+from pyhudi_expr.hive.registration import hive_location, registration
+from pyhudi_expr.hive.session import HiveSession, QueryError
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -57,6 +63,27 @@ def test_the_doctor_reports_a_deleted_index_and_how_to_rebuild_it(
     assert "record_index active" in found["message"]
     assert found["remedy"].startswith("shops: deleted by ")
     assert "refresh it" in found["remedy"]
+
+
+def test_the_doctor_names_a_database_that_hive_does_not_have(golden: Mapping[str, Path]) -> None:
+    """Hive's answers as HiveServer2 4.0 gives them."""
+    gone = "FAILED: SemanticException [Error 10072]: Database does not exist: nosuch"
+
+    class Session(HiveSession):
+        def __init__(self) -> None:
+            self.is_lost = False
+
+        def run(self, statement: str) -> list[tuple[Any, ...]]:
+            raise QueryError(gone if statement.startswith("SHOW TABLES") else "no such class")
+
+    table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
+    target = registration(table, TableName("nosuch", "trips"), hive_location(table.base_path), {})
+    found = list(_inside(HiveAddress(), Session(), table, target, {}, is_old=False))
+    (missing,) = [one for one in found if one.link == "registration"]
+    assert missing.verdict is Verdict.BROKEN
+    assert missing.message == "Hive has no database `nosuch`"
+    assert missing.remedy.startswith("CREATE DATABASE `nosuch`, or")
+    assert [one.link for one in found] == ["handler", "registration", "probe"]
 
 
 @pytest.mark.hive

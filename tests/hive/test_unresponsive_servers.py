@@ -103,6 +103,7 @@ def test_another_server_at_the_port_is_reported_at_once(
     assert main(["hive", "register", table, "--hs2", closing, *way]) == 1
     output = capsys.readouterr().err
     assert f"HiveServer2 at {closing} gives no session" in output
+    assert ("--auth nosasl" in output) == (way == ("--auth", "NONE"))
     assert "Traceback" not in output
 
 
