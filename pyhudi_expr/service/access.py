@@ -94,11 +94,24 @@ def _token(file: str) -> bytes | None:
     return token
 
 
+def _has_key(certificate: str) -> bool:
+    """Return whether a certificate's file may hold its key, too; unreadable ones fail later."""
+    try:
+        return b"PRIVATE KEY-----" in Path(certificate).read_bytes()
+    except OSError:
+        return True
+
+
 def _context(settings: ServiceSettings) -> ssl.SSLContext | None:
     if not settings.tls_certificate:
         if settings.tls_key or settings.tls_client_ca:
             raise SettingsError("tls_certificate: missing, while tls_key or tls_client_ca is set")
         return None
+    if not settings.tls_key and not _has_key(settings.tls_certificate):
+        raise SettingsError(
+            f"tls_key: missing, and {settings.tls_certificate} holds no private key: set tls_key to"
+            " the file with the key of tls_certificate"
+        )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -34,6 +35,12 @@ _OF_OTHERS = ("PYHUDI_HS2",)
 #: How alike a name and a setting's are if the one is the other, mistyped (`difflib`).
 _ALIKE = 0.75
 _NO_SETTING = "no setting has this name"
+#: What pydantic-settings says of a variable that it cannot decode.
+_NOT_JSON = re.compile(r'error parsing value for field "(\w+)" from source "EnvSettingsSource"')
+_JSON_EXAMPLES = {
+    "storage_options": '{"aws_region": "eu-west-1"}',
+    "refresh_options": '["--lock-wait", "60"]',
+}
 
 #: Settings that a running service cannot change.
 NEED_RESTART = (
@@ -263,6 +270,9 @@ def load(file: Path | None = None, **overrides: object) -> ServiceSettings:
     except ValidationError as error:
         raise SettingsError("; ".join(map(_problem, error.errors()))) from None
     except ValueError as error:
+        not_json = _NOT_JSON.search(str(error))
+        if not_json is not None:
+            raise SettingsError(_json_expected(not_json[1])) from None
         raise SettingsError(f"{file or 'the environment'}: {error}") from None
     return settings
 
@@ -317,6 +327,15 @@ def _mistyped_variables() -> Iterator[str]:
         nearest = _nearest(names[variable])
         if nearest is not None:
             yield f"{variable}: {_NO_SETTING}; did you mean {_PREFIX}{nearest.upper()}?"
+
+
+def _json_expected(name: str) -> str:
+    variable = next(
+        (variable for variable, field in _variables().items() if field == name),
+        f"{_PREFIX}{name.upper()}",
+    )
+    example = _JSON_EXAMPLES.get(name)
+    return f"{variable}: {name} is expected as JSON" + (f", such as {example}" if example else "")
 
 
 def _problem(error: ErrorDetails) -> str:

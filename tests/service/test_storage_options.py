@@ -58,6 +58,14 @@ def test_malformed_options_are_an_error_without_their_text(
     assert _SECRETS[0] not in str(raised.value)
 
 
+def test_a_variable_that_is_no_json_is_named_with_what_is_expected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(_VARIABLE, "abc")
+    with pytest.raises(SettingsError, match=rf'^{_VARIABLE}: .*expected as JSON, such as {{"aws'):
+        load()
+
+
 def test_settings_do_not_show_the_options() -> None:
     settings = ServiceSettings(storage_options={"secret_access_key": _SECRETS[0]})
     assert _SECRETS[0] not in f"{settings!r} {settings}"
