@@ -49,13 +49,15 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
         from pyhudi_expr.service.web.console import Console
         from pyhudi_expr.service.web.overview import OwnOverview
 
-        Console(settings, OwnOverview(Metrics()))
+        metrics = Metrics()
+        Console(settings, OwnOverview(metrics), metrics)
     if settings.callback_address:
         from pyhudi_expr.service.metrics import Metrics
         from pyhudi_expr.service.refreshing import Refresher
         from pyhudi_expr.service.web.callbacks import Callbacks
 
-        Callbacks(settings, Refresher(settings, Metrics()))
+        metrics = Metrics()
+        Callbacks(settings, Refresher(settings, metrics), metrics)
     try:
         TableRoots(settings.table_roots)
     except RootError as error:

@@ -85,6 +85,17 @@ def test_missing_or_invalid_files_prevent_the_start(tmp_path: Path, secrets: Pat
         Access(ServiceSettings(**wrong))
 
 
+def test_a_certificate_without_its_key_is_told_to_set_it(secrets: Path, tmp_path: Path) -> None:
+    given = service_tls(secrets) | {"tls_key": ""}
+    with pytest.raises(SettingsError, match=r"tls_key: missing.* set tls_key"):
+        Access(ServiceSettings(**given))
+    both = tmp_path / "both.pem"
+    both.write_bytes(
+        (secrets / "service.crt").read_bytes() + (secrets / "service.key").read_bytes()
+    )
+    assert Access(ServiceSettings(**given | {"tls_certificate": str(both)})).tls
+
+
 def test_only_clients_with_the_token_are_answered(token: Path) -> None:
     with running_server(GatedHandler(), token_file=str(token)) as server:
         valid_token = token.read_text().strip()
@@ -230,6 +241,22 @@ def test_a_server_stops_during_a_handshake(secrets: Path) -> None:
         assert server.wait_until_stopped()
         assert closed_by_peer(caller)
         caller.close()
+
+
+def test_a_reload_can_begin_to_want_certificates_of_callers(secrets: Path) -> None:
+    wanted = service_tls(secrets)
+    with running_server(GatedHandler(), **wanted | {"tls_client_ca": ""}) as server:
+        stranger = tls(secrets, certificate=None)
+        with PruningClient("localhost", server.port, tls=stranger) as client:
+            assert client.info()
+        server.reload(**wanted)
+        with (
+            PruningClient("localhost", server.port, tls=stranger) as client,
+            pytest.raises(REFUSED),
+        ):
+            client.info()
+        with PruningClient("localhost", server.port, tls=tls(secrets)) as client:
+            assert client.info()
 
 
 @pytest.mark.slow

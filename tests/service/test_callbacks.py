@@ -59,7 +59,7 @@ class Answers:
     def __init__(self, settings: ServiceSettings, metrics: Metrics) -> None:
         self.metrics = metrics
         self.refresher = Refresher(settings, metrics)
-        self.callbacks = Callbacks(settings, self.refresher)
+        self.callbacks = Callbacks(settings, self.refresher, metrics)
         self.port = int(settings.callback_address.rpartition(":")[2])
 
     async def send(
@@ -163,7 +163,7 @@ def test_a_service_that_anybody_could_make_write_does_not_start(
 ) -> None:
     given = settings_of(tmp_path).model_copy(update=settings)
     with pytest.raises(SettingsError, match=f"callback_address: .*{reason}"):
-        Callbacks(given, Refresher(given, Metrics()))
+        Callbacks(given, Refresher(given, Metrics()), Metrics())
 
 
 def test_the_check_says_who_may_have_indexes_refreshed(root: Path, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_the_token_is_required_when_configured(tmp_path):
     file = tmp_path / "token"
     file.write_text(_TOKEN)
     settings = ServiceSettings(token_file=str(file), console_address="127.0.0.1:9100")
-    console = Console(settings, OwnOverview(Metrics()))
+    console = Console(settings, OwnOverview(Metrics()), Metrics())
 
     def status(authorization):
         headers = {"host": "127.0.0.1", "authorization": authorization}
@@ -110,16 +110,20 @@ def test_a_client_certificate_is_required_when_configured(tmp_path):
     settings = ServiceSettings(**service_tls(secrets), console_address=f"127.0.0.1:{free_port()}")
     port = int(settings.console_address.rpartition(":")[2])
 
-    def status(connection):
-        connection.request("GET", "/")
+    def status(connection, name="localhost"):
+        connection.request("GET", "/", headers={"Host": name})
         return connection.getresponse().status
 
-    def status_over_tls(context):
-        return status(http.client.HTTPSConnection("localhost", port, timeout=20, context=context))
+    def status_over_tls(context, *name):
+        connection = http.client.HTTPSConnection("localhost", port, timeout=20, context=context)
+        return status(connection, *name)
 
     async def all_callers():
-        async with await Console(settings, OwnOverview(Metrics())).site.listen():
+        async with await Console(settings, OwnOverview(Metrics()), Metrics()).site.listen():
             status_with_certificate = await asyncio.to_thread(status_over_tls, tls(secrets))
+            # By another name of the certificate, as a browser through a tunnel calls it.
+            by_name = asyncio.to_thread(status_over_tls, tls(secrets), f"pruning-1:{port}")
+            assert await by_name == 200
             with pytest.raises((OSError, http.client.HTTPException)):
                 await asyncio.to_thread(status_over_tls, tls(secrets, certificate=None))
             plain = http.client.HTTPConnection("localhost", port, timeout=20)
@@ -140,7 +144,9 @@ def test_a_table_outside_the_roots_is_not_read(golden, tmp_path):
         refused = PruneResponse(requestId="r", basePath=table, status=PruneStatus.NOT_PRUNED)
         metrics.answered(refused, 0.1, "roots")
         request = Request("/table", {"path": table}, {"host": "127.0.0.1"})
-        return asyncio.run(Console(settings, OwnOverview(metrics)).answer(request)).body.decode()
+        return asyncio.run(
+            Console(settings, OwnOverview(metrics), metrics).answer(request)
+        ).body.decode()
 
     assert "merchant_idx" in shown_page(Path(table).parent)
     hidden = shown_page(tmp_path)
@@ -151,13 +157,13 @@ def test_a_table_outside_the_roots_is_not_read(golden, tmp_path):
 @pytest.mark.parametrize("address", ["0.0.0.0:9100", "10.0.0.1:9100"])
 def test_a_network_address_without_authentication_is_refused(address):
     with pytest.raises(SettingsError, match=r"console_address: .* other machines"):
-        Console(ServiceSettings(console_address=address), OwnOverview(Metrics()))
+        Console(ServiceSettings(console_address=address), OwnOverview(Metrics()), Metrics())
 
 
 @pytest.mark.parametrize("address", ["9100", "localhost:", "localhost:x"])
 def test_an_invalid_address_is_refused(address):
     with pytest.raises(SettingsError, match="console_address"):
-        Console(ServiceSettings(console_address=address), OwnOverview(Metrics()))
+        Console(ServiceSettings(console_address=address), OwnOverview(Metrics()), Metrics())
 
 
 @pytest.mark.slow

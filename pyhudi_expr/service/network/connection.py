@@ -26,8 +26,8 @@ _AHEAD = 1 << 16
 #: Time that a refused caller has to read why.
 _REFUSAL_SECONDS = 1.0
 _TLS_HANDSHAKE = b"\x16\x03"
-_NO_TOKEN = "the service needs a token, and the caller shows none: give it that of token_file"
-_WRONG_TOKEN = (
+NO_TOKEN = "the service needs a token, and the caller shows none: give it that of token_file"
+WRONG_TOKEN = (
     "the caller's token is not this service's: compare it with the file of the service's token_file"
 )
 
@@ -192,7 +192,7 @@ class Connection(asyncio.Protocol):
         elif self._trusted:
             self._refuse("garbage", f"a frame of {size} bytes; between 1 and {most} are allowed")
         else:
-            self._refuse_token(_NO_TOKEN)  # a request is larger than a token
+            self._refuse_token(NO_TOKEN)  # a request is larger than a token
 
     def _await_more(self) -> None:
         if self._ended:
@@ -206,9 +206,9 @@ class Connection(asyncio.Protocol):
         if frame.startswith(TOKEN_PREFACE):
             self._trusted = self._host.access.accepts(frame)
             if not self._trusted:
-                self._refuse_token(_WRONG_TOKEN)
+                self._refuse_token(WRONG_TOKEN)
         elif not self._trusted:
-            self._refuse_token(_NO_TOKEN)
+            self._refuse_token(NO_TOKEN)
         else:
             self._ask(frame)
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, cast
 
 import structlog
 
-from pyhudi_expr.service.network.connection import Connection, Host
+from pyhudi_expr.service.access import Access
+from pyhudi_expr.service.settings import ServiceSettings
 
 _NO_CERTIFICATE = "the caller shows no certificate; this service wants one of its tls_client_ca"
 _NO_TLS = "the caller does not speak TLS, and this service has a tls_certificate"
@@ -29,16 +32,44 @@ _REASONS = {
 _log: Any = structlog.get_logger()
 
 
-class Handshakes:
-    """The handshakes of one server. Use it in one event loop."""
+class Door(Protocol):
+    """Who decides about the callers of one address."""
 
-    def __init__(self, host: Host, tls: ssl.SSLContext) -> None:
-        self._host = host
-        self._tls = tls
+    @property
+    def settings(self) -> ServiceSettings:
+        """Those in force."""
+
+    @property
+    def access(self) -> Access:
+        """Who may connect, by the settings in force."""
+
+    def refused(self, reason: str) -> None:
+        """Count a refused caller, by one of a few words."""
+
+    def lost(self) -> None:
+        """Take note of a connection that ended before its handshake did."""
+
+
+class Handshakes:
+    """The handshakes of one address. Use it in one event loop.
+
+    Each is made with the certificates in force when it begins.
+    """
+
+    def __init__(
+        self,
+        door: Door,
+        connected: Callable[[], asyncio.BaseProtocol],
+        where: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Take the address's door, the protocol inside TLS, and what log lines say beside it."""
+        self._door = door
+        self._connected = connected
+        self._where = where
         self._running: set[asyncio.Task[None]] = set()
 
     def accepted(self) -> asyncio.Protocol:
-        """Return the protocol of an accepted connection, which becomes a `Connection` by TLS."""
+        """Return the protocol of an accepted connection, which goes on inside TLS."""
         return _Accepted(self)
 
     def begin(self, caller: socket.socket) -> None:
@@ -48,7 +79,7 @@ class Handshakes:
             self._running.discard(task)
             if task.cancelled():
                 caller.close()
-                self._host.lost()
+                self._door.lost()
 
         task = asyncio.get_running_loop().create_task(self._shaken(caller))
         self._running.add(task)
@@ -64,10 +95,10 @@ class Handshakes:
         try:
             peer = "{}:{}".format(*caller.getpeername()[:2])
             await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: Connection(self._host),
+                self._connected,
                 caller,
-                ssl=self._tls,
-                ssl_handshake_timeout=self._host.settings.transfer_seconds,
+                ssl=self._door.access.tls,
+                ssl_handshake_timeout=self._door.settings.transfer_seconds,
             )
         except ssl.SSLError as error:
             self._refused("tls", peer, _why(error))
@@ -75,12 +106,12 @@ class Handshakes:
             self._refused("slow", peer, "the TLS handshake was too slow")
         except OSError:
             caller.close()  # It has hung up, which is no refusal.
-            self._host.lost()
+            self._door.lost()
 
     def _refused(self, reason: str, peer: str, why: str) -> None:
-        self._host.refused(reason)
-        self._host.lost()
-        _log.warning("connection closed", peer=peer, reason=why)
+        self._door.refused(reason)
+        self._door.lost()
+        _log.warning("connection closed", peer=peer, reason=why, **self._where)
 
 
 class _Accepted(asyncio.Protocol):

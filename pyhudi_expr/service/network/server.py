@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import ssl
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -53,10 +52,9 @@ class PruningServer:
         self._all_closed = asyncio.Event()
         self._answering = False
         self._access = Access(settings)
-        tls = self._access.tls
-        self._handshakes = None if tls is None else Handshakes(self, tls)
-        if tls is not None:
-            tls.sni_callback = self._renewed
+        self._handshakes = (
+            None if self._access.tls is None else Handshakes(self, lambda: Connection(self))
+        )
         self.reload(handler, settings)
 
     def reload(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
@@ -158,12 +156,6 @@ class PruningServer:
             if self._connections:
                 await asyncio.wait_for(self._all_closed.wait(), seconds)
         return not self._connections
-
-    def _renewed(
-        self, connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext
-    ) -> None:
-        """Use the latest certificates for new handshakes."""
-        connection.context = self._access.tls or context
 
     @property
     def settings(self) -> ServiceSettings:

@@ -18,6 +18,7 @@ from pyhudi_expr.service.web.probes import Probes
 
 if TYPE_CHECKING:
     from pyhudi_expr.service.web.callbacks import Callbacks
+    from pyhudi_expr.service.web.console import Console
 
 
 class Answering:
@@ -33,7 +34,7 @@ class Answering:
         self._settings = settings
         self._pruner = Pruner(_options(settings), settings.storage_options)
         self.metrics = Metrics()
-        self._callbacks: Callbacks | None = None
+        self._pages: list[Console | Callbacks] = []
         self.server = PruningServer(self._handler(settings), settings, self.metrics)
         self._watch()
 
@@ -57,7 +58,9 @@ class Answering:
             # Imported on use: it imports indexes and pages.
             from pyhudi_expr.service.web.console import Console
 
-            sites.append(Console(settings, overview).site)
+            console = Console(settings, overview, self.metrics)
+            self._pages.append(console)
+            sites.append(console.site)
         if settings.callback_address:
             sites.append(self._callback_site(stack))
         if settings.traces_endpoint:
@@ -75,17 +78,19 @@ class Answering:
         from pyhudi_expr.service.web.callbacks import Callbacks
 
         refresher = Refresher(self._settings, self.metrics)
-        self._callbacks = Callbacks(self._settings, refresher)
+        callbacks = Callbacks(self._settings, refresher, self.metrics)
+        self._pages.append(callbacks)
         running = asyncio.create_task(refresher.run())
         stack.push_async_callback(_ended, running)
-        return self._callbacks.site
+        return callbacks.site
 
     def reload(self, settings: ServiceSettings) -> None:
         """Continue with other settings. Raises ValueError, and then nothing has changed."""
         handler = self._handler(settings)
-        if self._callbacks is not None:
-            self._callbacks.reload(settings)
+        takes = [page.renewed(settings) for page in self._pages]
         self.server.reload(handler, settings)
+        for take in takes:
+            take()
         self._settings = settings
 
     def _handler(self, settings: ServiceSettings) -> PruningHandler:

@@ -7,6 +7,7 @@ longer than a writer waits. Of the message only the table's base path counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.following.commit_messages import HEAD_BYTES, committed_table
+from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.refreshing import Refresher
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.table_roots import RootError, TableRoots
@@ -27,26 +29,30 @@ _log: Any = structlog.get_logger()
 class Callbacks:
     """The address of the callbacks, until the event loop ends."""
 
-    def __init__(self, settings: ServiceSettings, refresher: Refresher) -> None:
+    def __init__(self, settings: ServiceSettings, refresher: Refresher, metrics: Metrics) -> None:
         """Raises SettingsError for callbacks by anybody, or about any table."""
         self._refresher = refresher
-        self.reload(settings)
+        self._roots = _needed_roots(settings)
+        self._access = WebAccess(_SETTING, settings, metrics)
 
-    def reload(self, settings: ServiceSettings) -> None:
-        """Continue with another token and other roots. Raises SettingsError."""
-        if not settings.table_roots:
-            raise SettingsError(
-                f"{_SETTING}: a callback writes to its table: set table_roots, so that callers do"
-                " not choose among all tables"
-            )
-        access, roots = WebAccess(_SETTING, settings), TableRoots(settings.table_roots)
-        self._access, self._roots = access, roots
+    def renewed(self, settings: ServiceSettings) -> Callable[[], None]:
+        """Read certificates and token again; return what puts the settings in force.
+
+        Raises SettingsError or RootError, and then nothing has changed.
+        """
+        roots, take_access = _needed_roots(settings), self._access.renewed(settings)
+
+        def take() -> None:
+            take_access()
+            self._roots = roots
+
+        return take
 
     @property
     def site(self) -> Site:
         """What to serve at the address of the settings."""
         access = self._access
-        return Site(_SETTING, access.address, self.answer, access.tls, "POST")
+        return Site(_SETTING, access.address, self.answer, access, "POST")
 
     async def answer(self, request: Request) -> Response:
         """Have the table of a callback refreshed, or return why it is not."""
@@ -72,10 +78,20 @@ class Callbacks:
         return _said(HTTPStatus.ACCEPTED, "the indexes will be refreshed")
 
 
+def _needed_roots(settings: ServiceSettings) -> TableRoots:
+    if not settings.table_roots:
+        raise SettingsError(
+            f"{_SETTING}: a callback writes to its table: set table_roots, so that callers do not"
+            " choose among all tables"
+        )
+    return TableRoots(settings.table_roots)
+
+
 def _with_hudis_key(request: Request) -> Request:
     """Return a request whose authorization, if it has none of its own, is Hudi's key."""
     key = request.headers.get("hudi-callback-key", "")
-    return replace(request, headers={"authorization": f"Bearer {key}", **request.headers})
+    shown = {"authorization": f"Bearer {key}"} if key else {}
+    return replace(request, headers={**shown, **request.headers})
 
 
 def _said(status: HTTPStatus, text: str) -> Response:

@@ -7,6 +7,7 @@ shown. Only tables that were requested are read.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -15,6 +16,7 @@ from pyhudi_expr.index.catalog.status import checked_statuses
 from pyhudi_expr.pages.activity import Activity
 from pyhudi_expr.pages.console import TableState, overview_page, table_page
 from pyhudi_expr.pages.console_view import View
+from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
@@ -39,18 +41,31 @@ _HTML = "text/html; charset=utf-8"
 class Console:
     """The pages, until the event loop ends."""
 
-    def __init__(self, settings: ServiceSettings, overview: Overview) -> None:
+    def __init__(self, settings: ServiceSettings, overview: Overview, metrics: Metrics) -> None:
         """Raises SettingsError for a console that anybody on the network could open."""
-        self._access = WebAccess("console_address", settings)
+        self._access = WebAccess("console_address", settings, metrics)
         self._roots = TableRoots(settings.table_roots)
         self._storage_options = settings.storage_options
         self._overview = overview
+
+    def renewed(self, settings: ServiceSettings) -> Callable[[], None]:
+        """Read certificates and token again; return what puts the settings in force.
+
+        Raises SettingsError or RootError, and then nothing has changed.
+        """
+        take_access, roots = self._access.renewed(settings), TableRoots(settings.table_roots)
+
+        def take() -> None:
+            take_access()
+            self._roots = roots
+
+        return take
 
     @property
     def site(self) -> Site:
         """What to serve at the address of the settings."""
         access = self._access
-        return Site("console_address", access.address, self.answer, access.tls)
+        return Site("console_address", access.address, self.answer, access)
 
     async def answer(self, request: Request) -> Response:
         """Return the page, or why it is not shown."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from http import HTTPStatus
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import structlog
+
+from pyhudi_expr.service.network.handshakes import Door, Handshakes
 from pyhudi_expr.service.settings import SettingsError
 
 PLAIN = "text/plain; charset=utf-8"
@@ -20,6 +22,8 @@ MAX_BODY_BYTES = 64 << 20
 _PIECE_BYTES = 1 << 16
 _MAX_HEAD_BYTES = 8192
 _SECONDS = 5.0
+
+_log: Any = structlog.get_logger()
 
 
 async def _no_body(most: int) -> bytes:
@@ -45,12 +49,19 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """A response."""
+    """A response.
+
+    Attributes:
+        refusal: Why the caller is refused, to count, by one of a few words; empty: it is not.
+        reason: The same in words, for the log.
+    """
 
     status: HTTPStatus
     content_type: str
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
+    refusal: str = ""
+    reason: str = ""
 
 
 Answer = Callable[[Request], Awaitable[Response]]
@@ -64,35 +75,48 @@ class Site:
         setting: The setting with the address, for errors.
         address: host:port.
         answer: Returns the response to a request.
-        tls: Encrypts connections; None: none is.
+        door: Encrypts connections and counts who is refused; None: no one is.
         method: The only method.
     """
 
     setting: str
     address: str
     answer: Answer
-    tls: ssl.SSLContext | None = None
+    door: Door | None = None
     method: Literal["GET", "POST"] = "GET"
 
     async def listen(self) -> asyncio.Server:
         """Serve at the address. Raises SettingsError if that is not possible."""
         host, port = host_and_port(self.setting, self.address)
+        handshakes = self._handshakes
+        loop = asyncio.get_running_loop()
         try:
-            return await asyncio.start_server(
-                self._serve, host, port, limit=_MAX_HEAD_BYTES, ssl=self.tls
+            return await loop.create_server(
+                self._connected if handshakes is None else handshakes.accepted, host, port
             )
         except (OSError, OverflowError) as error:
             raise not_listening(self.setting, self.address, error) from error
 
     async def take(self, caller: socket.socket) -> None:
         """Serve a connection that another process has accepted."""
-        reader = asyncio.StreamReader(_MAX_HEAD_BYTES)
+        if self._handshakes is not None:
+            caller.setblocking(False)
+            self._handshakes.begin(caller)
+            return
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: asyncio.StreamReaderProtocol(reader, self._serve), caller, ssl=self.tls
-            )
+            await asyncio.get_running_loop().connect_accepted_socket(self._connected, caller)
         except OSError:
-            caller.close()  # It has hung up, or speaks no TLS.
+            caller.close()  # It has hung up.
+
+    @cached_property
+    def _handshakes(self) -> Handshakes | None:
+        door = self.door
+        if door is None or door.access.tls is None:
+            return None
+        return Handshakes(door, self._connected, {"setting": self.setting})
+
+    def _connected(self) -> asyncio.BaseProtocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(_MAX_HEAD_BYTES), self._serve)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection."""
@@ -107,9 +131,17 @@ class Site:
             else:
                 begin = partial(_begin, reader, request)
                 response = await self.answer(replace(request, begin=begin))
+            if response.refusal:
+                self._refused(response, writer)
             writer.write(_bytes(response))
             await asyncio.wait_for(writer.drain(), _SECONDS)
         writer.close()
+
+    def _refused(self, response: Response, writer: asyncio.StreamWriter) -> None:
+        if self.door is not None:
+            self.door.refused(response.refusal)
+        peer = "{}:{}".format(*writer.get_extra_info("peername", ("?", 0))[:2])
+        _log.warning("connection closed", peer=peer, reason=response.reason, setting=self.setting)
 
 
 def not_listening(setting: str, address: str, error: Exception) -> SettingsError:

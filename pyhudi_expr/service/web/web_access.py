@@ -1,7 +1,8 @@
 """Who may use the console and send callbacks: the authentication of the service, over HTTP.
 
-It is the certificate, or the token as the password of HTTP's Basic authentication (any user) or as
-a Bearer token.
+A caller shows what others of the service show: a certificate of `tls_client_ca`, and the token of
+`token_file`, as the password of HTTP's Basic authentication (any user) or as a Bearer token. With
+both set, both are needed.
 """
 
 from __future__ import annotations
@@ -9,47 +10,86 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-import ssl
+from collections.abc import Callable
 from http import HTTPStatus
 
 from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
+from pyhudi_expr.service.metrics import Metrics
+from pyhudi_expr.service.network.connection import NO_TOKEN, WRONG_TOKEN
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.web import http
 from pyhudi_expr.service.web.http import PLAIN, Request, Response
 
+_SHOWN = 80
+
 
 class WebAccess:
-    """The authentication at one address."""
+    """The authentication at one address. See `Door`."""
 
-    def __init__(self, setting: str, settings: ServiceSettings) -> None:
+    def __init__(self, setting: str, settings: ServiceSettings, metrics: Metrics) -> None:
         """Take the address of a setting. Raises SettingsError if anybody could open it."""
         self.address: str = getattr(settings, setting)
+        self._setting = setting
         self._host, _ = http.host_and_port(setting, self.address)
+        self._metrics = metrics
+        self.renewed(settings)()
+
+    def renewed(self, settings: ServiceSettings) -> Callable[[], None]:
+        """Read certificates and token again; return what puts them in force.
+
+        Raises SettingsError if they are invalid or anybody could open the address.
+        """
         if not (is_loopback(self._host) or settings.tls_client_ca or settings.token_file):
             raise SettingsError(
-                f"{setting}: {self._host} can be reached from other machines: set"
+                f"{self._setting}: {self._host} can be reached from other machines: set"
                 " tls_client_ca (with tls_certificate and tls_key) or token_file"
             )
-        self._access = Access(settings)
+        access = Access(settings)
+
+        def take() -> None:
+            self._access, self._settings = access, settings
+
+        return take
 
     @property
-    def tls(self) -> ssl.SSLContext | None:
-        """What connections are encrypted with; None if they are not."""
-        return self._access.tls
+    def access(self) -> Access:
+        """See `Door`."""
+        return self._access
+
+    @property
+    def settings(self) -> ServiceSettings:
+        """See `Door`."""
+        return self._settings
+
+    def refused(self, reason: str) -> None:
+        """See `Door`."""
+        self._metrics.refused(reason)
+
+    def lost(self) -> None:
+        """See `Door`: nothing counts the connections of pages."""
 
     def refusal(self, request: Request) -> Response | None:
         """Return why a request is refused; None if it is not."""
-        if not self._is_this_host(request.headers.get("host", "")):
+        host = request.headers.get("host", "")
+        if not self._is_this_host(host):
             # Another site's page whose name resolves to this host must not use this one.
-            return Response(HTTPStatus.MISDIRECTED_REQUEST, PLAIN, b"another host\n")
-        if self._access.needs_token and not self._is_authorized(
-            request.headers.get("authorization", "")
-        ):
+            said = b"another host\n"
+            reason = f"the caller asks for another host: {host[:_SHOWN]!r}"
+            return Response(
+                HTTPStatus.MISDIRECTED_REQUEST, PLAIN, said, refusal="host", reason=reason
+            )
+        authorization = request.headers.get("authorization", "")
+        if self._access.needs_token and not self._is_authorized(authorization):
             challenge = {"WWW-Authenticate": 'Basic realm="pyhudi", charset="UTF-8"'}
-            return Response(HTTPStatus.UNAUTHORIZED, PLAIN, b"show the token\n", challenge)
+            said = b"show the token\n"
+            reason = WRONG_TOKEN if authorization else NO_TOKEN
+            return Response(HTTPStatus.UNAUTHORIZED, PLAIN, said, challenge, "token", reason)
         return None
 
     def _is_this_host(self, host: str) -> bool:
+        if self._access.tls is not None:
+            # A browser has compared the name with the certificate's before it asks.
+            return True
         name = host.rpartition(":")[0] if not host.endswith("]") else host
         name = (name or host).strip("[]")
         try:
