@@ -45,6 +45,8 @@ class Supervisor:
         self._settings = settings
         self._read_again = read_again
         self._children: dict[str, Child] = {}
+        #: What each worker was started with.
+        self._given: dict[str, ServiceSettings] = {}
         self._gathering = Gathering()
         self._acceptor = Acceptor(self._ready, self._is_starting)
         self._stopping = asyncio.Event()
@@ -114,6 +116,7 @@ class Supervisor:
         while not self._stopping.is_set():
             child = await Child.start(name)
             self._children[name] = child
+            self._given[name] = self._settings
             child.send(Message(Kind.START, body=_share(self._settings)))
             if self._stopping.is_set():
                 child.send(Message(Kind.STOP))
@@ -147,10 +150,7 @@ class Supervisor:
         """Take a worker's message."""
         match message.kind:
             case Kind.READY:
-                child.state = State.READY
-                self._children = dict(sorted(self._children.items()))
-                self._changed.set()
-                self._acceptor.retry()
+                self._begin(self._take_in(child))
             case Kind.STOPPING:
                 child.state = State.STOPPING
             case Kind.GATHER:
@@ -159,6 +159,22 @@ class Supervisor:
                 self._begin(self._gather(child, message, Kind.REPORT_WITH_ACTIVITY))
             case other:
                 raise AssertionError(other)
+
+    async def _take_in(self, child: Child) -> None:
+        """Let a started worker take connections, once it has the settings in force."""
+        async with self._reloading:
+            if self._given[child.name] is not self._settings:
+                refusal = await _reloaded(child, self._settings)
+                if refusal:
+                    _log.error("worker killed: it takes no settings", reason=refusal.decode())
+                    child.kill()
+                    return
+            if child.state is not State.STARTING:
+                return
+            child.state = State.READY
+            self._children = dict(sorted(self._children.items()))
+            self._changed.set()
+            self._acceptor.retry()
 
     def _begin(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

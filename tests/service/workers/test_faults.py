@@ -221,6 +221,28 @@ def test_a_worker_that_starts_later_has_the_settings_that_were_reloaded(
     service.reload()
 
 
+def test_a_worker_that_starts_during_a_reload_has_the_new_settings(
+    service: Process, table: str
+) -> None:
+    others = set(service.worker_pids())
+    os.kill(service.worker_pids()[0], signal.SIGKILL)
+    service.wait_for_log("worker replaced")
+    end = time.monotonic() + PATIENCE
+    while not (begun := set(service.worker_pids()) - others):
+        assert time.monotonic() < end
+    (starting,) = begun
+    while b"workers.worker" not in Path(f"/proc/{starting}/cmdline").read_bytes():
+        assert time.monotonic() < end  # The supervisor waits until it runs.
+    os.kill(starting, signal.SIGSTOP)
+    service.write(table_roots=["/elsewhere"])
+    service.reload()
+    os.kill(starting, signal.SIGCONT)
+    wait_for_workers(service, 2)
+    assert {asked(service, table).status for _ in range(6)} == {PruneStatus.BAD_REQUEST}
+    service.write()
+    service.reload()
+
+
 def test_workers_that_keep_dying_are_replaced_after_a_while_and_callers_are_not_kept_waiting(
     service: Process, table: str
 ) -> None:
