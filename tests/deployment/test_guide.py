@@ -46,6 +46,8 @@ _NOT_RUN = {
     "helm",
     "sed",
     "gpg",
+    "ssh",
+    "curl",
     "sha256sum",
 }
 
