@@ -1,5 +1,6 @@
 """`make chart`: write the service's settings into the schema of the Helm chart's values."""
 
+import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,4 +54,9 @@ def write(schema: Path = SCHEMA) -> None:
 
 
 if __name__ == "__main__":
+    _parser = argparse.ArgumentParser(
+        prog="devtools.kubernetes.chart_schema",
+        description="Write the settings that the service has into the chart's schema.",
+    )
+    _parser.parse_args()
     write()
