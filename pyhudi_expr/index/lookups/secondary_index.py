@@ -232,15 +232,15 @@ class SecondaryIndex(CostedSource):
             nothing = np.zeros(len(question.slices), bool)
             return Answer(answers, self._partial_notes(nothing, question), is_relevant=False)
         places = self.places(question.footer_wait)
-        notes = self._partial_notes(places.is_trusted, question)
+        notes = [*self._partial_notes(places.is_trusted, question)]
         for one in wanted:
             if one.are_numbers and not places.numbers_only:
                 continue
             if self._are_too_many(places, one.values, question):
-                notes = (f"{self.name} is not asked: the values are in too many rows",)
+                notes.append(f"{self.name} is not asked: the values are in too many rows")
             else:
                 answers.add(one.leaf, places.slices_with(one.values))
-        return Answer(answers, notes)
+        return Answer(answers, tuple(notes))
 
     def _partial_notes(self, is_trusted: BoolArray, question: Question) -> tuple[str, ...]:
         """Say for how many of the remaining slices the index answers, if not for all."""
