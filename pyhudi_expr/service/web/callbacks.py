@@ -18,7 +18,7 @@ from pyhudi_expr.following.commit_messages import HEAD_BYTES, committed_table
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.refreshing import Refresher
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
-from pyhudi_expr.service.table_roots import RootError, TableRoots
+from pyhudi_expr.service.table_roots import RootError
 from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
 from pyhudi_expr.service.web.web_access import WebAccess
 
@@ -32,21 +32,13 @@ class Callbacks:
     def __init__(self, settings: ServiceSettings, refresher: Refresher, metrics: Metrics) -> None:
         """Raises SettingsError for callbacks by anybody, or about any table."""
         self._refresher = refresher
-        self._roots = _needed_roots(settings)
+        _check_roots(settings)
         self._access = WebAccess(_SETTING, settings, metrics)
 
     def renewed(self, settings: ServiceSettings) -> Callable[[], None]:
-        """Read certificates and token again; return what puts the settings in force.
-
-        Raises SettingsError or RootError, and then nothing has changed.
-        """
-        roots, take_access = _needed_roots(settings), self._access.renewed(settings)
-
-        def take() -> None:
-            take_access()
-            self._roots = roots
-
-        return take
+        """Return what puts settings in force, see `WebAccess.renewed`."""
+        _check_roots(settings)
+        return self._access.renewed(settings)
 
     @property
     def site(self) -> Site:
@@ -69,7 +61,7 @@ class Callbacks:
         if named is None:
             return _said(HTTPStatus.BAD_REQUEST, "no message of Hudi's: it names no basePath")
         try:
-            table = self._roots.resolve(named)
+            table = self._access.roots.resolve(named)
         except RootError as error:
             _log.warning("callback refused", reason=str(error))
             return _said(HTTPStatus.FORBIDDEN, str(error))
@@ -78,13 +70,12 @@ class Callbacks:
         return _said(HTTPStatus.ACCEPTED, "the indexes will be refreshed")
 
 
-def _needed_roots(settings: ServiceSettings) -> TableRoots:
+def _check_roots(settings: ServiceSettings) -> None:
     if not settings.table_roots:
         raise SettingsError(
             f"{_SETTING}: a callback writes to its table: set table_roots, so that callers do not"
             " choose among all tables"
         )
-    return TableRoots(settings.table_roots)
 
 
 def _with_hudis_key(request: Request) -> Request:

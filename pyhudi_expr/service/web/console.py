@@ -18,7 +18,7 @@ from pyhudi_expr.pages.console import TableState, overview_page, table_page
 from pyhudi_expr.pages.console_view import View
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.service.table_roots import RootError, TableRoots
+from pyhudi_expr.service.table_roots import RootError
 from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
 from pyhudi_expr.service.web.overview import Overview
 from pyhudi_expr.service.web.web_access import WebAccess
@@ -44,22 +44,12 @@ class Console:
     def __init__(self, settings: ServiceSettings, overview: Overview, metrics: Metrics) -> None:
         """Raises SettingsError for a console that anybody on the network could open."""
         self._access = WebAccess("console_address", settings, metrics)
-        self._roots = TableRoots(settings.table_roots)
         self._storage_options = settings.storage_options
         self._overview = overview
 
     def renewed(self, settings: ServiceSettings) -> Callable[[], None]:
-        """Read certificates and token again; return what puts the settings in force.
-
-        Raises SettingsError or RootError, and then nothing has changed.
-        """
-        take_access, roots = self._access.renewed(settings), TableRoots(settings.table_roots)
-
-        def take() -> None:
-            take_access()
-            self._roots = roots
-
-        return take
+        """Return what puts settings in force, see `WebAccess.renewed`."""
+        return self._access.renewed(settings)
 
     @property
     def site(self) -> Site:
@@ -86,7 +76,7 @@ class Console:
 
     def _state(self, requested: str) -> TableState:
         try:
-            path = self._roots.resolve(requested)
+            path = self._access.roots.resolve(requested)
             with reading_catalog(Storage.open(path, self._storage_options)) as catalog:
                 return TableState(catalog.table.timeline, checked_statuses(catalog))
         except (HudiError, RootError) as error:

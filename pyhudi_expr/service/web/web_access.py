@@ -1,5 +1,7 @@
 """Who may use the console and send callbacks: the authentication of the service, over HTTP.
 
+With it come the tables about which an address may be asked, which a reload renews, too.
+
 A caller shows what others of the service show: a certificate of `tls_client_ca`, and the token of
 `token_file`, as the password of HTTP's Basic authentication (any user) or as a Bearer token. With
 both set, both are needed.
@@ -17,6 +19,7 @@ from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.network.connection import NO_TOKEN, WRONG_TOKEN
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+from pyhudi_expr.service.table_roots import TableRoots
 from pyhudi_expr.service.web import http
 from pyhudi_expr.service.web.http import PLAIN, Request, Response
 
@@ -35,19 +38,20 @@ class WebAccess:
         self.renewed(settings)()
 
     def renewed(self, settings: ServiceSettings) -> Callable[[], None]:
-        """Read certificates and token again; return what puts them in force.
+        """Read certificates and token again; return what puts the settings in force.
 
-        Raises SettingsError if they are invalid or anybody could open the address.
+        Raises SettingsError if they are invalid or anybody could open the address, or RootError,
+        and then nothing has changed.
         """
         if not (is_loopback(self._host) or settings.tls_client_ca or settings.token_file):
             raise SettingsError(
                 f"{self._setting}: {self._host} can be reached from other machines: set"
                 " tls_client_ca (with tls_certificate and tls_key) or token_file"
             )
-        access = Access(settings)
+        access, roots = Access(settings), TableRoots(settings.table_roots)
 
         def take() -> None:
-            self._access, self._settings = access, settings
+            self._access, self._roots, self._settings = access, roots, settings
 
         return take
 
@@ -55,6 +59,11 @@ class WebAccess:
     def access(self) -> Access:
         """See `Door`."""
         return self._access
+
+    @property
+    def roots(self) -> TableRoots:
+        """The tables about which the address may be asked."""
+        return self._roots
 
     @property
     def settings(self) -> ServiceSettings:
