@@ -68,16 +68,16 @@ class DerivedStatistics(ABC):
 class StatisticsEvidence:
     """Evidence from bounds."""
 
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        self._terms: dict[BoundTerm, Bounds] = {}
+
     def at(self, containers: Int64Array) -> StatisticsEvidence:
         """Return the evidence about some of the containers, given by their positions."""
         statistics = self._statistics
         if isinstance(statistics, DerivedStatistics):
             return StatisticsEvidence(statistics.at(containers))
         return StatisticsEvidence(_BoundsAt(statistics, containers))
-
-    def __init__(self, statistics: Statistics) -> None:
-        self._statistics = statistics
-        self._terms: dict[BoundTerm, Bounds] = {}
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
         """Evaluate a leaf by bounds, see `Evidence`."""

@@ -69,10 +69,8 @@ class ByteStrings:
 
     def packed(self) -> ByteStrings:
         """Return the same strings in a buffer that holds nothing else."""
-        offsets = np.zeros(len(self) + 1, np.int64)
-        lengths = self.end - self.start
-        np.cumsum(lengths, out=offsets[1:])
-        return ByteStrings(self._gathered(lengths, offsets).tobytes(), offsets[:-1], offsets[1:])
+        offsets = self._offsets()
+        return ByteStrings(self._gathered(offsets).tobytes(), offsets[:-1], offsets[1:])
 
     def to_list(self) -> list[bytes]:
         """Return the strings as Python objects."""
@@ -82,10 +80,8 @@ class ByteStrings:
 
     def array(self) -> AnyArray:
         """Return an Arrow array of type large_binary."""
-        lengths = self.end - self.start
-        offsets = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        buffers = [None, arrow_buffer(offsets), arrow_buffer(self._gathered(lengths, offsets))]
+        offsets = self._offsets()
+        buffers = [None, arrow_buffer(offsets), arrow_buffer(self._gathered(offsets))]
         return pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
 
     def joined(self) -> bytes:
@@ -112,12 +108,18 @@ class ByteStrings:
         )
         return position
 
-    def _gathered(self, lengths: Int64Array, offsets: Int64Array) -> UInt8Array:
+    def _offsets(self) -> Int64Array:
+        """Return where the strings begin and end if they are concatenated."""
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(self.end - self.start, out=offsets[1:])
+        return offsets
+
+    def _gathered(self, offsets: Int64Array) -> UInt8Array:
         """Return the concatenated strings as an array."""
         total = int(offsets[-1])
         library = kernel.library()
         if library is None:
-            places = np.repeat(self.start - offsets[:-1], lengths) + np.arange(total)
+            places = np.repeat(self.start - offsets[:-1], np.diff(offsets)) + np.arange(total)
             return kernel.as_bytes(self.data)[places]
         gathered = np.empty(total, np.uint8)
         written = library.kernel_gather(
