@@ -97,6 +97,31 @@ class ByteStrings:
         array = self.array()
         return ByteStrings.from_arrow(array.take(pc.array_sort_indices(array)))
 
+    def lower_bound(self, wanted: ByteStrings) -> Int64Array:
+        """Return the position of the first string that is not less than each wanted one.
+
+        These are sorted by bytes. It is their number where all are less.
+        """
+        library = kernel.library()
+        if library is None:
+            found = (bisect_left(self, key) for key in wanted.to_list())
+            return np.fromiter(found, np.int64, len(wanted))
+        position = np.empty(len(wanted), np.int64)
+        library.kernel_lower_bound(
+            *self.pointers(), len(self), *wanted.pointers(), len(wanted), kernel.pointer(position)
+        )
+        return position
+
+    def prefix_bounds(self, prefixes: Sequence[bytes]) -> tuple[Int64Array, Int64Array]:
+        """Return for each prefix the first string that begins with it, and the one behind the last.
+
+        The strings are sorted by bytes.
+        """
+        greater = [_greater(prefix) for prefix in prefixes]
+        end = self.lower_bound(ByteStrings.of(greater))
+        end[[not string for string in greater]] = len(self)
+        return self.lower_bound(ByteStrings.of(prefixes)), end
+
     def search(self, wanted: ByteStrings) -> Int64Array:
         """Return each wanted string's position among these, which are sorted by bytes; else -1."""
         position = np.empty(len(wanted), np.int64)
@@ -151,6 +176,12 @@ def concat_byte_strings(parts: Sequence[ByteStrings]) -> ByteStrings:
         np.concatenate([part.start + shift for part, shift in zip(whole, shifts, strict=True)]),
         np.concatenate([part.end + shift for part, shift in zip(whole, shifts, strict=True)]),
     )
+
+
+def _greater(prefix: bytes) -> bytes:
+    """Return the least string greater than all that begin with the prefix; b"" if all are less."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else b""
 
 
 def _search(strings: ByteStrings, wanted: ByteStrings, position: Int64Array) -> Int64Array:

@@ -25,10 +25,14 @@ uint32_t kernel_source(void) { return KERNEL_SOURCE; }
 
 /* ---- HFile data blocks ---- */
 
-enum { CELL_FRAME = 8, ROW_LENGTH = 2 };
+enum { CELL_FRAME = 8, ROW_LENGTH = 2, ENTRY_FRAME = 12 };
 
 static int32_t big_endian_32(const uint8_t *at) {
     return (int32_t)((uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]);
+}
+
+static int64_t big_endian_16(const uint8_t *at) {
+    return (int64_t)at[0] << 8 | at[1];
 }
 
 /* Length of one of Hadoop's variable-length numbers, by its first byte: 1 to 9. */
@@ -40,10 +44,10 @@ static int64_t vint_length(uint8_t first) {
     return (value < -120 ? -119 : -111) - value;
 }
 
-int64_t kernel_cells(const uint8_t *data, int64_t at, int64_t end, int32_t has_mvcc,
-                     int64_t capacity, int64_t *key_start, int64_t *key_end, int64_t *value_start,
-                     int64_t *value_end) {
-    int64_t count = 0;
+/* Parse the cells of one block, from `count` on; return the new count, or -1. */
+static int64_t cells_of_block(const uint8_t *data, int64_t at, int64_t end, int32_t has_mvcc,
+                              int64_t count, int64_t capacity, int64_t *key_start,
+                              int64_t *key_end, int64_t *value_start, int64_t *value_end) {
     while (at < end) {
         int64_t left = end - at;
         if (left < CELL_FRAME + ROW_LENGTH || count == capacity) {
@@ -51,7 +55,7 @@ int64_t kernel_cells(const uint8_t *data, int64_t at, int64_t end, int32_t has_m
         }
         int64_t key_length = big_endian_32(data + at);
         int64_t value_length = big_endian_32(data + at + 4);
-        int64_t row_length = (int64_t)data[at + 8] << 8 | data[at + 9];
+        int64_t row_length = big_endian_16(data + at + 8);
         left -= CELL_FRAME;
         if (key_length < row_length + ROW_LENGTH || value_length < 0 ||
             key_length + value_length > left) {
@@ -78,6 +82,69 @@ int64_t kernel_cells(const uint8_t *data, int64_t at, int64_t end, int32_t has_m
     return count;
 }
 
+int64_t kernel_cells(const uint8_t *data, const int64_t *block_end, int64_t blocks,
+                     int32_t has_mvcc, int64_t capacity, int64_t *key_start, int64_t *key_end,
+                     int64_t *value_start, int64_t *value_end) {
+    int64_t count = 0, at = 0;
+    for (int64_t block = 0; block < blocks; block++) {
+        count = cells_of_block(data, at, block_end[block], has_mvcc, count, capacity, key_start,
+                               key_end, value_start, value_end);
+        if (count < 0) {
+            return -1 - block;
+        }
+        at = block_end[block];
+    }
+    return count;
+}
+
+/* Read a variable-length number that is not negative, and move `at` behind it; -1 if it is. */
+static int64_t length_at(const uint8_t *data, int64_t end, int64_t *at) {
+    if (*at >= end) {
+        return -1;
+    }
+    int64_t width = vint_length(data[*at]);
+    if (width == 1) {
+        int64_t value = data[*at] > 127 ? -1 : data[*at];
+        *at += 1;
+        return value;
+    }
+    if (width > end - *at || (int8_t)data[*at] < -120) {
+        return -1;
+    }
+    uint64_t value = 0;
+    for (int64_t i = 1; i < width; i++) {
+        value = value << 8 | data[*at + i];
+    }
+    *at += width;
+    return value <= (uint64_t)end ? (int64_t)value : -1;
+}
+
+int64_t kernel_block_index(const uint8_t *data, int64_t length, int64_t count, int64_t *offset,
+                           int64_t *size, int64_t *row_start, int64_t *row_end) {
+    int64_t at = 0;
+    for (int64_t entry = 0; entry < count; entry++) {
+        if (length - at < ENTRY_FRAME) {
+            return -1;
+        }
+        offset[entry] = (int64_t)((uint64_t)(uint32_t)big_endian_32(data + at) << 32 |
+                                  (uint32_t)big_endian_32(data + at + 4));
+        size[entry] = big_endian_32(data + at + 8);
+        at += ENTRY_FRAME;
+        int64_t key_length = length_at(data, length, &at);
+        if (key_length < ROW_LENGTH || key_length > length - at) {
+            return -1;
+        }
+        int64_t row_length = big_endian_16(data + at);
+        if (row_length > key_length - ROW_LENGTH) {
+            return -1;
+        }
+        row_start[entry] = at + ROW_LENGTH;
+        row_end[entry] = at + ROW_LENGTH + row_length;
+        at += key_length;
+    }
+    return 0;
+}
+
 /* ---- keys ---- */
 
 static int compare(const uint8_t *left, int64_t left_length, const uint8_t *right,
@@ -90,21 +157,37 @@ static int compare(const uint8_t *left, int64_t left_length, const uint8_t *righ
     return (left_length > right_length) - (left_length < right_length);
 }
 
+/* Return the position of the first string that is not less than the key. */
+static int64_t lower_bound(const uint8_t *data, const int64_t *start, const int64_t *end,
+                           int64_t count, const uint8_t *key, int64_t length) {
+    int64_t low = 0, high = count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (compare(data + start[middle], end[middle] - start[middle], key, length) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void kernel_lower_bound(const uint8_t *data, const int64_t *start, const int64_t *end,
+                        int64_t count, const uint8_t *wanted_data, const int64_t *wanted_start,
+                        const int64_t *wanted_end, int64_t wanted_count, int64_t *position) {
+    for (int64_t i = 0; i < wanted_count; i++) {
+        position[i] = lower_bound(data, start, end, count, wanted_data + wanted_start[i],
+                                  wanted_end[i] - wanted_start[i]);
+    }
+}
+
 void kernel_search(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,
                    const uint8_t *wanted_data, const int64_t *wanted_start,
                    const int64_t *wanted_end, int64_t wanted_count, int64_t *position) {
     for (int64_t i = 0; i < wanted_count; i++) {
         const uint8_t *key = wanted_data + wanted_start[i];
         int64_t length = wanted_end[i] - wanted_start[i];
-        int64_t low = 0, high = count;
-        while (low < high) {
-            int64_t middle = low + (high - low) / 2;
-            if (compare(data + start[middle], end[middle] - start[middle], key, length) < 0) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
+        int64_t low = lower_bound(data, start, end, count, key, length);
         int equal = low < count &&
                     compare(data + start[low], end[low] - start[low], key, length) == 0;
         position[i] = equal ? low : -1;

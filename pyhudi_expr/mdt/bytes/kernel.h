@@ -10,11 +10,23 @@
 /* Return the checksum of the source that the library was built from. */
 uint32_t kernel_source(void);
 
-/* Parse the HFile cells in data[at:end], at most `capacity`, into the starts and ends of their row
- * keys and values. Return their number; -1 if a cell exceeds the end or the capacity. */
-int64_t kernel_cells(const uint8_t *data, int64_t at, int64_t end, int32_t has_mvcc,
-                     int64_t capacity, int64_t *key_start, int64_t *key_end,
+/* Parse the cells of HFile blocks that follow one another, at most `capacity`, into the starts and
+ * ends of their row keys and values. block_end: where each block ends; the first begins at 0.
+ * Return their number; -1 - i if a cell exceeds block i or the capacity. */
+int64_t kernel_cells(const uint8_t *data, const int64_t *block_end, int64_t blocks,
+                     int32_t has_mvcc, int64_t capacity, int64_t *key_start, int64_t *key_end,
                      int64_t *value_start, int64_t *value_end);
+
+/* Parse `count` entries of an HFile's root index: the offset and size of each block, and where its
+ * first row key starts and ends. Return 0; -1 if an entry exceeds the length. */
+int64_t kernel_block_index(const uint8_t *data, int64_t length, int64_t count, int64_t *offset,
+                           int64_t *size, int64_t *row_start, int64_t *row_end);
+
+/* Find, for each wanted string, the first of the strings, which are sorted by bytes, that is not
+ * less than it: its position, or `count`. */
+void kernel_lower_bound(const uint8_t *data, const int64_t *start, const int64_t *end,
+                        int64_t count, const uint8_t *wanted_data, const int64_t *wanted_start,
+                        const int64_t *wanted_end, int64_t wanted_count, int64_t *position);
 
 /* Find each wanted string among strings that are sorted by bytes: its position, or -1. */
 void kernel_search(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,

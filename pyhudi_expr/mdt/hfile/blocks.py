@@ -179,7 +179,8 @@ def vint_length(first: int) -> int:
 def vint(block: bytes, at: int) -> tuple[int, int]:
     """Return a variable-length number and the position behind it."""
     length = vint_length(block[at])
+    first = block[at] - 256 if block[at] > 127 else block[at]
     if length == 1:
-        first = block[at]
-        return (first - 256 if first > 127 else first), at + 1
-    return int.from_bytes(block[at + 1 : at + length], "big"), at + length
+        return first, at + 1
+    value = int.from_bytes(block[at + 1 : at + length], "big")
+    return (~value if first < -120 else value), at + length

@@ -7,14 +7,13 @@ and, in most files, one variable-length number (HBase reference guide, "HFile fo
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.arrays import Int64Array, runs
 from pyhudi_expr.mdt.bytes import kernel
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.blocks import vint_length
@@ -66,21 +65,8 @@ class Cells:
 
         No prefix begins with another one.
         """
-        rows, end = [], 0
-        for prefix in prefixes:
-            start = bisect_left(self.key_strings, prefix, end)
-            end = self._end_of_prefix(prefix, start)
-            rows.append(np.arange(start, end))
-        return self.take(np.concatenate([np.zeros(0, np.int64), *rows]))
-
-    def _end_of_prefix(self, prefix: bytes, start: int) -> int:
-        """Return the first row from `start` on whose key does not begin with the prefix."""
-        keys, step = self.key_strings, 1
-        # A prefix has few cells in most cases: the steps begin small.
-        while start + step <= len(keys) and keys[start + step - 1].startswith(prefix):
-            step *= 2
-        high = min(start + step, len(keys))
-        return _first(start + step // 2, high, lambda row: not keys[row].startswith(prefix))
+        start, end = self.key_strings.prefix_bounds(prefixes)
+        return self.take(runs(start, end - start))
 
 
 def concat_cells(parts: Sequence[Cells]) -> Cells:
@@ -118,15 +104,17 @@ def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
     capacity = len(content) // _LEAST_CELL_BYTES + 1
     # Pages that no cell is written to are never touched.
     columns = [np.empty(capacity, np.int64) for _ in range(4)]
-    data = kernel.pointer(kernel.as_bytes(content))
-    count = at = 0
-    for number, block in enumerate(blocks):
-        end = at + len(block)
-        rest = [kernel.pointer(column[count:]) for column in columns]
-        found = library.kernel_cells(data, at, end, has_mvcc, capacity - count, *rest)
-        if found < 0:
-            raise DamagedBlockError(number)
-        count, at = count + found, end
+    ends = np.cumsum(np.fromiter(map(len, blocks), np.int64, len(blocks)))
+    count = library.kernel_cells(
+        kernel.pointer(kernel.as_bytes(content)),
+        kernel.pointer(ends),
+        len(blocks),
+        has_mvcc,
+        capacity,
+        *(kernel.pointer(column) for column in columns),
+    )
+    if count < 0:
+        raise DamagedBlockError(-1 - count)
     return _cells(content, [column[:count].copy() for column in columns])
 
 
@@ -160,14 +148,3 @@ def _cells(content: bytes, columns: Sequence[Int64Array]) -> Cells:
     return Cells(
         ByteStrings(content, key_start, key_end), ByteStrings(content, value_start, value_end)
     )
-
-
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """Return the first row in [low, high) for which a monotone condition holds; else high."""
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low

@@ -8,17 +8,22 @@ and raises CorruptFile.
 
 from __future__ import annotations
 
-import itertools
-import struct
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from pyhudi_expr.arrays import Int64Array, runs
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.hfile import protobuf
-from pyhudi_expr.mdt.hfile.blocks import GZIP, HEADER, UNCOMPRESSED, BlockReader, vint
+from pyhudi_expr.mdt.hfile.block_index import (
+    BlockIndex,
+    DamagedIndexError,
+    concat_indexes,
+    inner_index,
+    root_index,
+)
+from pyhudi_expr.mdt.hfile.blocks import GZIP, HEADER, UNCOMPRESSED, BlockReader
 from pyhudi_expr.mdt.hfile.cells import Cells, DamagedBlockError, concat_cells, parse
 from pyhudi_expr.table.storage import RandomAccess
 
@@ -56,13 +61,6 @@ class _Trailer:
     last_block: int | None
 
 
-@dataclass(frozen=True)
-class _IndexEntry:
-    first_row: bytes
-    offset: int
-    size: int
-
-
 class HFile:
     """An open HFile. It is as thread safe as its source."""
 
@@ -85,7 +83,6 @@ class HFile:
             raise self._file.corrupt("cells with tags are not supported")
         self._has_mvcc = self.info.get(b"KEY_VALUE_VERSION") == _WITH_MVCC
         self._index = self._read_index()
-        self._first_rows = [entry.first_row for entry in self._index]
 
     @property
     def schema(self) -> str:
@@ -120,7 +117,7 @@ class HFile:
         as arrays over one buffer (`Cells.key_strings`, `Cells.value_strings`).
         """
         count = 0
-        for _, cells in self._chunks(range(len(self._index))):
+        for _, cells in self._chunks(np.arange(len(self._index))):
             count += len(cells)
             yield cells
         if count != self.num_cells:
@@ -131,15 +128,15 @@ class HFile:
         requested = sorted(set(keys))
         if any(_is_ambiguous(key) for key in requested):
             return self._filter_all(frozenset(requested).__contains__)
-        by_block: dict[int, list[bytes]] = {}
-        for key in requested:
-            block = bisect_right(self._first_rows, key) - 1
-            if block >= 0:
-                by_block.setdefault(block, []).append(key)
+        # The last block whose first row is not greater: a key is less than itself and a zero byte.
+        behind = ByteStrings.of([key + b"\0" for key in requested])
+        block_of = self._index.first_rows.lower_bound(behind) - 1
+        wanted = ByteStrings.of(requested)
         found = []
-        for blocks, cells in self._chunks(list(by_block)):
-            chosen = ByteStrings.of([key for block in blocks for key in by_block[block]])
-            positions = cells.key_strings.search(chosen)
+        for blocks, cells in self._chunks(np.unique(block_of[block_of >= 0])):
+            first = np.searchsorted(block_of, blocks[0], "left")
+            end = np.searchsorted(block_of, blocks[-1], "right")
+            positions = cells.key_strings.search(wanted.take(slice(first, end)))
             found.append(cells.take(positions[positions >= 0]))
         return concat_cells(found)
 
@@ -154,86 +151,62 @@ class HFile:
             chosen = tuple(requested)
             yield self._filter_all(lambda key: key.startswith(chosen))
             return
-        by_block = self._blocks_of(requested)
-        for blocks, cells in self._chunks(sorted(by_block)):
-            here = dict.fromkeys(prefix for block in blocks for prefix in by_block[block])
-            yield cells.with_prefixes(list(here))
+        start, end = self._blocks_of(requested)
+        for blocks, cells in self._chunks(np.unique(runs(start, end - start))):
+            first = np.searchsorted(end, blocks[0], "right")
+            last = np.searchsorted(start, blocks[-1], "right")
+            yield cells.with_prefixes(requested[first:last])
 
     def prefix_bytes(self, prefixes: Sequence[bytes]) -> int:
         """Return the size of the blocks that `prefix_scan` reads, which the index tells."""
         requested = _without_covered(prefixes)
         if any(_is_ambiguous(prefix) for prefix in requested):
-            return sum(entry.size for entry in self._index)
-        return sum(self._index[number].size for number in self._blocks_of(requested))
+            return int(self._index.size.sum())
+        start, end = self._blocks_of(requested)
+        return int(self._index.size[np.unique(runs(start, end - start))].sum())
 
-    def _blocks_of(self, prefixes: Sequence[bytes]) -> dict[int, list[bytes]]:
-        """Return the numbers of the blocks that may hold keys of the prefixes, with these."""
-        by_block: dict[int, list[bytes]] = {}
-        for prefix in prefixes:
-            # Cells with the prefix can begin in the block before the first row that is not less.
-            block = max(bisect_left(self._first_rows, prefix) - 1, 0)
-            while block < len(self._index):
-                first = self._first_rows[block]
-                if first > prefix and not first.startswith(prefix):
-                    break
-                by_block.setdefault(block, []).append(prefix)
-                block += 1
-        return by_block
+    def _blocks_of(self, prefixes: Sequence[bytes]) -> tuple[Int64Array, Int64Array]:
+        """Return the first block that may hold keys of each prefix, and the one behind the last.
+
+        No prefix begins with another one, and they are sorted, so both ascend.
+        """
+        start, end = self._index.first_rows.prefix_bounds(prefixes)
+        # Cells with the prefix can begin in the block before the first row that is not less.
+        return np.maximum(start - 1, 0), end
 
     def _filter_all(self, chosen: Callable[[bytes], bool]) -> Cells:
         return concat_cells(
             [cells.take(np.array(list(map(chosen, cells.keys)), np.bool_)) for cells in self.scan()]
         )
 
-    def _chunks(self, numbers: Sequence[int]) -> Iterator[tuple[list[int], Cells]]:
+    def _chunks(self, numbers: Int64Array) -> Iterator[tuple[Int64Array, Cells]]:
         """Read data blocks by ascending numbers; return some at a time with their cells."""
-        chunk: list[int] = []
         contents: list[bytes] = []
-        size = 0
-        for number, content in self._blocks(numbers):
-            chunk.append(number)
+        start = size = 0
+        for number, content in enumerate(self._blocks(numbers), 1):
             contents.append(content)
             size += len(content)
-            if size >= _CHUNK_BYTES:
+            if size >= _CHUNK_BYTES or number == len(numbers):
+                chunk = numbers[start:number]
                 yield chunk, self._cells(chunk, contents)
-                chunk, contents, size = [], [], 0
-        if chunk:
-            yield chunk, self._cells(chunk, contents)
+                contents, start, size = [], number, 0
 
-    def _blocks(self, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Return numbers and uncompressed contents of data blocks; neighbours are read together."""
-        runs = list(self._runs(numbers))
-        ranges = [
-            (self._index[run[0]].offset, sum(self._index[number].size for number in run))
-            for run in runs
-        ]
-        for run, fetched in zip(runs, self._file.fetch_many(ranges), strict=True):
+    def _blocks(self, numbers: Int64Array) -> Iterator[bytes]:
+        """Return the uncompressed contents of data blocks; neighbours are read together."""
+        offsets, sizes = self._index.offset[numbers].tolist(), self._index.size[numbers].tolist()
+        chosen = list(_neighbours(offsets, sizes))
+        ranges = [(offsets[run.start], sum(sizes[run])) for run in chosen]
+        for run, fetched in zip(chosen, self._file.fetch_many(ranges), strict=True):
             content, start = memoryview(fetched), 0
-            for number in run:
-                entry = self._index[number]
-                block = content[start : start + entry.size]
-                yield number, self._file.open_block(block, entry.offset, _DATA_MAGICS)
-                start += entry.size
+            for offset, size in zip(offsets[run], sizes[run], strict=True):
+                yield self._file.open_block(content[start : start + size], offset, _DATA_MAGICS)
+                start += size
 
-    def _runs(self, numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-        """Return the numbers of blocks that are neighbours in the file together."""
-        at = 0
-        while at < len(numbers):
-            end, length = at + 1, self._index[numbers[at]].size
-            while end < len(numbers):
-                before, entry = self._index[numbers[end - 1]], self._index[numbers[end]]
-                length += entry.size
-                if entry.offset != before.offset + before.size or length > _RUN_BYTES:
-                    break
-                end += 1
-            yield numbers[at:end]
-            at = end
-
-    def _cells(self, numbers: Sequence[int], contents: Sequence[bytes]) -> Cells:
+    def _cells(self, numbers: Int64Array, contents: Sequence[bytes]) -> Cells:
         try:
             return parse(contents, self._has_mvcc)
         except DamagedBlockError as error:
-            offset = self._index[numbers[error.block]].offset
+            offset = self._index.offset[numbers[error.block]]
             raise self._file.corrupt(
                 f"a cell of the block at {offset} breaks its bounds"
             ) from error
@@ -284,61 +257,45 @@ class HFile:
         except ValueError as error:
             raise self._file.corrupt(f"the file info cannot be read: {error}") from error
 
-    def _read_index(self) -> list[_IndexEntry]:
+    def _read_index(self) -> BlockIndex:
         if not self._trailer.data_entries:
             if self._trailer.cells:
                 raise self._file.corrupt(f"{self._trailer.cells} cells and no index")
-            return []
+            return concat_indexes([])
         root = self._file.block_at(self._trailer.load_on_open, frozenset({_ROOT_INDEX}))
-        entries = self._root_entries(root)
-        for _ in range(self._trailer.levels - 1):
-            entries = [leaf for entry in entries for leaf in self._inner_entries(entry)]
-        for entry in entries:
-            if entry.offset < 0 or entry.size < HEADER.size:
-                raise self._file.corrupt("the index points outside the file")
-            if entry.offset + entry.size > self._trailer.load_on_open:
-                raise self._file.corrupt("the index points behind the data blocks")
+        try:
+            index = root_index(root, self._trailer.data_entries)
+            for _ in range(self._trailer.levels - 1):
+                parts = [inner_index(self._inner(at)) for at in index.offset.tolist()]
+                index = concat_indexes(parts)
+        except DamagedIndexError as error:
+            raise self._file.corrupt("an entry of the index breaks its bounds") from error
+        if np.any((index.offset < 0) | (index.size < HEADER.size)):
+            raise self._file.corrupt("the index points outside the file")
+        if np.any(index.offset > self._trailer.load_on_open - index.size):
+            raise self._file.corrupt("the index points behind the data blocks")
         last = self._trailer.last_block
-        if last is not None and entries and entries[-1].offset != last:
+        if last is not None and len(index) and index.offset[-1] != last:
             raise self._file.corrupt("the index does not reach the last data block")
-        return entries
+        return index
 
-    def _root_entries(self, block: bytes) -> list[_IndexEntry]:
-        """Parse as many entries of [i64 offset][i32 size][vint length][key] as the trailer says."""
-        entries, at = [], 0
-        try:
-            for _ in range(self._trailer.data_entries):
-                offset, size = struct.unpack_from(">qi", block, at)
-                length, at = vint(block, at + 12)
-                entries.append(self._entry(block[at : at + length], offset, size))
-                at += length
-                if length < 0 or at > len(block):
-                    raise self._file.corrupt("the root index breaks its bounds")
-        except (struct.error, IndexError) as error:
-            raise self._file.corrupt("the root index ends within an entry") from error
-        return entries
+    def _inner(self, offset: int) -> bytes:
+        return self._file.block_at(offset, frozenset({_LEAF_INDEX, _INNER_INDEX}))
 
-    def _inner_entries(self, parent: _IndexEntry) -> list[_IndexEntry]:
-        """Parse [i32 n][i32 offsets x (n + 1)], then entries of [i64 offset][i32 size][key]."""
-        block = self._file.block_at(parent.offset, frozenset({_LEAF_INDEX, _INNER_INDEX}))
-        try:
-            (count,) = struct.unpack_from(">i", block)
-            if not 0 <= count <= len(block) // 12:
-                raise self._file.corrupt(f"an index block with {count} entries")
-            starts = struct.unpack_from(f">{count + 1}i", block, 4)
-            base, entries = 8 + 4 * count, []
-            for start, end in itertools.pairwise(starts):
-                offset, size = struct.unpack_from(">qi", block, base + start)
-                entries.append(self._entry(block[base + start + 12 : base + end], offset, size))
-        except struct.error as error:
-            raise self._file.corrupt(f"the index block at {parent.offset} is damaged") from error
-        return entries
 
-    def _entry(self, key: bytes, offset: int, size: int) -> _IndexEntry:
-        row_length = int.from_bytes(key[:2], "big")
-        if len(key) < 2 + row_length:
-            raise self._file.corrupt("an index key breaks its bounds")
-        return _IndexEntry(key[2 : 2 + row_length], offset, size)
+def _neighbours(offsets: Sequence[int], sizes: Sequence[int]) -> Iterator[slice]:
+    """Return the slices of ascending blocks that follow one another in the file."""
+    start = length = 0
+    for at in range(1, len(offsets) + 1):
+        length += sizes[at - 1]
+        is_last = at == len(offsets)
+        if (
+            is_last
+            or offsets[at] != offsets[at - 1] + sizes[at - 1]
+            or length + sizes[at] > _RUN_BYTES
+        ):
+            yield slice(start, at)
+            start, length = at, 0
 
 
 def _is_ambiguous(key: bytes) -> bool:

@@ -25,7 +25,7 @@ from pyhudi_expr.mdt.hfile.reader import TRAILER_SIZE
 
 BLOCK_BYTES = 1 << 20
 """Of a data block, uncompressed, as Hudi's writers have it."""
-LOOKUP_BLOCK_BYTES = 64 << 10
+LOOKUP_BLOCK_BYTES = 16 << 10
 """The same for files whose keys are looked up one by one: each look-up uncompresses a block."""
 _MAX_ROW_BYTES = 2**15 - 1
 _LEVEL = 6  # of compression: at 8, files of keys are up to a fifth smaller, in twice the time

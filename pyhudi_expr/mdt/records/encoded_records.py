@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import pyarrow.compute as pc
+
 from pyhudi_expr.mdt.avro.columns import decode_columns
 from pyhudi_expr.mdt.avro.schema import Struct, UndecodedError
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.mdt.records.metadata_records import Payload, decode
 from pyhudi_expr.table.errors import CorruptFile
@@ -35,10 +37,10 @@ class EncodedRecords:
     def _decoded(self) -> list[Payload]:
         return decode(self.schema, self.cells.values, self.file)
 
-    def columns(self) -> Struct:
+    def columns(self, selected: frozenset[str] | None = None) -> Struct:
         """Decode the values by columns, see `mdt.avro.columns`. Raises CorruptFile."""
         try:
-            return decode_columns(self.schema, self.cells.value_strings)
+            return decode_columns(self.schema, self.cells.value_strings, selected)
         except UndecodedError as error:
             raise CorruptFile(self.file, f"a record cannot be decoded: {error}") from error
 
@@ -54,6 +56,29 @@ class EncodedRecords:
             EncodedRecords(*own, self.cells.take(~chosen)),
             EncodedRecords(*own, self.cells.take(chosen)),
         )
+
+
+def apart(
+    answers: Sequence[EncodedRecords | list[bytes]],
+) -> tuple[list[EncodedRecords], list[EncodedRecords | list[bytes]]]:
+    """Return the records whose keys occur once in records and deleted keys, and what is left."""
+    own = [_keys_of(answer) for answer in answers]
+    counted = pc.value_counts(concat_byte_strings([ByteStrings.none(), *own]).array())
+    again = pc.greater(counted.field("counts"), 1)
+    repeated = ByteStrings.from_arrow(counted.field("values").filter(again)).sorted()
+    alone: list[EncodedRecords] = []
+    left: list[EncodedRecords | list[bytes]] = []
+    for answer in answers:
+        if isinstance(answer, EncodedRecords):
+            single, answer = answer.split(repeated)
+            if len(single.cells):
+                alone.append(single)
+        left.append(answer)
+    return joined_by_schema(alone), left
+
+
+def _keys_of(answer: EncodedRecords | list[bytes]) -> ByteStrings:
+    return ByteStrings.of(answer) if isinstance(answer, list) else answer.cells.key_strings
 
 
 def joined_by_schema(parts: Sequence[EncodedRecords]) -> list[EncodedRecords]:

@@ -17,6 +17,7 @@ from pyhudi_expr.mdt.bytes import kernel
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.bytes.string_index import StringIndex
 from pyhudi_expr.mdt.hfile import cells
+from pyhudi_expr.mdt.hfile.block_index import DamagedIndexError, root_index
 
 STRINGS = st.lists(st.binary(max_size=6), max_size=30)
 
@@ -44,6 +45,21 @@ def test_strings_are_found_at_their_index(strings: list[bytes], searched: list[b
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "library", lambda: None)
         assert ByteStrings.of(ordered).search(ByteStrings.of(lookups)).tolist() == expected
+
+
+@given(strings=STRINGS, prefixes=st.lists(st.binary(max_size=3), max_size=10))
+def test_the_strings_with_a_prefix_lie_between_its_bounds(
+    strings: list[bytes], prefixes: list[bytes]
+) -> None:
+    ordered = sorted([*strings, b"\xff", b"\xff\xff"])
+    chosen = [*prefixes, b"\xff", b""]
+    for engine in (kernel.library(), None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "library", lambda found=engine: found)
+            bounds = zip(*ByteStrings.of(ordered).prefix_bounds(chosen), strict=True)
+            for prefix, (start, end) in zip(chosen, bounds, strict=True):
+                expected = [string for string in ordered if string.startswith(prefix)]
+                assert ordered[start:end] == expected
 
 
 @given(parts=st.lists(STRINGS, max_size=4), chosen=st.lists(st.integers(0, 29), max_size=10))
@@ -80,6 +96,62 @@ def test_both_implementations_agree_on_damaged_cells(
     if block:
         block[at % len(block)] ^= 1 << bit
     assert _parsed([bytes(block)], has_mvcc) == _parsed_slowly([bytes(block)], has_mvcc)
+
+
+ROWS = st.lists(st.binary(max_size=300), min_size=1, max_size=4)
+
+
+@given(rows=ROWS, suffix=st.binary(max_size=40), cut=st.integers(0, 20))
+def test_a_block_index_is_parsed_by_both_implementations(
+    rows: list[bytes], suffix: bytes, cut: int
+) -> None:
+    block = b"".join(_entry(number, row, suffix) for number, row in enumerate(rows))
+    for engine in (kernel.library(), None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "library", lambda found=engine: found)
+            index = root_index(block, len(rows))
+            assert index.first_rows.to_list() == rows
+            assert index.offset.tolist() == [number << 40 for number in range(len(rows))]
+            assert index.size.tolist() == list(range(len(rows)))
+            with pytest.raises(DamagedIndexError):
+                root_index(block[: -1 - cut], len(rows))
+
+
+@given(
+    rows=ROWS,
+    damages=st.lists(st.tuples(st.integers(0), st.binary(min_size=1, max_size=5)), max_size=3),
+    count=st.integers(0, 6),
+)
+def test_both_implementations_agree_on_a_damaged_block_index(
+    rows: list[bytes], damages: list[tuple[int, bytes]], count: int
+) -> None:
+    block = bytearray(b"".join(_entry(number, row, b"") for number, row in enumerate(rows)))
+    for at, damage in damages:
+        start = at % len(block)
+        block[start : start + len(damage)] = damage
+    assert _indexed(bytes(block), count, None) == _indexed(bytes(block), count, kernel.library())
+
+
+def _entry(number: int, row: bytes, suffix: bytes) -> bytes:
+    """An entry of a root index: [i64 offset][i32 size][vint key length][key]."""
+    key = len(row).to_bytes(2, "big") + row + suffix
+    short = len(key) < 128
+    width = (len(key).bit_length() + 7) // 8
+    length = (
+        bytes([len(key)]) if short else bytes([256 - 112 - width]) + len(key).to_bytes(width, "big")
+    )
+    return b"".join([(number << 40).to_bytes(8, "big"), number.to_bytes(4, "big"), length, key])
+
+
+def _indexed(block: bytes, count: int, engine: kernel.Kernel | None) -> list[object] | None:
+    """The entries, or None if they are damaged."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "library", lambda: engine)
+        try:
+            index = root_index(block, count)
+        except DamagedIndexError:
+            return None
+    return [index.first_rows.to_list(), index.offset.tolist(), index.size.tolist()]
 
 
 def _cell(row: bytes, value: bytes, has_mvcc: bool) -> bytes:
