@@ -26,7 +26,7 @@ from bench import (
 from bench.fleet import measured as fleet
 from bench.reporting import charts, document, results
 from bench.reporting.measuring import Benchmark, Measurement, registered
-from bench.scale import sizes
+from bench.scale import rows, sizes
 from devtools.process import ServerError
 from devtools.runtime import RuntimeMissingError
 
@@ -48,6 +48,7 @@ _MODULES = (
     lookups,
     object_store,
     fleet,
+    rows,
     sizes,
 )
 

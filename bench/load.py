@@ -184,7 +184,10 @@ def _synthetic_table(path: Path) -> ServiceTable:
 def _hive() -> Iterator[Loaded]:
     table = event_table.ensure_written()
     rows = event_table.FILES * event_table.ROWS_PER_FILE
-    with ServiceProcess(_RUN_DIR) as service, HiveServer(_RUN_DIR / "server") as server:
+    with (
+        ServiceProcess(_RUN_DIR) as service,
+        HiveServer(_RUN_DIR / "server", jvm_options=()) as server,
+    ):
         settings = {**ENGINES["fetch"], "hudi.pruning.service.addresses": service.address}
         settings["hudi.pruning.cache.ms"] = "0"
         with server.session() as session:

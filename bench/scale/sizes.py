@@ -27,6 +27,7 @@ from pyhudi_expr.service.verdicts import verdicts
 _MILLION, _TEN = (1_000_000, 1_000), (10_000_000, 1_000)
 _RUNS = 5
 _ROUNDS = 31
+_COMMITS, _MERGED = 200, 10
 _DIRECTORY = WORK / "bench" / "scale-snapshots"
 
 
@@ -90,25 +91,39 @@ def _new_workers(table: Path) -> Iterator[Measurement]:
 
 
 def _commit(table: Path) -> Iterator[Measurement]:
-    """Measure the answer after a commit of 100 files, against warm ones."""
-    copy = WORK / "bench" / "scale-commits"
-    shutil.rmtree(copy, ignore_errors=True)
+    """Measure the answers after commits of 100 files, against warm ones, and what they leave."""
+    copy, kept = WORK / "bench" / "scale-commits", _DIRECTORY / "commits"
+    for directory in (copy, kept):
+        shutil.rmtree(directory, ignore_errors=True)
     shutil.copytree(table, copy)
-    pruner = Pruner(PruneOptions(snapshot_dir=_DIRECTORY / "million"))
+    pruner = Pruner(PruneOptions(snapshot_dir=kept))
     request = PruneRequest(parse_predicate(f"spread = {_MILLION[0] * 333}"))
     ask = partial(pruner.prune, str(copy), request)
     ask()
     warm = statistics.median(seconds(ask) for _ in range(_ROUNDS))
-    before = ask().files_total
-    later = []
-    for number in range(_RUNS):
+    before, written = ask().files_total, _size(kept)
+    later, own = [], []
+    for number in range(_COMMITS):
         commits.add_files(copy, files=100, number=number)
         later.append(seconds(ask) - warm)
-    if ask().files_total != before + 100 * _RUNS:
+        own.append(memory("Anonymous"))
+    if ask().files_total != before + 100 * _COMMITS:
         raise ValueError("the new files are not listed")
-    shutil.rmtree(copy)
-    name = "scale: 1,000,000 files, after a commit of 100 files: later than a warm answer"
-    yield Measurement(name, statistics.median(later) * 1e3, "ms", "< 50")
+    per_commit = (_size(kept) - written) / _COMMITS
+    for directory in (copy, kept):
+        shutil.rmtree(directory)
+    # Hudi merges the log files of the metadata table after ten commits, by default.
+    few, many = (statistics.median(some) * 1e3 for some in (later[:_MERGED], later[-_MERGED:]))
+    title = "scale: 1,000,000 files, after a commit of 100 files"
+    yield Measurement(f"{title}: later than a warm answer", few, "ms", "< 50")
+    yield Measurement(f"{title}: written to disk", per_commit / 1e3, "KB", "< 100")
+    yield Measurement(f"{title}: the same after {_COMMITS} commits", many, "ms")
+    grown = (own[-1] - own[_MERGED]) / 1e6
+    yield Measurement(f"{title}: memory, {_COMMITS} commits later", grown, "MB")
+
+
+def _size(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.iterdir())
 
 
 def _warm() -> Iterator[Measurement]:

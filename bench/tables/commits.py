@@ -24,7 +24,7 @@ _FILE_BYTES = 8_000_000
 def add_files(table: Path, *, files: int, number: int) -> None:
     """Commit so many files to the first partition; `number` is that of the commit, from 0 on."""
     assert _LONG is not None
-    instant, completed = f"202407010000{number:02d}000", f"202407010000{number:02d}500"
+    instant, completed = f"202407010{number:05d}000", f"202407010{number:05d}500"
     names = [f"{number:04d}{file:08d}-0_0-1-1_{instant}.parquet" for file in range(files)]
     rows = synthetic.ROWS_PER_FILE
     form = payloads.Statistics("", "", _LONG, None, rows, 0, 8 * rows, 8 * rows, is_tight=True)

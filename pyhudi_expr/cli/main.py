@@ -37,6 +37,7 @@ _COMMANDS = {
     "advise": ("advise", "Which indexes a table's queries would gain by."),
     "index": ("index", "Build, list, refresh, check and drop the indexes of a table."),
     "audit": ("audit", "Check a table's metadata against its files, and repair it."),
+    "snapshot": ("snapshot", "Publish a large table's snapshot for all services."),
     "layout": ("layout", "Which order of the rows queries would gain by; rewrite them so."),
     "virtual-keys": ("virtual_keys", "Leave record keys off the disk, and back."),
     "hive": ("hive", "Register tables in Hive; find out why they are not pruned."),

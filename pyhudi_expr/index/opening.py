@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from pyhudi_expr.index.known_tables import KnownTable, following_table
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.mdt.extension.reader import Extension, extension_table
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.listing_following import KnownListing, opened_state
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
@@ -114,21 +116,39 @@ def _unreadable_extension(error: HudiError) -> str:
 
 
 def open_listing(
-    table: HudiTable, mdt: MetadataTable | None, view: TableView, as_of: str | None
-) -> tuple[FileListing, Notes]:
+    table: HudiTable,
+    mdt: MetadataTable | None,
+    options: SnapshotOptions,
+    earlier: KnownTable | None,
+) -> tuple[KnownTable, Notes]:
     """Return the file slices, listed in the storage if the metadata table cannot list them."""
     try:
-        return current_listing(table, mdt, view, as_of), ()
+        return _listed(table, mdt, options, earlier), ()
     except HudiError as error:
         if mdt is None:
             raise
         note = f"the metadata table's listing cannot be read: {error}"
-        return table.listing(view, as_of), (note,)
+        listing = table.listing(options.view, options.as_of)
+        return KnownTable(KnownListing(listing, None)), (note,)
+
+
+def _listed(
+    table: HudiTable,
+    mdt: MetadataTable | None,
+    options: SnapshotOptions,
+    earlier: KnownTable | None,
+) -> KnownTable:
+    is_newest = options.as_of is None and mdt is not None and mdt.table is table
+    state = opened_state(mdt) if mdt is not None and is_newest else None
+    if mdt is None or state is None:
+        listing = current_listing(table, mdt, options.view, options.as_of)
+        return KnownTable(KnownListing(listing, None))
+    return following_table(mdt, options.view, state, earlier, options.bounds_limit)
 
 
 def open_column_stats(
     table: HudiTable,
-    listing: FileListing,
+    known: KnownTable,
     mdt: MetadataTable | None,
     extension: Extension | None,
     options: SnapshotOptions,
@@ -137,9 +157,9 @@ def open_column_stats(
     available = frozenset[str]() if mdt is None else mdt.partitions
     # The entry of a log file that is appended to does not cover all of it.
     is_covered = mdt is not None and (mdt.lists_files or table.properties.timeline_layout != 1)
-    if COLUMN_STATS in available and is_covered:
-        source = mdt
-    elif extension is not None and COLUMN_STATS in extension.partitions:
+    if mdt is not None and COLUMN_STATS in available and is_covered:
+        return known.column_stats(mdt, options.bounds_limit), ()
+    if extension is not None and COLUMN_STATS in extension.partitions:
         source = extension.records
     elif options.footers:
         source = None
@@ -147,7 +167,7 @@ def open_column_stats(
         return None, ("column_stats lags behind the table: files are not pruned",)
     else:
         return None, (NO_STATISTICS,)
-    return ColumnStats(source, listing, table.storage, options.bounds_limit), ()
+    return ColumnStats(source, known.listing, table.storage, options.bounds_limit), ()
 
 
 def open_partition_stats(

@@ -35,7 +35,8 @@ from pyhudi_expr.index.partition_semantics import FROM_FILES, ReaderSemantics
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.slice_sets import SliceSet
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.listing import FileListing, SliceFiles
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.positions import SliceFiles
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class Question:
     @cached_property
     def positive_leaves(self) -> tuple[Leaf, ...]:
         """The leaves that exclude a file if they cannot be TRUE."""
-        return tuple(_positive_leaves(self.predicate, True))
+        return tuple(positive_leaves(self.predicate, True))
 
     @cached_property
     def kept(self) -> SliceSet:
@@ -304,13 +305,14 @@ def _unreadable(source: Source | CostedSource, error: HudiError) -> str:
     return f"{source.name} cannot be read: {error}"
 
 
-def _positive_leaves(node: BoundExpression, truth: bool) -> Iterator[Leaf]:
+def positive_leaves(node: BoundExpression, truth: bool) -> Iterator[Leaf]:
+    """Return the leaves that have to be TRUE if the node is to be `truth`."""
     match node:
         case BoundAnd(children=nodes) | BoundOr(children=nodes):
             for child in nodes:
-                yield from _positive_leaves(child, truth)
+                yield from positive_leaves(child, truth)
         case BoundNot(child=child):
-            yield from _positive_leaves(child, not truth)
+            yield from positive_leaves(child, not truth)
         case Constant() | Unknown():
             return
         case _:

@@ -16,6 +16,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.expected_reads import expect_commits, expect_refresh
+from pyhudi_expr.index.known_tables import KnownTable
 from pyhudi_expr.index.lookups.key_predicates import without_columns
 from pyhudi_expr.index.opening import (
     SnapshotOptions,
@@ -79,6 +80,7 @@ class TableSnapshot:
         history: The versions of the schema. None if the table did not evolve, or if its history
             cannot be read.
         notes: Why an index is not used.
+        known: What the snapshot of the next instant is made of.
     """
 
     table: HudiTable
@@ -96,6 +98,7 @@ class TableSnapshot:
     _extension: Extension | None
     _optional: LookupIndexes | None
     _streaming: Streaming
+    known: KnownTable
 
     @classmethod
     def open(
@@ -118,7 +121,8 @@ class TableSnapshot:
         )
         table = table if mdt is None else mdt.table
         extension, extension_notes = open_extension(own, options.cache)
-        listing, listing_notes = open_listing(table, mdt, options.view, options.as_of)
+        known, listing_notes = open_listing(table, mdt, options, earlier.known if earlier else None)
+        listing = known.listing
         schema = table.schema(options.as_of)
         require_key_columns(table.properties, schema, table.base_path)
         partitions: list[str] = string_list(listing.partitions)
@@ -127,9 +131,7 @@ class TableSnapshot:
         history, history_notes = open_schema_history(table) if is_evolved else (None, ())
         is_resolved = history is not None or not is_evolved
         column_stats, column_notes = (
-            open_column_stats(table, listing, mdt, extension, options)
-            if is_resolved
-            else (None, ())
+            open_column_stats(table, known, mdt, extension, options) if is_resolved else (None, ())
         )
         optional = (
             None if is_evolved else open_lookup_indexes(table, listing, mdt, extension, schema)
@@ -162,6 +164,7 @@ class TableSnapshot:
             _extension=extension,
             _optional=optional,
             _streaming=options.streaming,
+            known=known.with_statistics(column_stats),
         )
 
     def require_keys(self) -> None:
@@ -208,18 +211,7 @@ class TableSnapshot:
     def nbytes(self) -> int:
         """Memory of the snapshot in bytes (estimated)."""
         indexes = (self.column_stats, self._optional)
-        return self._listing_bytes + sum(index.nbytes for index in indexes if index is not None)
-
-    @cached_property
-    def _listing_bytes(self) -> int:
-        listing = self.listing
-        names: int = listing.file_name.nbytes + listing.slice_file_id.nbytes
-        return (
-            names
-            + listing.file_slice.nbytes
-            + listing.file_size.nbytes
-            + listing.file_is_log.nbytes
-        )
+        return self.listing.nbytes + sum(index.nbytes for index in indexes if index is not None)
 
     @cached_property
     def scope(self) -> Scope:

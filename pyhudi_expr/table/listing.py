@@ -21,10 +21,11 @@ from pyhudi_expr.arrays import (
     Int64Array,
     arrow_array,
     arrow_buffer,
-    from_buffer,
+    arrow_nulls,
     string_list,
 )
 from pyhudi_expr.table.file_names import log_files
+from pyhudi_expr.table.positions import SliceFiles, ranges, text_bytes, text_ends
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -51,42 +52,6 @@ class StoredFiles:
     partition: Int32Array
     name: AnyArray
     size: Int64Array
-
-
-@dataclass(frozen=True)
-class SliceFiles:
-    """The files of some slices of a listing, in its order.
-
-    Attributes:
-        files: Their positions among all files.
-        file_is_log: For each whether it is a log file.
-        starts: For each slice its first file among these.
-    """
-
-    files: Int64Array
-    file_is_log: BoolArray
-    starts: Int64Array
-
-    @property
-    def num_files(self) -> int:
-        """Number of files."""
-        return len(self.files)
-
-    @property
-    def num_slices(self) -> int:
-        """Number of slices."""
-        return len(self.starts)
-
-    @cached_property
-    def has_logs(self) -> bool:
-        """Whether any file is a log file."""
-        return bool(self.file_is_log.any())
-
-    def any_file_of_slice(self, files: BoolArray) -> BoolArray:
-        """Return for each slice whether one of its files is flagged."""
-        if self.num_files == self.num_slices:
-            return files
-        return np.logical_or.reduceat(files, self.starts)
 
 
 @dataclass(frozen=True)
@@ -141,8 +106,8 @@ class FileListing:
         """A digest of the partitions, the slices and the files' names: equal for the same files."""
         digest = xxhash.xxh3_128()
         for texts in (self.partitions, self.file_name):
-            digest.update(arrow_buffer(_ends(texts)))
-            digest.update(_content(texts))
+            digest.update(arrow_buffer(text_ends(texts)))
+            digest.update(text_bytes(texts))
         for numbers in (self.slice_partition, self.file_slice, self.file_is_log):
             digest.update(arrow_buffer(numbers))
         found: str = digest.hexdigest()
@@ -160,6 +125,8 @@ class FileListing:
         For log files of layout 1 this is the time of the slice's base file. Null if the name has
         none.
         """
+        if self._is_file_per_slice and not self.has_logs:
+            return self.slice_base_instant
         of_slice = self.slice_base_instant.take(self.file_slice)
         if not self.has_logs:
             return of_slice
@@ -170,6 +137,18 @@ class FileListing:
         found = parsed.instant.take(arrow_array(of_log, mask=of_log < 0))
         return pc.if_else(pa.array(self.file_is_log), found, of_slice)
 
+    @cached_property
+    def partition_instants(self) -> tuple[Int32Array, AnyArray]:
+        """The distinct pairs of a partition (by index) and one of its `file_instants`."""
+        codes = self.file_instants.dictionary_encode()
+        count = len(codes.dictionary) + 1
+        code = np.asarray(codes.indices.fill_null(count - 1).to_numpy(), np.int64)
+        pairs = self.file_partition.astype(np.int64) * count + code
+        # Neighbours are mostly alike, and to sort a million numbers takes long.
+        pairs = np.unique(pairs[np.append(True, pairs[1:] != pairs[:-1])]) if len(pairs) else pairs
+        instants = pa.concat_arrays([codes.dictionary, arrow_nulls(1, codes.dictionary.type)])
+        return (pairs // count).astype(np.int32), instants.take(pa.array(pairs % count))
+
     def some(self, slices: BoolArray) -> FileListing:
         """Return the listing of the flagged slices only."""
         return self.at(np.flatnonzero(slices))
@@ -178,17 +157,16 @@ class FileListing:
         """Return the listing of some slices only, given as ascending positions."""
         chosen = self.files_of(slices)
         used, partition = np.unique(self.slice_partition[slices], return_inverse=True)
-        rows, names = pa.array(slices), pa.array(chosen.files)
         lengths = np.diff(np.append(chosen.starts, chosen.num_files))
         return FileListing(
             instant=self.instant,
             view=self.view,
             partitions=self.partitions.take(used),
             slice_partition=partition.astype(np.int32),
-            slice_file_id=self.slice_file_id.take(rows),
-            slice_base_instant=self.slice_base_instant.take(rows),
+            slice_file_id=self.file_ids_at(slices),
+            slice_base_instant=self.base_instants_at(slices),
             file_slice=np.repeat(np.arange(len(slices), dtype=np.int32), lengths),
-            file_name=self.file_name.take(names),
+            file_name=self.names_at(chosen.files),
             file_size=self.file_size[chosen.files],
             file_is_log=chosen.file_is_log,
         )
@@ -261,15 +239,6 @@ class FileListing:
         first = self.zone_bounds[:-1]
         return first if self._is_file_per_slice else self._slice_start[first]
 
-    def zones_of_partitions(self, partitions: BoolArray) -> BoolArray:
-        """Return for each zone whether it has a slice of a flagged partition."""
-        chosen = np.flatnonzero(partitions)
-        first = self._partition_slice_bounds[chosen] // ZONE_SLICES
-        last = (self._partition_slice_bounds[chosen + 1] - 1) // ZONE_SLICES
-        zones = len(self.zone_bounds) - 1
-        begun = np.bincount(first, minlength=zones + 1) - np.bincount(last + 1, minlength=zones + 1)
-        return np.cumsum(begun)[:zones] > 0
-
     def zones_of(self, slices: Int64Array) -> Int64Array:
         """Return the zones of slices, both as positions."""
         return slices // ZONE_SLICES
@@ -289,6 +258,17 @@ class FileListing:
         if self._is_file_per_slice:
             return self._partition_slice_bounds
         return np.append(self._slice_start, self.num_files)[self._partition_slice_bounds]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the names and the numbers in bytes."""
+        names: int = self.file_name.nbytes + self.slice_file_id.nbytes
+        return names + sum(own.nbytes for own in self.numbers)
+
+    @property
+    def numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays over files."""
+        return self.file_slice, self.file_size, self.file_is_log
 
     @cached_property
     def partition_paths(self) -> list[str]:
@@ -314,6 +294,22 @@ class FileListing:
         with_length = pc.binary_join_element_wise(self.file_name, lengths, "@")
         return pc.if_else(pa.array(self.file_is_log), with_length, self.file_name)
 
+    def names_at(self, files: Int64Array) -> AnyArray:
+        """Return the names of some files, given by their positions."""
+        return self.file_name.take(pa.array(files))
+
+    def tokens_at(self, files: Int64Array) -> AnyArray:
+        """Return the tokens of some files, given by their positions."""
+        return self.tokens.take(pa.array(files))
+
+    def file_ids_at(self, slices: Int64Array) -> AnyArray:
+        """Return the file ids of some slices, given by their positions."""
+        return self.slice_file_id.take(pa.array(slices))
+
+    def base_instants_at(self, slices: Int64Array) -> AnyArray:
+        """Return the base instants of some slices, given by their positions."""
+        return self.slice_base_instant.take(pa.array(slices))
+
     def token_bytes(self, files: Int64Array) -> Int64Array:
         """Return the lengths of some files' tokens; the files are given by their positions."""
         lengths: Int64Array = self._token_ends[files + 1] - self._token_ends[files]
@@ -329,14 +325,15 @@ class FileListing:
     @cached_property
     def _token_ends(self) -> npt.NDArray[Any]:
         """The bytes of the tokens before each file and, last, of all."""
-        return _ends(self.tokens) if len(self.tokens) else np.zeros(1, np.int64)
+        return text_ends(self.tokens) if len(self.tokens) else np.zeros(1, np.int64)
 
     def paths(self, files: npt.NDArray[np.generic]) -> list[str]:
         """Return the paths of the chosen files (positions or flags), relative to the base path."""
-        chosen = np.flatnonzero(files) if files.dtype == np.bool_ else files
+        is_flags = files.dtype == np.bool_
+        chosen: Int64Array = np.flatnonzero(files) if is_flags else files.astype(np.int64)
         partition = self.slice_partition[self.file_slice[chosen]]
         partitions = self.partitions.take(pa.array(partition))
-        joined = pc.binary_join_element_wise(partitions, self.file_name.take(pa.array(chosen)), "/")
+        joined = pc.binary_join_element_wise(partitions, self.names_at(chosen), "/")
         return [str(path) for path in pc.utf8_ltrim(joined, characters="/").to_pylist()]
 
     def partition_tokens(self, partition: int) -> AnyArray:
@@ -352,31 +349,6 @@ class FileListing:
         if known is not None:
             return known
         lines = pc.binary_join_element_wise(self.partition_tokens(partition), "", "\n")
-        digest = hashlib.sha256(_content(lines)).digest()
+        digest = hashlib.sha256(text_bytes(lines)).digest()
         self._digests[partition] = digest
         return digest
-
-
-def ranges(bounds: Int64Array, chosen: Int64Array) -> Int64Array:
-    """Return the numbers from bounds[c] up to bounds[c + 1] (exclusive) of each chosen c."""
-    lengths = bounds[chosen + 1] - bounds[chosen]
-    before = np.cumsum(lengths) - lengths
-    return np.arange(lengths.sum()) + np.repeat(bounds[chosen] - before, lengths)
-
-
-def _content(texts: AnyArray) -> memoryview:
-    """Return the concatenated bytes of all texts."""
-    data = texts.buffers()[2]
-    if data is None or not len(texts):
-        return memoryview(b"")
-    ends = _ends(texts)
-    return memoryview(data)[int(ends[0]) : int(ends[-1])]
-
-
-def _ends(texts: AnyArray) -> npt.NDArray[np.int32]:
-    """Return where each text begins in its buffer and, last, where the last one ends."""
-    offsets = texts.buffers()[1]
-    if offsets is None or not len(texts):
-        return np.zeros(1, np.int32)
-    found: npt.NDArray[np.int32] = from_buffer(offsets, np.int32)
-    return found[texts.offset : texts.offset + len(texts) + 1]

@@ -29,6 +29,7 @@ from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.kept_rows import OF_ANY_SIZE, RowJudge
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.listing import TableView
 
@@ -100,12 +101,19 @@ def prune(
 )
 @_question
 @AS_HTML
+@click.option(
+    "--rows",
+    "judges_rows",
+    is_flag=True,
+    help="Which row groups, pages and rows of the files can match, too; reads their footers.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Rows, times, and what each index lacks, too.")
 def explain(
     table: str,
     predicate: str,
     as_json: bool,
     html: Path | None,
+    judges_rows: bool,
     verbose: bool,
     **question: OptionValue,
 ) -> None:
@@ -113,16 +121,20 @@ def explain(
     snapshot, result = _pruned(table, predicate, **question)
     path = table_location(table)
     explanation = result.explain(snapshot.row_counts())
+    rows = RowJudge(OF_ANY_SIZE).rows(result, snapshot.table) if judges_rows else None
     if html is not None:
         from pyhudi_expr.pages.explanation import explain_page
 
         instants = snapshot.table.timeline.instants
-        write_page(html, explain_page(path, predicate, result, explanation, instants))
+        write_page(html, explain_page(path, predicate, result, explanation, instants, rows))
     if as_json:
         report = reports.explain_report(path, predicate, result, explanation)
-        click.echo(reports.as_json(report))
+        judged = {} if rows is None else {"rows": rows.counts()}
+        click.echo(reports.as_json({**report, **judged}))
         return
     click.echo(reports.summary(result))
+    if rows is not None:
+        click.echo(f"can match: {rows}")
     show = print_details if verbose else print_explanation
     show(predicate, explanation)
     if verbose:

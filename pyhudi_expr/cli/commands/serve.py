@@ -17,7 +17,7 @@ from pyhudi_expr.table.optional_dependencies import require_extra
     epilog=examples(
         ("pyhudi serve", "on 127.0.0.1:9099"),
         ("pyhudi serve --config service.toml --check", "what it would do, and who may call it"),
-        ("PYHUDI_CONSOLE_ADDRESS=127.0.0.1:9100 pyhudi serve --root /warehouse", "with a console"),
+        ("PYHUDI_CONSOLE_ADDRESS=127.0.0.1:9101 pyhudi serve --root /warehouse", "with a console"),
     ),
 )
 @click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings.")

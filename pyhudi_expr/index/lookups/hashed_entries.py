@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array
+from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array, runs
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes
 
 SliceNumbers = Int32Array
@@ -45,8 +45,7 @@ class HashedEntries:
         start = np.searchsorted(self.hashes, ordered, "left")
         count = np.searchsorted(self.hashes, ordered, "right") - start
         # All entries of each requested hash, concatenated.
-        first = np.repeat(start - (np.cumsum(count) - count), count)
-        found = self.slices[first + np.arange(len(first))]
+        found = self.slices[runs(start, count)]
         flags = np.zeros(num_slices, np.bool_)
         flags[found[found != UNLISTED]] = True
         return flags

@@ -108,6 +108,7 @@ class ColumnStats:
         listing: FileListing,
         storage: Storage,
         limit: int = sys.maxsize,
+        table_partitions: int | None = None,
     ) -> None:
         """Open the index for a listing.
 
@@ -116,11 +117,13 @@ class ColumnStats:
             listing: The files.
             storage: The table's storage.
             limit: Bytes of memory for the bounds, including what building them takes.
+            table_partitions: The number of partitions with entries. None: those of the listing.
         """
         self.entries = entries
         self.storage = storage
         self.limit = limit
         self._listing = listing
+        self._all_partitions = table_partitions or len(listing.partitions)
         self._positions = EntryPositions(listing)
         self._columns: dict[BoundColumn, _Column] = {}  # the most recently requested column is last
         self._lock = threading.RLock()
@@ -210,7 +213,8 @@ class ColumnStats:
         """Return the key prefixes of the column's entries for the flagged partitions."""
         # The cache between processes holds whole columns.
         most = _FEW_PARTITIONS if self.entries is not None and self.entries.cache else 1
-        if partitions.all() or np.count_nonzero(partitions) > len(partitions) * most:
+        chosen = np.count_nonzero(partitions)
+        if chosen == self._all_partitions or chosen > self._all_partitions * most:
             return [column_prefix(column)]
         paths = string_list(self._listing.partitions.filter(pa.array(partitions)))
         return [column_partition_prefix(column, path) for path in paths]

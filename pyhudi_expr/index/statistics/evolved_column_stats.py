@@ -43,40 +43,20 @@ class EvolvedColumnStats:
 
     def answer(self, question: Question) -> Answer | None:
         """Load the bounds of the columns under their former names, see `Source`."""
-        named = {column: self._names(column) for column in question.columns}
-        former_names = list(dict.fromkeys(known for names in named.values() for known in names))
-        if not former_names:
+        named = {
+            column: former_names(column, self.history, self.listing, self._files_by_instant)
+            for column in question.columns
+        }
+        former = list(dict.fromkeys(known for names in named.values() for known in names))
+        if not former:
             return None
-        loaded = self.stats.load(former_names, question.partitions, question.footer_wait)
+        loaded = self.stats.load(former, question.partitions, question.footer_wait)
         found = {column: self._merged(column, names, loaded) for column, names in named.items()}
         return Answer(StatisticsEvidence(LoadedBounds(found)), loaded.notes)
 
-    def _names(self, column: BoundColumn) -> dict[BoundColumn, BoolArray]:
-        """Return the column under each name that it had, with flags for the files of that time."""
-        bases = ~self.listing.file_is_log
-        if column.name in META_COLUMNS:
-            return {column: bases}
-        now = self.history.at(self.listing.instant)
-        id_ = now.id_of(column.name) if now else None
-        if now is None or id_ is None:
-            return {}
-        names: dict[BoundColumn, BoolArray] = {}
-        for instant, files in self._files_by_instant.items():
-            version = self.history.at(instant)
-            then = version.fields.get(id_) if version else None
-            if then is not None and _bounds_hold_for(now.fields[id_], then):
-                known = replace(column, name=then.name)
-                names[known] = names.get(known, np.zeros_like(bases)) | (files & bases)
-        return names
-
     @cached_property
     def _files_by_instant(self) -> Mapping[str, BoolArray]:
-        codes = self.listing.file_instants.dictionary_encode()
-        numbers = np.asarray(codes.indices.fill_null(-1))
-        return {
-            instant: numbers == number
-            for number, instant in enumerate(string_list(codes.dictionary))
-        }
+        return files_by_instant(self.listing)
 
     @staticmethod
     def _merged(
@@ -98,6 +78,48 @@ class EvolvedColumnStats:
                     )
                 )
         return bounds
+
+
+def files_by_instant(listing: FileListing) -> Mapping[str, BoolArray]:
+    """Return flags for the files of each write."""
+    codes = listing.file_instants.dictionary_encode()
+    numbers = np.asarray(codes.indices.fill_null(-1))
+    return {
+        instant: numbers == number for number, instant in enumerate(string_list(codes.dictionary))
+    }
+
+
+def former_names(
+    column: BoundColumn,
+    history: SchemaHistory,
+    listing: FileListing,
+    by_instant: Mapping[str, BoolArray],
+) -> dict[BoundColumn, BoolArray]:
+    """Return a column under each name that it had, with flags for the base files of that time.
+
+    Files of a time when its bounds did not hold for today's type are not flagged.
+
+    Args:
+        column: The column as it is named now.
+        history: The versions of the schema.
+        listing: The files.
+        by_instant: Flags for the files of each write.
+    """
+    bases = ~listing.file_is_log
+    if column.name in META_COLUMNS:
+        return {column: bases}
+    now = history.at(listing.instant)
+    id_ = now.id_of(column.name) if now else None
+    if now is None or id_ is None:
+        return {}
+    names: dict[BoundColumn, BoolArray] = {}
+    for instant, files in by_instant.items():
+        version = history.at(instant)
+        then = version.fields.get(id_) if version else None
+        if then is not None and _bounds_hold_for(now.fields[id_], then):
+            known = replace(column, name=then.name)
+            names[known] = names.get(known, np.zeros_like(bases)) | (files & bases)
+    return names
 
 
 def _chosen(files: BoolArray, own: Values, other: Values) -> Values:

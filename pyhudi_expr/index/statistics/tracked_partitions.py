@@ -37,11 +37,11 @@ def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable
     if mdt.table.properties.timeline_layout != _COMPLETION_TIMES_LAYOUT or None in starts:
         return partitions
     last = max(str(time) for time in starts)
-    instants = listing.file_instants
+    of_partition, instants = listing.partition_instants
     later = [i for i in instants.unique().to_pylist() if _completed_after(mdt, i, last)]
     followed = pc.is_in(instants, pa.array(later, pa.string())).to_numpy(zero_copy_only=False)
     partitions[:] = True
-    partitions[listing.file_partition[~followed]] = False
+    partitions[of_partition[~followed]] = False
     return partitions
 
 

@@ -35,6 +35,8 @@ from typing import BinaryIO
 import pyarrow as pa
 import xxhash
 
+from pyhudi_expr.mdt.store.shared_snapshots import SharedSnapshots
+
 _HEADER = struct.Struct("<7sBQQQ")
 _MAGIC, _VERSION = b"PYHUDI\0", 2
 _ALIGNMENT = 64
@@ -88,10 +90,19 @@ class DiskCache:
     Errors of the directory cost speed only, and are logged.
     """
 
-    def __init__(self, directory: Path, max_bytes: int) -> None:
-        """Use a directory with a size limit; the least recently used files are evicted first."""
+    def __init__(
+        self, directory: Path, max_bytes: int, shared: SharedSnapshots | None = None
+    ) -> None:
+        """Use a directory with a size limit; the least recently used files are evicted first.
+
+        Args:
+            directory: Where the files are.
+            max_bytes: The size limit.
+            shared: Where `find` looks for what this directory lacks.
+        """
         self._directory = directory
         self._max_bytes = max_bytes
+        self._shared = shared
         self._lock = threading.Lock()
 
     def tables(self, identity: Identity, build: Callable[[], Iterable[pa.Table]]) -> list[pa.Table]:
@@ -111,10 +122,25 @@ class DiskCache:
             self._shrink()
         return list(build()) if known is None else known
 
+    def replace(self, identity: Identity, tables: Iterable[pa.Table]) -> None:
+        """Write tables in place of those of an identity that says where they are used only."""
+        encoded, path = self._place(identity)
+        self._write(path, encoded, lambda: tables)
+
     def find(self, identity: Identity) -> list[pa.Table] | None:
         """Return the tables of an identity; None if they are missing."""
         encoded, path = self._place(identity)
-        return self._read(path, encoded)
+        known = self._read(path, encoded)
+        if known is None and self._shared is not None:
+            shared = self._shared
+            if self._written(path, lambda fresh: shared.fetch(path.name, fresh)):
+                known = self._read(path, encoded)
+                self._shrink()
+        return known
+
+    def files(self) -> list[Path]:
+        """Return the cache files, sorted by name."""
+        return sorted(Path(path) for _, _, path in _cache_files(self._directory))
 
     def _place(self, identity: Identity) -> tuple[bytes, Path]:
         encoded = identity.encoded()
@@ -136,11 +162,21 @@ class DiskCache:
 
     def _write(self, path: Path, identity: bytes, build: Callable[[], Iterable[pa.Table]]) -> bool:
         """Write a cache file, and return whether it was written."""
+
+        def write(fresh: Path) -> bool:
+            with fresh.open("w+b") as target:
+                _write_file(target, identity, build())
+            return True
+
+        return self._written(path, write)
+
+    def _written(self, path: Path, write: Callable[[Path], bool]) -> bool:
+        """Let a cache file be written under another name; return whether it is there now."""
         fresh = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with fresh.open("w+b") as target:
-                _write_file(target, identity, build())
+            if not write(fresh):
+                return False
             fresh.replace(path)
             return True
         except (OSError, pa.ArrowException) as error:

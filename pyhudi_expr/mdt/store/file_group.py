@@ -14,7 +14,7 @@ from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
-from pyhudi_expr.mdt.records.encoded_records import EncodedRecords
+from pyhudi_expr.mdt.records.encoded_records import EncodedRecords, apart
 from pyhudi_expr.mdt.records.metadata_records import Payload, is_deleted, merge
 from pyhudi_expr.mdt.store.block_cache import BlockCache, BlockId, StoredFile
 from pyhudi_expr.mdt.store.compacted_blocks import LogContent, with_compacted
@@ -119,7 +119,7 @@ class FileGroup:
         return {key: payload for key, payload in found.items() if not is_deleted(payload)}
 
     def stream(self, ask: Scan) -> Iterator[EncodedRecords | MergedRecords]:
-        """Return the base file's records that no log file touches, in pieces, then all others.
+        """Return the records of which there is one for their key, in pieces, then all others.
 
         Nearly all records of a large group are of the first kind, and cheaper to decode together.
         Both may include tombstones.
@@ -135,7 +135,9 @@ class FileGroup:
             if len(untouched.cells):
                 yield untouched
             held.append(own)
-        yield MergedRecords(_merged([*held, *logs]))
+        alone, repeated = apart([*held, *logs])
+        yield from alone
+        yield MergedRecords(_merged(repeated))
 
     def overlay(self, ask: Scan) -> tuple[ByteStrings, MergedRecords]:
         """Return the keys (sorted) of the log files' records, and their merged records.

@@ -6,13 +6,14 @@ files add and delete: an entry's last mention is valid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import (
     AnyArray,
@@ -23,11 +24,12 @@ from pyhudi_expr.arrays import (
     string_list,
 )
 from pyhudi_expr.mdt.avro.schema import Column, Entries, Numbers, Struct, Union
-from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION
+from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION, partition_key
+from pyhudi_expr.mdt.hfile.cells import Cells
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.records.metadata_records import Payload
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.file_group import EncodedRecords, FileGroup, all_cells
+from pyhudi_expr.mdt.store.file_group import EncodedRecords, FileGroup, Scan, all_cells
 from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import StoredFiles
@@ -42,10 +44,42 @@ def stored_files(groups: Sequence[FileGroup], cache: DiskCache | None = None) ->
         CorruptFile: A file group is damaged.
     """
     try:
-        return _stored(_mentions(groups, cache))
+        return _stored(_mentions(_tables(group, cache) for group in groups))
     except _UnusualError:
         # Damaged or unusual: reading record by record finds the files, or reports the damage.
         return _one_by_one(groups)
+
+
+def stored_files_of(groups: Sequence[FileGroup], partitions: Iterable[str]) -> StoredFiles | None:
+    """Return the files of some partitions only; None if their records are not of the usual form.
+
+    Raises:
+        CorruptFile: A file group is damaged.
+    """
+    keys = sorted(key.encode() for key in {ALL_PARTITIONS, *map(partition_key, partitions)})
+
+    def ask(hfile: HFile) -> Iterator[Cells]:
+        return iter([hfile.lookup(keys)])
+
+    try:
+        return _stored(_mentions(_tables_of(group, ask) for group in groups))
+    except _UnusualError:
+        return None
+
+
+def mentioned_partitions(records: EncodedRecords | list[bytes]) -> frozenset[str] | None:
+    """Return the partitions that a log block is about; None if it is not of the usual form."""
+    if not isinstance(records, EncodedRecords):
+        return None if records else frozenset()
+    try:
+        table = _table(records)
+    except _UnusualError:
+        return None
+    listed = pc.equal(table.column("key"), ALL_PARTITIONS)
+    names = table.column("name").filter(listed)
+    keys = records.cells.key_strings.texts()
+    found = {*string_list(keys), *string_list(names)} - {ALL_PARTITIONS}
+    return frozenset("" if name == ROOT_PARTITION else name for name in found)
 
 
 @dataclass(frozen=True)
@@ -73,14 +107,14 @@ class _Present:
     size: Int64Array
 
 
-def _mentions(groups: Sequence[FileGroup], cache: DiskCache | None) -> _Mentions:
-    """Read all mentions. Raises _UnusualError if records have to be read one by one."""
+def _mentions(found: Iterable[Iterator[pa.Table]]) -> _Mentions:
+    """Read all mentions of groups. Raises _UnusualError if records must be read one by one."""
     numbers: dict[str, int] = {}
     records: list[int] = []
     keys: list[Int64Array] = []
     tables: list[pa.Table] = []
-    for group in groups:
-        for table in _tables(group, cache):
+    for of_group in found:
+        for table in of_group:
             own = dictionary_of(table.column("key"))
             # A record without entries counts as well, so it is identified by its number.
             distinct = [
@@ -127,7 +161,17 @@ def _tables(group: FileGroup, cache: DiskCache | None) -> Iterator[pa.Table]:
         [base()] if cache is None or identity is None else cache.tables(identity, lambda: [base()])
     )
     yield from (table for table in found if table.num_columns)
-    for answer in group.log_records(HFile.scan):
+    yield from _log_tables(group, HFile.scan)
+
+
+def _tables_of(group: FileGroup, ask: Scan) -> Iterator[pa.Table]:
+    """Return the mentions in some of the records, in merge order."""
+    yield from map(_table, group.base_records(ask))
+    yield from _log_tables(group, ask)
+
+
+def _log_tables(group: FileGroup, ask: Scan) -> Iterator[pa.Table]:
+    for answer in group.log_records(ask):
         if isinstance(answer, EncodedRecords):
             if len(answer.cells):
                 yield _table(answer)
@@ -138,7 +182,7 @@ def _tables(group: FileGroup, cache: DiskCache | None) -> Iterator[pa.Table]:
 def _table(records: EncodedRecords) -> pa.Table:
     """Return one row for each mention; the key is a dictionary of all records' keys."""
     try:
-        rows, entries = _entries(records.columns().fields[_LISTS])
+        rows, entries = _entries(records.columns(frozenset({_LISTS})).fields[_LISTS])
         info = _struct(entries.value)
         keys = records.cells.key_strings.texts()
         return pa.table(

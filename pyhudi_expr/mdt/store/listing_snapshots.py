@@ -7,22 +7,17 @@ files, the timeline, and the table's properties.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import xxhash
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, combined
 from pyhudi_expr.mdt.store.disk_cache import DiskCache, Identity
-from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.group_state import group_states
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.mdt.store.listing_state import ListingState
 from pyhudi_expr.table.listing import FileListing, TableView
-from pyhudi_expr.table.timeline.archive import ARCHIVE_VERSION
 
 LEAST_FILES = 1_000
 """Fewer files are selected in less time than it takes to keep them."""
@@ -33,35 +28,39 @@ _OF_FILES = ("file_slice", "file_name", "file_size", "file_is_log")
 
 
 def listing_identity(
-    table: HudiTable, groups: Sequence[FileGroup], view: TableView, as_of: str | None
-) -> Identity | None:
-    """Return what determines the slices that a query sees; None if a part of it is not known.
+    base_path: str, state: ListingState, view: TableView, as_of: str | None
+) -> Identity:
+    """Return what determines the slices that a query sees.
 
     Args:
-        table: The data table.
-        groups: The file groups of the metadata partition `files`.
+        base_path: That of the data table.
+        state: The state of the table.
         view: The view of the table.
         as_of: The instant of time travel.
-
-    Raises:
-        HudiError: A file is damaged, or cannot be read.
     """
-    records = group_states(groups)
-    if records is None:
-        return None
-    properties = table.properties
-    # Completion times of archived instants decide which slice a log file belongs to.
-    archive = f"{properties.timeline_dir}/{properties.history_path}/{ARCHIVE_VERSION}"
-    version = table.storage.read_if_present(archive)
-    state = [
-        records,
-        sorted(properties.raw.items()),
-        [[i.file_name, i.action, i.state.name, i.completed] for i in table.timeline.instants],
-        None if version is None else version.hex(),
-    ]
-    digest = xxhash.xxh3_128_hexdigest(json.dumps(state).encode())
     content = f"listing {_LAYOUT} {view.value} {as_of or ''}"
-    return Identity(table.base_path, 0, 0, digest, content)
+    return Identity(base_path, 0, 0, state.listing_digest, content)
+
+
+def remember_state(cache: DiskCache, base_path: str, state: ListingState, view: TableView) -> None:
+    """Write down the state of the newest listing that is kept as a whole."""
+    cache.replace(_newest(base_path, view), [pa.table({"state": [state.to_json()]})])
+
+
+def remembered(
+    cache: DiskCache, base_path: str, view: TableView
+) -> tuple[FileListing, ListingState] | None:
+    """Return the listing of `remember_state` and its state, if both are still kept."""
+    found = cache.find(_newest(base_path, view))
+    if found is None:
+        return None
+    state = ListingState.from_json(found[0].column("state")[0].as_py())
+    listing = found_listing(cache, listing_identity(base_path, state, view, None))
+    return None if listing is None else (listing, state)
+
+
+def _newest(base_path: str, view: TableView) -> Identity:
+    return Identity(base_path, 0, 0, "", f"newest listing {_LAYOUT} {view.value}")
 
 
 def kept_listing(
@@ -83,6 +82,12 @@ def kept_listing(
             return fresh
         known = cache.tables(identity, lambda: to_tables(fresh))
     return from_tables(known)
+
+
+def found_listing(cache: DiskCache, identity: Identity) -> FileListing | None:
+    """Return the listing of an identity, mapped from the disk; None if it is missing."""
+    tables = cache.find(identity)
+    return None if tables is None else from_tables(tables)
 
 
 def is_worth_keeping(listing: FileListing) -> bool:

@@ -29,6 +29,7 @@ from pyhudi_expr.mdt.store.file_group import (
 )
 from pyhudi_expr.mdt.store.file_group_names import newest_files
 from pyhudi_expr.mdt.store.listing_snapshots import kept_listing, listing_identity
+from pyhudi_expr.mdt.store.listing_state import ListingState
 from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS, iter_unordered
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
@@ -255,6 +256,16 @@ class MetadataTable:
         """Return all files of the data table, from the partition `files`."""
         return file_lists.stored_files(self.groups(FILES), self.cache)
 
+    def kept_listing(
+        self, state: ListingState | None, view: TableView, as_of: str | None = None
+    ) -> FileListing:
+        """Return the slices that a query sees, see `current_listing`; kept by the table's state."""
+        path = self.table.base_path
+        identity = None if state is None else listing_identity(path, state, view, as_of)
+        return kept_listing(
+            self.cache, identity, lambda: self.table.listing(view, as_of, self.stored_files())
+        )
+
     def _read_all(self, partition: str, ask: Question) -> Records:
         found: dict[bytes, Payload] = {}
         for group in self.groups(partition):
@@ -359,12 +370,10 @@ def current_listing(
     storage.
     """
     if metadata is not None and metadata.table is table and metadata.lists_files:
-        identity = None
+        state = None
         if metadata.cache is not None:
-            identity = listing_identity(table, metadata.groups(FILES), view, as_of)
-        return kept_listing(
-            metadata.cache, identity, lambda: table.listing(view, as_of, metadata.stored_files())
-        )
+            state = ListingState.of(table, metadata.groups(FILES), ())
+        return metadata.kept_listing(state, view, as_of)
     return table.listing(view, as_of)
 
 

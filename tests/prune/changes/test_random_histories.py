@@ -44,6 +44,7 @@ from tests.prune.changes.test_long_lived_pruner import (
 )
 from tests.prune.changes.test_table_services import MANUAL, newest
 from tests.prune.matching_slices import Group, assert_no_row_lost, groups_with_matches, read
+from tests.prune.same_snapshots import assert_as_made_anew, small_tables_followed
 from tests.service.service_process import Process
 
 pytestmark = pytest.mark.spark
@@ -148,6 +149,7 @@ class TableHistory(RuleBasedStateMachine):
                 expected = groups_with_matches(frame, self.predicates)
                 assert_the_service_loses_no_row(self.service, self.table.uri, expected)
             frame.unpersist()
+            assert_as_made_anew(self.pruner, self.table.uri, self.predicates)
             found = audit(OpenedTable.open(self.table.uri), AuditOptions())
             assert found.findings == (), found.unchecked
         self.changed = False
@@ -203,6 +205,11 @@ def test_random_histories_lose_no_row(spark: SparkSession, tmp_path: Path) -> No
 
 def run_histories(life: type[TableHistory], times: int) -> None:
     """Runs this many random histories. A single one is always the same."""
+    with small_tables_followed():
+        _run(life, times)
+
+
+def _run(life: type[TableHistory], times: int) -> None:
     run_state_machine_as_test(
         life,
         settings=settings(

@@ -1,0 +1,137 @@
+"""What is known of a table at an instant; the next instant's listing and bounds are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.group_entries import GroupEntries
+from pyhudi_expr.index.statistics.joined_column_stats import JoinedColumnStats
+from pyhudi_expr.mdt.store.listing_following import KnownListing, following_listing
+from pyhudi_expr.mdt.store.listing_snapshots import (
+    found_listing,
+    is_worth_keeping,
+    listing_identity,
+    remember_state,
+    remembered,
+)
+from pyhudi_expr.mdt.store.listing_state import ListingState
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.joined_listing import JoinedListing
+from pyhudi_expr.table.listing import FileListing, TableView
+
+
+@dataclass(frozen=True)
+class KnownTable:
+    """A table's listing, with the statistics of the listings that it is made of.
+
+    Attributes:
+        listed: The listing, and its state.
+        statistics: Listings with their `column_stats`, by entries of this state or of an earlier
+            one; the partitions that are in use have the same entries in both.
+    """
+
+    listed: KnownListing
+    statistics: tuple[tuple[FileListing, ColumnStats], ...] = ()
+
+    @property
+    def listing(self) -> FileListing:
+        """The listing."""
+        return self.listed.listing
+
+    def with_statistics(self, stats: ColumnStats | None) -> KnownTable:
+        """Return the same table with the statistics of its listing, by entries of its state."""
+        if isinstance(stats, JoinedColumnStats) and isinstance(self.listing, JoinedListing):
+            pairs = tuple(zip(self.listing.parts, stats.parts, strict=True))
+            return KnownTable(self.listed, pairs)
+        is_own = stats is not None and isinstance(stats.entries, MetadataTable)
+        return KnownTable(self.listed, ((self.listing, stats),) if stats and is_own else ())
+
+    def column_stats(self, metadata: MetadataTable, limit: int) -> ColumnStats:
+        """Return the statistics of the listing, from the table's `column_stats`.
+
+        Args:
+            metadata: The metadata table in this state.
+            limit: Bytes of memory for the bounds.
+        """
+        listing, storage = self.listing, metadata.table.storage
+        if not isinstance(listing, JoinedListing):
+            return ColumnStats(metadata, listing, storage, limit)
+        known = {id(part): stats for part, stats in self.statistics}
+        entries, partitions = GroupEntries.of_few(metadata), len(listing.partitions)
+        parts = [
+            known.get(id(part)) or ColumnStats(entries, part, storage, limit, partitions)
+            for part in listing.parts
+        ]
+        return JoinedColumnStats(metadata, listing, storage, limit, parts)
+
+
+def following_table(
+    metadata: MetadataTable,
+    view: TableView,
+    state: ListingState,
+    earlier: KnownTable | None,
+    limit: int,
+) -> KnownTable:
+    """Return a table in a new state, made of an earlier one where that is possible.
+
+    Args:
+        metadata: The metadata table in the new state.
+        view: The view of the table.
+        state: The new state.
+        earlier: An earlier one that this process knows.
+        limit: Bytes of memory for the bounds of columns.
+
+    Raises:
+        HudiError: The listing cannot be read.
+    """
+    for known in _candidates(metadata, view, state, earlier, limit):
+        if known.listed.state is state:
+            return known
+        with suppress(HudiError):  # what cannot be read is reported where it is needed
+            listing = following_listing(metadata, view, state, known.listed)
+            if listing is not None:
+                return KnownTable(KnownListing(listing, state), known.statistics)
+    listing = metadata.kept_listing(state, view)
+    if metadata.cache is not None and is_worth_keeping(listing):
+        remember_state(metadata.cache, metadata.table.base_path, state, view)
+    return KnownTable(KnownListing(listing, state))
+
+
+def _candidates(
+    metadata: MetadataTable,
+    view: TableView,
+    state: ListingState,
+    earlier: KnownTable | None,
+    limit: int,
+) -> Iterator[KnownTable]:
+    """Return what is known: by this process, on disk of this state, on disk of an earlier one."""
+    if earlier is not None:
+        yield earlier
+    cache, path = metadata.cache, metadata.table.base_path
+    if cache is None:
+        return
+    kept = found_listing(cache, listing_identity(path, state, view, None))
+    if kept is not None:
+        yield KnownTable(KnownListing(kept, state))
+    newest = remembered(cache, path, view)
+    if newest is not None:
+        listing, known = newest
+        yield KnownTable(KnownListing(listing, known), _kept_statistics(metadata, newest, limit))
+
+
+def _kept_statistics(
+    metadata: MetadataTable, newest: tuple[FileListing, ListingState], limit: int
+) -> tuple[tuple[FileListing, ColumnStats], ...]:
+    """Return the statistics of a listing on disk, by the entries of its state, as they are kept."""
+    listing, state = newest
+    if state.statistics is None:
+        return ()
+    with suppress(HudiError):
+        entries = GroupEntries.as_of(metadata, state.statistics)
+        stats = ColumnStats(entries, listing, metadata.table.storage, limit)
+        return ((listing, stats),)
+    return ()

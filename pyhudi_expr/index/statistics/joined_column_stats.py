@@ -1,0 +1,195 @@
+"""`column_stats` of a joined listing: those of its parts, which earlier instants have read.
+
+A part's bounds hold for the partitions that the joined listing has of it: no later entry is about
+them (`mdt.store.listing_state`). A selective question takes bounds of some files from the parts.
+Bounds of all files are put together when a question needs them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds, Values
+from pyhudi_expr.expr.evaluate import DerivedStatistics
+from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
+from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
+from pyhudi_expr.index.statistics.entry_source import EntrySource
+from pyhudi_expr.index.statistics.zone_maps import zone_bounds
+from pyhudi_expr.table.joined_listing import JoinedListing, Runs
+from pyhudi_expr.table.storage import Storage
+
+
+class JoinedColumnStats(ColumnStats):
+    """The bounds of a joined listing's files. Thread safe.
+
+    Attributes:
+        parts: The statistics of the listing's parts.
+    """
+
+    def __init__(
+        self,
+        entries: EntrySource,
+        listing: JoinedListing,
+        storage: Storage,
+        limit: int,
+        parts: Sequence[ColumnStats],
+    ) -> None:
+        """Take the statistics of the parts; see `ColumnStats` for the rest.
+
+        Args:
+            entries: The entries of all files, for what is read piece by piece.
+            listing: The files.
+            storage: The table's storage.
+            limit: Bytes of memory for the bounds.
+            parts: For each part of the listing its statistics, by entries in which those of the
+                listing's partitions are as in `entries`.
+        """
+        super().__init__(entries, listing, storage, limit)
+        self.parts = tuple(parts)
+        self._joined = listing
+        self._whole_bounds = _WholeBounds(listing.file_runs)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, with that of the parts."""
+        return self._whole_bounds.nbytes + sum(part.nbytes for part in self.parts)
+
+    def load(
+        self, columns: Sequence[BoundColumn], partitions: BoolArray, footer_wait: float
+    ) -> LoadedBounds:
+        """See `ColumnStats`."""
+        end = time.monotonic() + footer_wait
+        found = [
+            part.load(columns, self._flags_of(number, partitions), max(end - time.monotonic(), 0))
+            for number, part in enumerate(self.parts)
+        ]
+        too_large = tuple(c for c in columns if any(c in part.too_large for part in found))
+        notes = tuple(dict.fromkeys(note for part in found for note in part.notes))
+        fitting = [column for column in columns if column not in too_large]
+        zones = LoadedBounds({column: self._zones_of(column, found) for column in fitting})
+        return _JoinedBounds({}, too_large, notes, zones, tuple(found), whole=self._whole_bounds)
+
+    def _flags_of(self, number: int, partitions: BoolArray) -> BoolArray:
+        """Return the flags of a part's partitions; those that have changed since are not needed."""
+        listing = self._joined
+        flags = np.zeros(len(listing.parts[number].partitions), np.bool_)
+        own = listing.part_of == number
+        flags[listing.place[own]] = partitions[own]
+        return flags
+
+    def _zones_of(self, column: BoundColumn, found: Sequence[LoadedBounds]) -> Bounds:
+        """Return the bounds of the zones: those of a part's zone hold for some of it, too."""
+        zones = [self._part_zones(column, *one) for one in enumerate(found)]
+        return _joined(zones, self._joined.zone_runs)
+
+    def _part_zones(self, column: BoundColumn, number: int, loaded: LoadedBounds) -> Bounds:
+        known = None if loaded.zones is None else loaded.zones.bounds(column)
+        if known is not None:
+            return known
+        bounds = loaded.bounds(column)
+        assert bounds is not None
+        return zone_bounds(bounds, self._joined.parts[number].zone_starts, column.domain)
+
+
+class _WholeBounds:
+    """Bounds of all files, made when they are first needed, as long as the parts' are the same."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.runs = runs
+        self._known: dict[BoundColumn, tuple[list[Bounds], Bounds]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        return sum(bounds_bytes(bounds) for _, bounds in list(self._known.values()))
+
+    def of(self, column: BoundColumn, parts: list[Bounds]) -> Bounds:
+        known = self._known.get(column)
+        if known is None or not all(map(_is_same, known[0], parts)):
+            known = self._known[column] = parts, _joined(parts, self.runs)
+        return known[1]
+
+
+@dataclass(frozen=True)
+class _JoinedBounds(LoadedBounds, DerivedStatistics):
+    """The loaded bounds of the parts, as bounds over the files of all."""
+
+    parts: Sequence[LoadedBounds] = ()
+    whole: _WholeBounds = field(kw_only=True)
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        found = self.of_parts(column)
+        return None if found is None else self.whole.of(column, found)
+
+    def of_parts(self, column: BoundColumn) -> list[Bounds] | None:
+        """Return a column's bounds in each part; None if one of them has not loaded it."""
+        found = [part.bounds(column) for part in self.parts]
+        known = [bounds for bounds in found if bounds is not None]
+        return known if len(known) == len(found) else None
+
+    def at(self, containers: Int64Array) -> _TakenBounds:
+        return _TakenBounds(self, containers)
+
+
+class _TakenBounds(DerivedStatistics):
+    """The bounds of some files."""
+
+    def __init__(self, loaded: _JoinedBounds, files: Int64Array) -> None:
+        self._loaded = loaded
+        self._files = files
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        parts = self._loaded.of_parts(column)
+        if parts is None:
+            return None
+        part, place = self._loaded.whole.runs.places(self._files)
+        rows = [np.flatnonzero(part == number) for number in range(len(parts))]
+        order = np.empty(len(part), np.int64)
+        order[np.concatenate(rows)] = np.arange(len(part))
+        places = [place[own] for own in rows]
+
+        def taken(values: Sequence[Any]) -> Values:
+            found = [one.take(own) for one, own in zip(values, places, strict=True)]
+            return _concatenated(found).take(order)
+
+        return _of_each(parts, taken)
+
+    def at(self, containers: Int64Array) -> _TakenBounds:
+        return _TakenBounds(self._loaded, self._files[containers])
+
+
+def _is_same(one: Bounds, other: Bounds) -> bool:
+    return (
+        one.lower is other.lower
+        and one.upper is other.upper
+        and one.may_be_value is other.may_be_value
+        and one.may_be_null is other.may_be_null
+    )
+
+
+def _joined(parts: Sequence[Bounds], runs: Runs) -> Bounds:
+    """Return the runs' bounds of the parts' bounds, which are arrays."""
+    rows = runs.slices()
+    return _of_each(parts, lambda ends: _concatenated([ends[part][own] for part, own in rows]))
+
+
+def _of_each(parts: Sequence[Bounds], make: Callable[[Sequence[Any]], Any]) -> Bounds:
+    """Return bounds whose every array is made of the parts' arrays."""
+    return Bounds(
+        make([part.lower for part in parts]),
+        make([part.upper for part in parts]),
+        make([part.may_be_value for part in parts]),
+        make([part.may_be_null for part in parts]),
+    )
+
+
+def _concatenated(arrays: Sequence[Any]) -> Any:  # noqa: ANN401 - of numpy or of Arrow
+    join = np.concatenate if isinstance(arrays[0], np.ndarray) else pa.concat_arrays
+    return join(arrays)

@@ -1,0 +1,154 @@
+"""Which bounds of Parquet's footers and page indexes are believed, and what they are in a domain.
+
+A footer and its page indexes are by the same writer, so the same is believed of both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Values
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Domain,
+    Kind,
+    domain_of,
+    exact_decimal,
+    float_ordinals,
+)
+from pyhudi_expr.expr.terms import resolve
+from pyhudi_expr.index.statistics.bound_decoding import widen_float32
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+#: parquet-mr omits statistics of chunks with NaN; other writers may write finite ones.
+_NAN_SAFE_WRITER = "parquet-mr"
+
+
+@dataclass(frozen=True)
+class FooterColumns:
+    """The columns of a file; to find them takes longer than to read the bounds of one.
+
+    Attributes:
+        positions: The place of each leaf in the row groups, by its dotted name; of none that is
+            there twice.
+    """
+
+    schema: pa.Schema
+    positions: Mapping[str, int]
+
+    @staticmethod
+    def of(footer: pq.FileMetaData) -> FooterColumns:
+        """Return the columns of a footer. Raises ArrowException if Arrow lacks a type."""
+        paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
+        twice = {path for path, count in Counter(paths).items() if count > 1}
+        positions = {path: i for i, path in enumerate(paths) if path not in twice}
+        return FooterColumns(footer.schema.to_arrow_schema(), positions)
+
+
+@dataclass(frozen=True)
+class StoredColumn:
+    """A table's column in one file, whose bounds are believed.
+
+    Attributes:
+        position: Its place in the row groups.
+        stored: Its type in the file.
+        domain: The domain of the table's column.
+    """
+
+    position: int
+    stored: Domain
+    domain: Domain
+
+    @staticmethod
+    def of(
+        footer: pq.FileMetaData, columns: FooterColumns, column: BoundColumn
+    ) -> StoredColumn | None:
+        """Find a column in a file; None if its bounds are not believed.
+
+        Raises:
+            ValueError: The file does not have it.
+        """
+        name, type_ = resolve(tuple(column.name.split(".")), columns.schema)
+        stored, position = domain_of(type_), columns.positions.get(name)
+        if (
+            stored is None
+            or stored.kind is not column.domain.kind
+            or position is None
+            or (stored.kind is Kind.FLOAT and not _is_nan_safe(footer))
+        ):
+            return None
+        return StoredColumn(position, stored, column.domain)
+
+
+def _is_nan_safe(footer: pq.FileMetaData) -> bool:
+    return (footer.created_by or "").startswith(_NAN_SAFE_WRITER)
+
+
+def physical_bounds(
+    raw: Sequence[Any] | npt.NDArray[Any], column: StoredColumn, outward: float
+) -> tuple[Values, BoolArray]:
+    """Return bounds as stored in the physical form of the column's domain.
+
+    Args:
+        raw: N bounds as pyarrow shows them: numbers, or bytes.
+        column: The column.
+        outward: The infinity towards which a bound may be moved.
+
+    Returns:
+        N ordinals, or a list of values for Arrow; and flags for those that are known.
+    """
+    stored, domain = column.stored, column.domain
+    every = np.ones(len(raw), np.bool_)
+    match stored.kind:
+        case Kind.BOOLEAN | Kind.INTEGER | Kind.DATE:
+            return np.asarray(raw, np.int64), every
+        case Kind.FLOAT:
+            floats = np.asarray(raw, np.float64)
+            if stored.bits < domain.bits:
+                floats = widen_float32(floats, outward)
+            ordinals = float_ordinals(floats)
+            return ordinals, ordinals != MAX_ORDINAL
+        case Kind.WALL_CLOCK | Kind.INSTANT:
+            # INT96 shows as bytes.
+            if domain.units % stored.units or _are_bytes(raw):
+                return np.zeros(len(raw), np.int64), ~every
+            factor = domain.units // stored.units
+            times = np.asarray(raw, np.int64)
+            fits = (times > MIN_ORDINAL // factor) & (times < MAX_ORDINAL // factor)
+            return np.where(fits, times, 0) * np.int64(factor), fits
+        case Kind.DECIMAL:
+            return _decimals(raw, column)
+        case Kind.TEXT | Kind.BINARY:
+            return [bytes(value) for value in raw], every
+
+
+def _are_bytes(raw: Sequence[Any] | npt.NDArray[Any]) -> bool:
+    return any(not isinstance(value, int | np.integer) for value in raw[:1])
+
+
+def _decimals(
+    raw: Sequence[Any] | npt.NDArray[Any], column: StoredColumn
+) -> tuple[Values, BoolArray]:
+    domain = column.domain
+    unscaled = [
+        int.from_bytes(value, "big", signed=True) if isinstance(value, bytes) else int(value)
+        for value in raw
+    ]
+    has_scale = column.stored.scale == domain.scale
+    if domain.is_ordinal:
+        fits = [has_scale and MIN_ORDINAL < value < MAX_ORDINAL for value in unscaled]
+        numbers = [value if fit else 0 for value, fit in zip(unscaled, fits, strict=True)]
+        return np.array(numbers, np.int64), np.array(fits, np.bool_)
+    return [exact_decimal(v, domain.scale) for v in unscaled], np.full(len(unscaled), has_scale)
