@@ -36,6 +36,7 @@ from pyhudi_expr.index.snapshot_cache import SnapshotCache, SnapshotKey
 from pyhudi_expr.index.sources import VALUES
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.shared_snapshots import SharedSnapshots
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_names import COMMIT_TIME, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -59,6 +60,8 @@ class PruneOptions:
         snapshot_dir: Directory that caches the contents of metadata tables between processes. None:
             no such cache.
         snapshot_bytes: Size limit of `snapshot_dir` in bytes.
+        shared_snapshots: URI of a directory with snapshots that `pyhudi snapshot` published; what
+            `snapshot_dir` lacks is copied from there. None: there is none.
     """
 
     footers: bool = False
@@ -67,6 +70,7 @@ class PruneOptions:
     streaming: Streaming = evaluate_streaming
     snapshot_dir: Path | None = None
     snapshot_bytes: int = 4 << 30
+    shared_snapshots: str | None = None
 
 
 @dataclass(frozen=True)
@@ -239,7 +243,8 @@ class Pruner:
         self._options = options or PruneOptions()
         self._storage_options = storage_options
         directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
-        self._cache = DiskCache(directory, limit) if directory else None
+        shared = SharedSnapshots.at(self._options.shared_snapshots, storage_options)
+        self._cache = DiskCache(directory, limit, shared) if directory else None
         self._snapshots = SnapshotCache(self._options.cache_bytes)
         self._lock = threading.Lock()
         self._opening: dict[SnapshotKey, threading.Lock] = {}

@@ -13,6 +13,7 @@ from pyhudi_expr.api.display import html, lines
 from pyhudi_expr.api.explanation import Explanation
 from pyhudi_expr.api.sizes import share_text
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.kept_rows import OF_ANY_SIZE, KeptRows, RowJudge
 from pyhudi_expr.prune import PruneResult
 
 
@@ -96,6 +97,14 @@ class Plan:
         """Return the table's files with the columns of `Table.files`, and `kept` (bool)."""
         kept = pa.array(self.result.file_keep, pa.bool_())
         return files_table(self.result.listing).append_column("kept", kept)
+
+    def kept_rows(self) -> KeptRows:
+        """Return which rows of the kept base files can match; reads footers and page indexes.
+
+        Printed, it says how many row groups, pages and rows that are. Files of slices with log
+        files are not judged.
+        """
+        return RowJudge(OF_ANY_SIZE).rows(self.result, self._snapshot.table)
 
     def explain(self) -> Explanation:
         """Return what each part of the predicate excludes, by which index, and why not more."""

@@ -22,11 +22,8 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds, concat_bounds, no_rows
-from pyhudi_expr.index.statistics.parquet_footers import (
-    FooterColumns,
-    RowGroupStatistics,
-    null_count,
-)
+from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics, null_count
+from pyhudi_expr.index.statistics.stored_bounds import FooterColumns
 from pyhudi_expr.layout.tiling import PieceStatistics, Tiling
 from pyhudi_expr.reading.slice_rows import parquet_columns, parquet_file
 from pyhudi_expr.table.errors import HudiError

@@ -8,6 +8,7 @@ import numpy as np
 
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.index.explanation import Explanation
+from pyhudi_expr.kept_rows import KeptRows
 from pyhudi_expr.pages.file_map import FileMap, FileSet, axes_of, draw_files
 from pyhudi_expr.pages.funnel import funnel, trapezoid
 from pyhudi_expr.pages.ranges import ranges_of
@@ -24,12 +25,22 @@ def explain_page(
     result: PruneResult,
     explanation: Explanation,
     instants: Sequence[Instant],
+    rows: KeptRows | None = None,
 ) -> str:
-    """Return the page for a result; `instants` are those of the timeline, oldest first.
+    """Return the page for a result.
 
     It is a whole document. A notebook may show it in a cell as it is: its styles apply to nothing
     else.
+
+    Args:
+        base_path: The table.
+        predicate: The predicate as text.
+        result: What is read.
+        explanation: What each part of the predicate excludes.
+        instants: Those of the timeline, oldest first.
+        rows: The rows of the kept files, if they were judged.
     """
+    judged = (("rows", str(rows)),) if rows is not None else ()
     total, read = result.files_total, result.files_kept
     return render(
         "explanation.html",
@@ -37,7 +48,11 @@ def explain_page(
         predicate=predicate,
         headline=headline(result),
         total=total,
-        facts_of_result=(("table", base_path), ("instant", result.instant or "none")),
+        facts_of_result=(
+            ("table", base_path),
+            ("instant", result.instant or "none"),
+            *judged,
+        ),
         remarks=[*result.notes, *_remarks(result, explanation)],
         parts=funnel(explanation),
         read=read,

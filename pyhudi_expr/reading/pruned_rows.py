@@ -7,7 +7,7 @@ reads it raises an error; it never gives a wrong row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_nulls
+from pyhudi_expr.index.rows.judging import RowRanges
+from pyhudi_expr.kept_rows import RowJudge
 from pyhudi_expr.keys.definition import hidden_columns, is_virtual
 from pyhudi_expr.keys.key_columns import columns_without_nulls
 from pyhudi_expr.prune import PruneResult
@@ -26,7 +28,11 @@ from pyhudi_expr.reading.file_columns import ByName, FileColumns, pyarrow_reads_
 from pyhudi_expr.reading.footer_trust import counted_by_rows
 from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
 from pyhudi_expr.reading.present_keys import require_keys
-from pyhudi_expr.reading.row_group_pruning import ParquetFragment, matching_row_groups
+from pyhudi_expr.reading.row_group_pruning import (
+    ParquetFragment,
+    matching_row_groups,
+    with_judged_rows,
+)
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.slice_files import FileSlice, file_slices
 from pyhudi_expr.reading.slice_rows import (
@@ -188,14 +194,17 @@ class PrunedRows:
         return self._dataset(fragments)
 
     def _plain_files(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
-        paths = self._paths(slices)
-        for some in _portions(paths, self.ahead.footers):
+        positions, judge = np.flatnonzero(slices), RowJudge()
+        for chosen in _portions(positions.tolist(), self.ahead.footers):
+            part = self._only(chosen)
+            some = self._paths(part)
             fragments = self._fragments(some)
             alike = self._alike(fragments, self.read)
             plain = [one for one, is_ in zip(fragments, alike, strict=True) if is_]
             seen: set[str] = set()
             hidden = hidden_columns(self.table.properties)
-            dataset = self._dataset(matching_row_groups(plain, self.result.predicate, hidden))
+            plain = matching_row_groups(plain, self.result.predicate, hidden)
+            dataset = self._dataset(with_judged_rows(plain, self._judged(judge, part)))
             for tagged in self._scanned(dataset):
                 file: ParquetFragment = tagged.fragment
                 new_slices = file.path not in seen
@@ -206,6 +215,20 @@ class PrunedRows:
             for path, is_ in zip(some, alike, strict=True):
                 if not is_:
                     yield from self._converted_file(path, ByName().columns("", path))
+
+    def _only(self, slices: Sequence[int]) -> BoolArray:
+        """Return flags for some slices."""
+        flags = np.zeros_like(self.result.keep)
+        flags[slices] = True
+        return flags
+
+    def _judged(self, judge: RowJudge, slices: BoolArray) -> Mapping[str, RowRanges]:
+        """Return the rows of large files of slices that can match, by the files' paths."""
+        if self.filter is None:
+            return {}
+        found = judge.rows(replace(self.result, keep=slices), self.table)
+        full = self.table.storage.full
+        return {full(one.file.path): one for one in found.rows}
 
     def _scanned(self, dataset: ds.Dataset) -> Iterator[ds.TaggedRecordBatch]:
         try:
@@ -326,11 +349,11 @@ class PrunedRows:
         return ds.FileSystemDataset(fragments, schema, _FORMAT, self.table.storage.filesystem)
 
 
-def _portions(paths: list[str], size: int) -> Iterator[list[str]]:
-    """Return the paths in portions, each twice as large as the one before."""
+def _portions(slices: list[int], size: int) -> Iterator[list[int]]:
+    """Return slices in portions, each twice as large as the one before."""
     start = 0
-    while start < len(paths):
-        yield paths[start : start + size]
+    while start < len(slices):
+        yield slices[start : start + size]
         start, size = start + size, min(2 * size, _AT_ONCE)
 
 

@@ -2,18 +2,20 @@
 
 pyarrow prunes row groups itself if it gets a filter, but it trusts every footer. For floats this
 loses rows: NaN is not within any bounds, and 0.0 and -0.0 are one bound and two values. So pyarrow
-gets no filter, and row groups are pruned by the same rules as files.
+gets no filter, and row groups are pruned by the same rules as files: first by the footers that
+pyarrow reads anyway, then, of large files, by pages, dictionaries and Bloom filters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from pyhudi_expr.expr.bound import BoundExpression
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.index.rows.judging import RowRanges
 from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics
 
 #: A ParquetFileFragment of pyarrow, which its stubs do not know as a fragment.
@@ -44,3 +46,25 @@ def matching_row_groups(
         for fragment, part in zip(fragments, parts, strict=True)
         if part.any()
     ]
+
+
+def with_judged_rows(
+    fragments: Sequence[ParquetFragment], rows: Mapping[str, RowRanges]
+) -> list[ParquetFragment]:
+    """Return the fragments with the row groups that have rows that can match.
+
+    Args:
+        fragments: The files.
+        rows: The rows of those that were judged, by the files' paths.
+    """
+    found = []
+    for fragment in fragments:
+        judged = rows.get(fragment.path)
+        if judged is None:
+            found.append(fragment)
+            continue
+        given = [group.id for group in fragment.row_groups]
+        kept = np.intersect1d(given, judged.groups).tolist()
+        if kept:
+            found.append(fragment.subset(row_group_ids=kept))
+    return found

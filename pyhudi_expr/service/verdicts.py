@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, Int64Array, string_list
 from pyhudi_expr.protocol.ttypes import KeptSlices, PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult, RowCount
-from pyhudi_expr.table.listing import ranges
+from pyhudi_expr.table.positions import ranges
 from pyhudi_expr.table.timeline.timeline import Timeline
 
 MOST_FILES = 10_000
@@ -34,7 +33,7 @@ def verdicts(result: PruneResult) -> list[PartitionVerdict]:
     plan = _plan(result)
     listing = result.listing
     paths = listing.partition_paths
-    texts = _texts(listing.tokens.take(pa.array(plan.sent)))
+    texts = _texts(listing.tokens_at(plan.sent))
     partition = listing.slice_partition[listing.file_slice[plan.sent]]
     ends = np.cumsum(np.bincount(partition, minlength=len(paths))).tolist()
     answer = []

@@ -16,7 +16,9 @@ _GUIDE = ROOT / "docs" / "python.md"
 _PYTHON_AND_OUTPUT = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
 
 
-@pytest.mark.filterwarnings("ignore:.*a pyarrow expression. install")
+@pytest.mark.filterwarnings(
+    "error::pyhudi_expr.PyHudiWarning", "ignore:.*a pyarrow expression. install"
+)
 def test_the_blocks_run_and_print_what_is_shown(indexed_trips: Path) -> None:
     names: dict[str, Any] = {"__name__": "guide"}
     blocks = _PYTHON_AND_OUTPUT.findall(_GUIDE.read_text())

@@ -43,8 +43,16 @@ MEMBERS = {
     ],
     "Plan": [
         *("bytes_kept", "bytes_total", "explain", "files", "files_kept", "files_skipped"),
-        *("files_total", "instant", "kept_paths", "kept_uris", "notes", "partitions_kept"),
-        *("partitions_total", "predicate", "result", "skipped_by", "summary", "uri"),
+        *("files_total", "instant", "kept_paths", "kept_rows", "kept_uris", "notes"),
+        *(
+            "partitions_kept",
+            "partitions_total",
+            "predicate",
+            "result",
+            "skipped_by",
+            "summary",
+            "uri",
+        ),
     ],
     "Explanation": ["plan", "to_dict", "to_html", "to_text", "tree"],
     "Scan": [

@@ -203,7 +203,7 @@ def test_footers_exclude_no_match(case: Case, row_group: int, decimals_as_intege
     with tempfile.TemporaryDirectory() as directory:
         for n, rows in enumerate(case.files):
             pq.write_table(
-                _table(case.schema, rows),
+                table_of(case.schema, rows),
                 Path(directory) / f"{n}.parquet",
                 row_group_size=row_group,
                 store_decimal_as_integer=decimals_as_integers,
@@ -212,7 +212,7 @@ def test_footers_exclude_no_match(case: Case, row_group: int, decimals_as_intege
         assert_sound(replace(case, statistics=FooterStatistics(directory, len(case.files))))
 
 
-def _table(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
+def table_of(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
     arrays = []
     for field in schema:
         if pa.types.is_struct(field.type):

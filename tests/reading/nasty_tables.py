@@ -6,7 +6,6 @@ for example zeros of both signs, NaN beside a number, NULL beside a value.
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from bench.tables.plain_files import WITHOUT_META_FIELDS, file_name, write_metadata
 
 INF, NAN = math.inf, math.nan
 UTC = timezone.utc
@@ -99,26 +100,11 @@ def write_nasty_table(
 
     changed_types: the current Avro types of columns, if changed.
     """
-    timeline = path / ".hoodie" / "timeline"
-    timeline.mkdir(parents=True)
-    (timeline / f"{_INSTANT}_{_INSTANT}.commit").write_bytes(b"")
-    properties = {
-        "hoodie.table.name": "nasty",
-        "hoodie.table.type": "COPY_ON_WRITE",
-        "hoodie.table.version": "8",
-        "hoodie.timeline.layout.version": "2",
-        "hoodie.table.recordkey.fields": "id",
-        "hoodie.populate.meta.fields": "false",
-        "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
-        "hoodie.table.create.schema": json.dumps(_avro_schema(changed_types)).replace(":", "\\:"),
-    }
-    lines = "".join(f"{name}={value}\n" for name, value in properties.items())
-    (path / ".hoodie" / "hoodie.properties").write_text(lines)
-    (path / ".hoodie_partition_metadata").write_text("partitionDepth=0\n")
+    write_metadata(path, _INSTANT, _avro_schema(changed_types), "nasty", WITHOUT_META_FIELDS)
     written = []
     for number in range(files):
         rows = nasty_rows(random, groups, number * groups * GROUP_ROWS)
-        name = f"{number:08d}-0000-4000-8000-000000000000-0_0-1-0_{_INSTANT}.parquet"
+        name = file_name(number, _INSTANT)
         pq.write_table(rows, path / name, row_group_size=GROUP_ROWS)
         written.append(rows)
     return pa.concat_tables(written)

@@ -6,11 +6,10 @@ Used where an index entry is not trusted and, if requested, for tables without `
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +18,13 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
-from pyhudi_expr.expr.domains import (
-    MAX_ORDINAL,
-    MIN_ORDINAL,
-    Domain,
-    Kind,
-    domain_of,
-    exact_decimal,
-    float_ordinal,
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
+from pyhudi_expr.index.statistics.stored_bounds import (
+    FooterColumns,
+    StoredColumn,
+    physical_bounds,
 )
-from pyhudi_expr.expr.terms import resolve
-from pyhudi_expr.index.statistics.bound_decoding import widen_float32
+from pyhudi_expr.parquet.footer import read_footer
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage
 
@@ -37,8 +32,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _THREADS = 8
-#: parquet-mr omits statistics of chunks with NaN; other writers may write finite ones.
-_NAN_SAFE_WRITER = "parquet-mr"
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,7 @@ class Range:
     may_be_null: bool = True
 
 
-_UNKNOWN = Range()
+UNKNOWN = Range()
 _NO_ROWS = Range(may_be_value=False, may_be_null=False)
 
 
@@ -61,27 +54,6 @@ def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> 
         read = functools.partial(_read, storage, column=column)
         ranges = list(pool.map(read, paths))
     return as_bounds(ranges, column.domain)
-
-
-@dataclass(frozen=True)
-class FooterColumns:
-    """The columns of a file; to find them takes longer than to read the bounds of one.
-
-    Attributes:
-        positions: The place of each leaf in the row groups, by its dotted name; of none that is
-            there twice.
-    """
-
-    schema: pa.Schema
-    positions: Mapping[str, int]
-
-    @staticmethod
-    def of(footer: pq.FileMetaData) -> FooterColumns:
-        """Return the columns of a footer. Raises ArrowException if Arrow lacks a type."""
-        paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
-        twice = {path for path, count in Counter(paths).items() if count > 1}
-        positions = {path: i for i, path in enumerate(paths) if path not in twice}
-        return FooterColumns(footer.schema.to_arrow_schema(), positions)
 
 
 @dataclass(frozen=True)
@@ -135,18 +107,18 @@ def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
 
 
 def _read(storage: Storage, path: str, column: BoundColumn) -> Range:
-    import pyarrow.parquet as pq  # on use: most requests read no footer
-
     try:
         with storage.open_input(path) as source:
-            return _range(pq.read_metadata(source), column)
+            return _range(read_footer(source, source.size()).metadata, column)
     except (HudiError, OSError, ValueError, pa.ArrowException):
         # The query that reads the file will report what is wrong with it.
-        return _UNKNOWN
+        return UNKNOWN
 
 
 def _range(footer: pq.FileMetaData, column: BoundColumn) -> Range:
-    return functools.reduce(_union, _groups(footer, FooterColumns.of(footer), column), _NO_ROWS)
+    return functools.reduce(
+        _union, group_ranges(footer, FooterColumns.of(footer), column), _NO_ROWS
+    )
 
 
 def _known_groups(
@@ -154,31 +126,52 @@ def _known_groups(
 ) -> list[Range]:
     if columns is not None:
         with suppress(ValueError, pa.ArrowException):  # if the file does not have the column, say
-            return _groups(footer, columns, column)
-    return [_UNKNOWN] * footer.num_row_groups
+            return group_ranges(footer, columns, column)
+    return [UNKNOWN] * footer.num_row_groups
 
 
-def _groups(footer: pq.FileMetaData, columns: FooterColumns, column: BoundColumn) -> list[Range]:
+def group_ranges(
+    footer: pq.FileMetaData, columns: FooterColumns, column: BoundColumn
+) -> list[Range]:
     """Return the range of each row group. Raises ValueError or ArrowException."""
     groups = range(footer.num_row_groups)
-    name, type_ = resolve(tuple(column.name.split(".")), columns.schema)
-    stored, position = domain_of(type_), columns.positions.get(name)
-    if (
-        stored is None
-        or stored.kind is not column.domain.kind
-        or position is None
-        or (stored.kind is Kind.FLOAT and not _is_nan_safe(footer))
-    ):
-        return [_UNKNOWN for _ in groups]
-    chunks = [footer.row_group(group).column(position) for group in groups]
-    return [
-        _chunk_range(chunk, stored, column.domain) if chunk.num_values else _NO_ROWS
-        for chunk in chunks
+    known = StoredColumn.of(footer, columns, column)
+    if known is None:
+        return [UNKNOWN for _ in groups]
+    return chunk_ranges([footer.row_group(group).column(known.position) for group in groups], known)
+
+
+def chunk_ranges(chunks: Sequence[pq.ColumnChunkMetaData], column: StoredColumn) -> list[Range]:
+    """Return the range of each chunk of a column."""
+    found = [_counted(chunk) for chunk in chunks]
+    bounded = [
+        (at, statistics)
+        for at, chunk in enumerate(chunks)
+        if found[at].may_be_value
+        and (statistics := chunk.statistics) is not None
+        and statistics.has_min_max
     ]
+    if not bounded:
+        return found
+    lows, has_low = physical_bounds([one.min_raw for _, one in bounded], column, -np.inf)
+    highs, has_high = physical_bounds([one.max_raw for _, one in bounded], column, np.inf)
+    ends = zip(bounded, _listed(lows), _listed(highs), has_low & has_high, strict=True)
+    for (at, _), low, high, is_known in ends:
+        if is_known and low <= high:
+            found[at] = replace(found[at], lower=low, upper=high)
+    return found
 
 
-def _is_nan_safe(footer: pq.FileMetaData) -> bool:
-    return (footer.created_by or "").startswith(_NAN_SAFE_WRITER)
+def _listed(values: Values) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def _counted(chunk: pq.ColumnChunkMetaData) -> Range:
+    """Return what the numbers of values and nulls say."""
+    if not chunk.num_values:
+        return _NO_ROWS
+    nulls = null_count(chunk.statistics)
+    return Range(may_be_value=nulls != chunk.num_values, may_be_null=nulls != 0)
 
 
 def null_count(statistics: pq.Statistics | None) -> int | None:
@@ -186,23 +179,6 @@ def null_count(statistics: pq.Statistics | None) -> int | None:
     if statistics is None or not statistics.has_null_count:  # type: ignore[attr-defined]
         return None
     return statistics.null_count
-
-
-def _chunk_range(chunk: pq.ColumnChunkMetaData, stored: Domain, domain: Domain) -> Range:
-    statistics = chunk.statistics
-    if statistics is None:
-        return _UNKNOWN
-    nulls = null_count(statistics)
-    may_be_null = nulls != 0
-    if nulls == chunk.num_values:
-        return Range(may_be_value=False)
-    if not statistics.has_min_max:
-        return Range(may_be_null=may_be_null)
-    lower = _physical(statistics.min_raw, stored, domain, -np.inf)
-    upper = _physical(statistics.max_raw, stored, domain, np.inf)
-    if lower is None or upper is None or lower > upper:
-        return Range(may_be_null=may_be_null)
-    return Range(lower, upper, True, may_be_null)
 
 
 def _union(left: Range, right: Range) -> Range:
@@ -217,35 +193,3 @@ def _union(left: Range, right: Range) -> Range:
         may_be_value,
         may_be_null,
     )
-
-
-def _physical(raw: Values, stored: Domain, domain: Domain, outward: float) -> Values:
-    """Return a footer's raw bound in the physical form of the column's domain; None if unknown.
-
-    Args:
-        raw: The bound as pyarrow returns it.
-        stored: The column's type in the file.
-        domain: The column's domain.
-        outward: The infinity towards which a bound may be moved.
-    """
-    match stored.kind:
-        case Kind.BOOLEAN | Kind.INTEGER | Kind.DATE:
-            return int(raw)
-        case Kind.FLOAT:
-            value = float(raw)
-            if stored.bits < domain.bits:
-                value = float(widen_float32(np.array([value]), outward)[0])
-            ordinal = float_ordinal(value)
-            return None if ordinal == MAX_ORDINAL else ordinal
-        case Kind.WALL_CLOCK | Kind.INSTANT:
-            if not isinstance(raw, int) or domain.units % stored.units:
-                return None
-            value = raw * (domain.units // stored.units)
-            return value if MIN_ORDINAL < value < MAX_ORDINAL else None
-        case Kind.DECIMAL:
-            if stored.scale != domain.scale:
-                return None
-            unscaled = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else raw
-            return unscaled if domain.is_ordinal else exact_decimal(unscaled, domain.scale)
-        case Kind.TEXT | Kind.BINARY:
-            return bytes(raw)

@@ -18,6 +18,7 @@ import pytest
 from pyhudi_expr.expr.domains import domain_of, float_ordinal
 from pyhudi_expr.index.statistics import column_stats, parquet_footers
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.stored_bounds import StoredColumn, physical_bounds
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.storage import Storage
 from tests.index.statistics_entries import UNKNOWN, column, plain
@@ -166,8 +167,10 @@ def test_a_float_column_that_became_double_holds_both_readings() -> None:
     stored, requested = domain_of(pa.float32()), domain_of(pa.float64())
     assert stored is not None
     assert requested is not None
-    assert parquet_footers._physical(single, stored, requested, -math.inf) < float_ordinal(0.1)
-    assert parquet_footers._physical(single, stored, requested, math.inf) > float_ordinal(single)
+    column = StoredColumn(0, stored, requested)
+    lower, upper = (physical_bounds([single], column, end)[0] for end in (-math.inf, math.inf))
+    assert lower[0] < float_ordinal(0.1)
+    assert upper[0] > float_ordinal(single)
 
 
 class BlockedFile(Storage):

@@ -1,0 +1,111 @@
+"""What is known of one base file: its footer, and what of its pages was read so far."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Domain
+from pyhudi_expr.index.rows.page_bounds import Pages
+from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
+from pyhudi_expr.index.statistics.parquet_footers import UNKNOWN, as_bounds, chunk_ranges
+from pyhudi_expr.index.statistics.stored_bounds import FooterColumns, StoredColumn
+from pyhudi_expr.parquet.bloom_filter import BloomHeader
+from pyhudi_expr.parquet.footer import ParquetFooter
+
+#: A column chunk: the row group, and the position of the column in it.
+Chunk = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedFile:
+    """A base file. Thread safe: what was read once is only added.
+
+    Attributes:
+        path: Relative to the table's base path.
+        footer: Its footer.
+        pages: The pages of column chunks in the form of a domain; None: not believed.
+        bloom_filters: The headers of the chunks' Bloom filters; None: not usable.
+        filter_blocks: Blocks of these, by their number.
+        dictionaries: The decompressed dictionaries of chunks; None: not usable.
+        former: Columns by today's names, as they were named when the file was written; None:
+            nothing is known of them. Others have kept their names.
+    """
+
+    path: str
+    footer: ParquetFooter
+    pages: dict[tuple[Chunk, Domain], Pages | None] = field(default_factory=dict)
+    bloom_filters: dict[Chunk, BloomHeader | None] = field(default_factory=dict)
+    filter_blocks: dict[tuple[Chunk, int], bytes] = field(default_factory=dict)
+    dictionaries: dict[Chunk, bytes | None] = field(default_factory=dict)
+    former: Mapping[str, BoundColumn | None] = field(default_factory=dict)
+    _columns: dict[BoundColumn, StoredColumn | None] = field(default_factory=dict)
+    _bounds: dict[StoredColumn, Bounds] = field(default_factory=dict)
+    _arrow: list[FooterColumns | None] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The path and the size, by which the file is cached."""
+        return self.path, self.footer.size
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes (estimated)."""
+        pages = sum(found.nbytes for found in list(self.pages.values()) if found is not None)
+        bounds = sum(bounds_bytes(found) for found in list(self._bounds.values()))
+        blocks = sum(map(len, list(self.filter_blocks.values())))
+        values = sum(len(found) for found in list(self.dictionaries.values()) if found is not None)
+        return self.footer.nbytes + pages + bounds + blocks + values
+
+    def column(self, column: BoundColumn) -> StoredColumn | None:
+        """Return a column whose bounds are believed; None if there is none."""
+        then = self.former.get(column.name, column)
+        if then is None:
+            return None
+        if then not in self._columns:
+            self._columns[then] = self._stored(then)
+        return self._columns[then]
+
+    def with_names(self, former: Mapping[str, BoundColumn | None]) -> JudgedFile:
+        """Return the file with the names that columns had; it shares what is read of it."""
+        return replace(self, former=former)
+
+    def group_bounds(self, column: BoundColumn) -> Bounds:
+        """Return the bounds of the row groups; arrays."""
+        stored, footer = self.column(column), self.footer.metadata
+        if stored is None:
+            return as_bounds([UNKNOWN] * footer.num_row_groups, column.domain)
+        known = self._bounds.get(stored)
+        if known is None:
+            known = self._bounds[stored] = self._group_bounds(stored, column.domain)
+        return known
+
+    def _group_bounds(self, stored: StoredColumn, domain: Domain) -> Bounds:
+        footer = self.footer.metadata
+        groups = range(footer.num_row_groups)
+        chunks = [footer.row_group(group).column(stored.position) for group in groups]
+        return as_bounds(chunk_ranges(chunks, stored), domain)
+
+    def _stored(self, column: BoundColumn) -> StoredColumn | None:
+        found = None
+        with suppress(ValueError, pa.ArrowException):  # if the file does not have the column, say
+            columns = self._arrow_columns()
+            if columns is not None:
+                found = StoredColumn.of(self.footer.metadata, columns, column)
+        return found
+
+    def _arrow_columns(self) -> FooterColumns | None:
+        with self._lock:
+            if not self._arrow:
+                columns = None
+                with suppress(ValueError, pa.ArrowException):
+                    columns = FooterColumns.of(self.footer.metadata)
+                self._arrow.append(columns)
+            return self._arrow[0]
