@@ -546,11 +546,12 @@ class PruneRequest(object):
      - countRows: Count the rows of the files that are kept, too; for a planner.
      - describeColumns: Describe the table's columns, too; for a planner.
      - listKept: List the slices that are kept, too, for a caller that can use them instead of a listing.
+     - selectRows: Prove which rows of the base files that are kept can match, too.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -562,6 +563,7 @@ class PruneRequest(object):
         self.countRows = countRows
         self.describeColumns = describeColumns
         self.listKept = listKept
+        self.selectRows = selectRows
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -633,6 +635,11 @@ class PruneRequest(object):
                     self.listKept = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 12:
+                if ftype == TType.BOOL:
+                    self.selectRows = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -689,6 +696,10 @@ class PruneRequest(object):
         if self.listKept is not None:
             oprot.writeFieldBegin('listKept', TType.BOOL, 11)
             oprot.writeBool(self.listKept)
+            oprot.writeFieldEnd()
+        if self.selectRows is not None:
+            oprot.writeFieldBegin('selectRows', TType.BOOL, 12)
+            oprot.writeBool(self.selectRows)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1379,6 +1390,216 @@ class KeptSlices(object):
         return not (self == other)
 
 
+class SelectedRows(object):
+    """
+    The rows of one base file that can match, by its row groups and pages. No other row of it can. This
+    holds for the file of this size and footer only: a caller reads any other one whole.
+
+    Rows are counted from 0 over the whole file. Ranges are not empty, ascend, and do not touch.
+
+    Attributes:
+     - partitionPath: The partition path relative to the table's base path; "" for none.
+     - fileName
+     - fileSize: The file's size in bytes.
+     - footerDigest: The SHA-256 of the file's metadata as it lies in the footer (Parquet's FileMetaData, without
+    its length and the magic number behind it).
+     - rangeStarts: The first row of each range, and the first one behind it. No range: no row can match.
+     - rangeEnds
+     - rowGroupRows: Of each row group of the file: its rows, the byte at which it begins, and its compressed size
+    in bytes.
+     - rowGroupOffsets
+     - rowGroupBytes
+
+    """
+
+
+    def __init__(self, partitionPath=None, fileName=None, fileSize=None, footerDigest=None, rangeStarts=None, rangeEnds=None, rowGroupRows=None, rowGroupOffsets=None, rowGroupBytes=None,):
+        self.partitionPath = partitionPath
+        self.fileName = fileName
+        self.fileSize = fileSize
+        self.footerDigest = footerDigest
+        self.rangeStarts = rangeStarts
+        self.rangeEnds = rangeEnds
+        self.rowGroupRows = rowGroupRows
+        self.rowGroupOffsets = rowGroupOffsets
+        self.rowGroupBytes = rowGroupBytes
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.partitionPath = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.fileName = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.I64:
+                    self.fileSize = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.footerDigest = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.LIST:
+                    self.rangeStarts = []
+                    (_etype96, _size93) = iprot.readListBegin()
+                    for _i97 in range(_size93):
+                        _elem98 = iprot.readI64()
+                        self.rangeStarts.append(_elem98)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.LIST:
+                    self.rangeEnds = []
+                    (_etype102, _size99) = iprot.readListBegin()
+                    for _i103 in range(_size99):
+                        _elem104 = iprot.readI64()
+                        self.rangeEnds.append(_elem104)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.LIST:
+                    self.rowGroupRows = []
+                    (_etype108, _size105) = iprot.readListBegin()
+                    for _i109 in range(_size105):
+                        _elem110 = iprot.readI64()
+                        self.rowGroupRows.append(_elem110)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.LIST:
+                    self.rowGroupOffsets = []
+                    (_etype114, _size111) = iprot.readListBegin()
+                    for _i115 in range(_size111):
+                        _elem116 = iprot.readI64()
+                        self.rowGroupOffsets.append(_elem116)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.LIST:
+                    self.rowGroupBytes = []
+                    (_etype120, _size117) = iprot.readListBegin()
+                    for _i121 in range(_size117):
+                        _elem122 = iprot.readI64()
+                        self.rowGroupBytes.append(_elem122)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('SelectedRows')
+        if self.partitionPath is not None:
+            oprot.writeFieldBegin('partitionPath', TType.STRING, 1)
+            oprot.writeString(self.partitionPath.encode('utf-8') if sys.version_info[0] == 2 else self.partitionPath)
+            oprot.writeFieldEnd()
+        if self.fileName is not None:
+            oprot.writeFieldBegin('fileName', TType.STRING, 2)
+            oprot.writeString(self.fileName.encode('utf-8') if sys.version_info[0] == 2 else self.fileName)
+            oprot.writeFieldEnd()
+        if self.fileSize is not None:
+            oprot.writeFieldBegin('fileSize', TType.I64, 3)
+            oprot.writeI64(self.fileSize)
+            oprot.writeFieldEnd()
+        if self.footerDigest is not None:
+            oprot.writeFieldBegin('footerDigest', TType.STRING, 4)
+            oprot.writeBinary(self.footerDigest)
+            oprot.writeFieldEnd()
+        if self.rangeStarts is not None:
+            oprot.writeFieldBegin('rangeStarts', TType.LIST, 5)
+            oprot.writeListBegin(TType.I64, len(self.rangeStarts))
+            for iter123 in self.rangeStarts:
+                oprot.writeI64(iter123)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.rangeEnds is not None:
+            oprot.writeFieldBegin('rangeEnds', TType.LIST, 6)
+            oprot.writeListBegin(TType.I64, len(self.rangeEnds))
+            for iter124 in self.rangeEnds:
+                oprot.writeI64(iter124)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.rowGroupRows is not None:
+            oprot.writeFieldBegin('rowGroupRows', TType.LIST, 7)
+            oprot.writeListBegin(TType.I64, len(self.rowGroupRows))
+            for iter125 in self.rowGroupRows:
+                oprot.writeI64(iter125)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.rowGroupOffsets is not None:
+            oprot.writeFieldBegin('rowGroupOffsets', TType.LIST, 8)
+            oprot.writeListBegin(TType.I64, len(self.rowGroupOffsets))
+            for iter126 in self.rowGroupOffsets:
+                oprot.writeI64(iter126)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.rowGroupBytes is not None:
+            oprot.writeFieldBegin('rowGroupBytes', TType.LIST, 9)
+            oprot.writeListBegin(TType.I64, len(self.rowGroupBytes))
+            for iter127 in self.rowGroupBytes:
+                oprot.writeI64(iter127)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.partitionPath is None:
+            raise TProtocolException(message='Required field partitionPath is unset!')
+        if self.fileName is None:
+            raise TProtocolException(message='Required field fileName is unset!')
+        if self.fileSize is None:
+            raise TProtocolException(message='Required field fileSize is unset!')
+        if self.footerDigest is None:
+            raise TProtocolException(message='Required field footerDigest is unset!')
+        if self.rangeStarts is None:
+            raise TProtocolException(message='Required field rangeStarts is unset!')
+        if self.rangeEnds is None:
+            raise TProtocolException(message='Required field rangeEnds is unset!')
+        if self.rowGroupRows is None:
+            raise TProtocolException(message='Required field rowGroupRows is unset!')
+        if self.rowGroupOffsets is None:
+            raise TProtocolException(message='Required field rowGroupOffsets is unset!')
+        if self.rowGroupBytes is None:
+            raise TProtocolException(message='Required field rowGroupBytes is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class PruneResponse(object):
     """
     Attributes:
@@ -1392,11 +1613,12 @@ class PruneResponse(object):
      - message: Why nothing, or less, was pruned, for the log.
      - columns: Of the table's columns, in its order; absent: not requested, or unknown.
      - kept: Absent: not requested, or too many.
+     - selectedRows: Of the base files that need not be read whole. Absent: not requested, or none.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None, selectedRows=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -1407,6 +1629,7 @@ class PruneResponse(object):
         self.message = message
         self.columns = columns
         self.kept = kept
+        self.selectedRows = selectedRows
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1445,11 +1668,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype96, _size93) = iprot.readListBegin()
-                    for _i97 in range(_size93):
-                        _elem98 = PartitionVerdict()
-                        _elem98.read(iprot)
-                        self.verdicts.append(_elem98)
+                    (_etype131, _size128) = iprot.readListBegin()
+                    for _i132 in range(_size128):
+                        _elem133 = PartitionVerdict()
+                        _elem133.read(iprot)
+                        self.verdicts.append(_elem133)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1467,11 +1690,11 @@ class PruneResponse(object):
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype102, _size99) = iprot.readListBegin()
-                    for _i103 in range(_size99):
-                        _elem104 = ColumnSummary()
-                        _elem104.read(iprot)
-                        self.columns.append(_elem104)
+                    (_etype137, _size134) = iprot.readListBegin()
+                    for _i138 in range(_size134):
+                        _elem139 = ColumnSummary()
+                        _elem139.read(iprot)
+                        self.columns.append(_elem139)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1479,6 +1702,17 @@ class PruneResponse(object):
                 if ftype == TType.STRUCT:
                     self.kept = KeptSlices()
                     self.kept.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 11:
+                if ftype == TType.LIST:
+                    self.selectedRows = []
+                    (_etype143, _size140) = iprot.readListBegin()
+                    for _i144 in range(_size140):
+                        _elem145 = SelectedRows()
+                        _elem145.read(iprot)
+                        self.selectedRows.append(_elem145)
+                    iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             else:
@@ -1514,8 +1748,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter105 in self.verdicts:
-                iter105.write(oprot)
+            for iter146 in self.verdicts:
+                iter146.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -1529,13 +1763,20 @@ class PruneResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 9)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter106 in self.columns:
-                iter106.write(oprot)
+            for iter147 in self.columns:
+                iter147.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
             oprot.writeFieldBegin('kept', TType.STRUCT, 10)
             self.kept.write(oprot)
+            oprot.writeFieldEnd()
+        if self.selectedRows is not None:
+            oprot.writeFieldBegin('selectedRows', TType.LIST, 11)
+            oprot.writeListBegin(TType.STRUCT, len(self.selectedRows))
+            for iter148 in self.selectedRows:
+                iter148.write(oprot)
+            oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1621,11 +1862,11 @@ class MetadataRequest(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype110, _size107) = iprot.readListBegin()
-                    for _i111 in range(_size107):
-                        _elem112 = Node()
-                        _elem112.read(iprot)
-                        self.filter.append(_elem112)
+                    (_etype152, _size149) = iprot.readListBegin()
+                    for _i153 in range(_size149):
+                        _elem154 = Node()
+                        _elem154.read(iprot)
+                        self.filter.append(_elem154)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1637,10 +1878,10 @@ class MetadataRequest(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype116, _size113) = iprot.readListBegin()
-                    for _i117 in range(_size113):
-                        _elem118 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.columns.append(_elem118)
+                    (_etype158, _size155) = iprot.readListBegin()
+                    for _i159 in range(_size155):
+                        _elem160 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.columns.append(_elem160)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1673,8 +1914,8 @@ class MetadataRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter119 in self.filter:
-                iter119.write(oprot)
+            for iter161 in self.filter:
+                iter161.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.timeZone is not None:
@@ -1684,8 +1925,8 @@ class MetadataRequest(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.columns))
-            for iter120 in self.columns:
-                oprot.writeString(iter120.encode('utf-8') if sys.version_info[0] == 2 else iter120)
+            for iter162 in self.columns:
+                oprot.writeString(iter162.encode('utf-8') if sys.version_info[0] == 2 else iter162)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1769,45 +2010,45 @@ class MetadataColumn(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.texts = []
-                    (_etype124, _size121) = iprot.readListBegin()
-                    for _i125 in range(_size121):
-                        _elem126 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.texts.append(_elem126)
+                    (_etype166, _size163) = iprot.readListBegin()
+                    for _i167 in range(_size163):
+                        _elem168 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.texts.append(_elem168)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.integers = []
-                    (_etype130, _size127) = iprot.readListBegin()
-                    for _i131 in range(_size127):
-                        _elem132 = iprot.readI64()
-                        self.integers.append(_elem132)
+                    (_etype172, _size169) = iprot.readListBegin()
+                    for _i173 in range(_size169):
+                        _elem174 = iprot.readI64()
+                        self.integers.append(_elem174)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.textLists = []
-                    (_etype136, _size133) = iprot.readListBegin()
-                    for _i137 in range(_size133):
-                        _elem138 = []
-                        (_etype142, _size139) = iprot.readListBegin()
-                        for _i143 in range(_size139):
-                            _elem144 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                            _elem138.append(_elem144)
+                    (_etype178, _size175) = iprot.readListBegin()
+                    for _i179 in range(_size175):
+                        _elem180 = []
+                        (_etype184, _size181) = iprot.readListBegin()
+                        for _i185 in range(_size181):
+                            _elem186 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                            _elem180.append(_elem186)
                         iprot.readListEnd()
-                        self.textLists.append(_elem138)
+                        self.textLists.append(_elem180)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.nulls = []
-                    (_etype148, _size145) = iprot.readListBegin()
-                    for _i149 in range(_size145):
-                        _elem150 = iprot.readI32()
-                        self.nulls.append(_elem150)
+                    (_etype190, _size187) = iprot.readListBegin()
+                    for _i191 in range(_size187):
+                        _elem192 = iprot.readI32()
+                        self.nulls.append(_elem192)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1836,32 +2077,32 @@ class MetadataColumn(object):
         if self.texts is not None:
             oprot.writeFieldBegin('texts', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.texts))
-            for iter151 in self.texts:
-                oprot.writeString(iter151.encode('utf-8') if sys.version_info[0] == 2 else iter151)
+            for iter193 in self.texts:
+                oprot.writeString(iter193.encode('utf-8') if sys.version_info[0] == 2 else iter193)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.integers is not None:
             oprot.writeFieldBegin('integers', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.integers))
-            for iter152 in self.integers:
-                oprot.writeI64(iter152)
+            for iter194 in self.integers:
+                oprot.writeI64(iter194)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.textLists is not None:
             oprot.writeFieldBegin('textLists', TType.LIST, 6)
             oprot.writeListBegin(TType.LIST, len(self.textLists))
-            for iter153 in self.textLists:
-                oprot.writeListBegin(TType.STRING, len(iter153))
-                for iter154 in iter153:
-                    oprot.writeString(iter154.encode('utf-8') if sys.version_info[0] == 2 else iter154)
+            for iter195 in self.textLists:
+                oprot.writeListBegin(TType.STRING, len(iter195))
+                for iter196 in iter195:
+                    oprot.writeString(iter196.encode('utf-8') if sys.version_info[0] == 2 else iter196)
                 oprot.writeListEnd()
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.nulls is not None:
             oprot.writeFieldBegin('nulls', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.nulls))
-            for iter155 in self.nulls:
-                oprot.writeI32(iter155)
+            for iter197 in self.nulls:
+                oprot.writeI32(iter197)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1947,11 +2188,11 @@ class MetadataResponse(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype159, _size156) = iprot.readListBegin()
-                    for _i160 in range(_size156):
-                        _elem161 = MetadataColumn()
-                        _elem161.read(iprot)
-                        self.columns.append(_elem161)
+                    (_etype201, _size198) = iprot.readListBegin()
+                    for _i202 in range(_size198):
+                        _elem203 = MetadataColumn()
+                        _elem203.read(iprot)
+                        self.columns.append(_elem203)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1999,8 +2240,8 @@ class MetadataResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter162 in self.columns:
-                iter162.write(oprot)
+            for iter204 in self.columns:
+                iter204.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowsConsidered is not None:
@@ -2153,6 +2394,7 @@ PruneRequest.thrift_spec = (
     (9, TType.BOOL, 'countRows', None, None, ),  # 9
     (10, TType.BOOL, 'describeColumns', None, None, ),  # 10
     (11, TType.BOOL, 'listKept', None, None, ),  # 11
+    (12, TType.BOOL, 'selectRows', None, None, ),  # 12
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (
@@ -2201,6 +2443,19 @@ KeptSlices.thrift_spec = (
     (8, TType.LIST, 'fileNames', (TType.STRING, 'UTF8', False), None, ),  # 8
     (9, TType.LIST, 'fileSizes', (TType.I64, None, False), None, ),  # 9
 )
+all_structs.append(SelectedRows)
+SelectedRows.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'partitionPath', 'UTF8', None, ),  # 1
+    (2, TType.STRING, 'fileName', 'UTF8', None, ),  # 2
+    (3, TType.I64, 'fileSize', None, None, ),  # 3
+    (4, TType.STRING, 'footerDigest', 'BINARY', None, ),  # 4
+    (5, TType.LIST, 'rangeStarts', (TType.I64, None, False), None, ),  # 5
+    (6, TType.LIST, 'rangeEnds', (TType.I64, None, False), None, ),  # 6
+    (7, TType.LIST, 'rowGroupRows', (TType.I64, None, False), None, ),  # 7
+    (8, TType.LIST, 'rowGroupOffsets', (TType.I64, None, False), None, ),  # 8
+    (9, TType.LIST, 'rowGroupBytes', (TType.I64, None, False), None, ),  # 9
+)
 all_structs.append(PruneResponse)
 PruneResponse.thrift_spec = (
     None,  # 0
@@ -2214,6 +2469,7 @@ PruneResponse.thrift_spec = (
     (8, TType.STRING, 'message', 'UTF8', None, ),  # 8
     (9, TType.LIST, 'columns', (TType.STRUCT, [ColumnSummary, None], False), None, ),  # 9
     (10, TType.STRUCT, 'kept', [KeptSlices, None], None, ),  # 10
+    (11, TType.LIST, 'selectedRows', (TType.STRUCT, [SelectedRows, None], False), None, ),  # 11
 )
 all_structs.append(MetadataRequest)
 MetadataRequest.thrift_spec = (

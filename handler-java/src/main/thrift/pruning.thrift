@@ -127,7 +127,9 @@ struct PruneRequest {
   /** Describe the table's columns, too; for a planner. */
   10: optional bool describeColumns,
   /** List the slices that are kept, too, for a caller that can use them instead of a listing. */
-  11: optional bool listKept
+  11: optional bool listKept,
+  /** Prove which rows of the base files that are kept can match, too. */
+  12: optional bool selectRows
 }
 
 /** The meaning of a partition's verdict. */
@@ -225,6 +227,31 @@ struct KeptSlices {
   9: required list<i64> fileSizes
 }
 
+/**
+ * The rows of one base file that can match, by its row groups and pages. No other row of it can. This
+ * holds for the file of this size and footer only: a caller reads any other one whole.
+ *
+ * Rows are counted from 0 over the whole file. Ranges are not empty, ascend, and do not touch.
+ */
+struct SelectedRows {
+  /** The partition path relative to the table's base path; "" for none. */
+  1: required string partitionPath,
+  2: required string fileName,
+  /** The file's size in bytes. */
+  3: required i64 fileSize,
+  /** The SHA-256 of the file's metadata as it lies in the footer (Parquet's FileMetaData, without
+      its length and the magic number behind it). */
+  4: required binary footerDigest,
+  /** The first row of each range, and the first one behind it. No range: no row can match. */
+  5: required list<i64> rangeStarts,
+  6: required list<i64> rangeEnds,
+  /** Of each row group of the file: its rows, the byte at which it begins, and its compressed size
+      in bytes. */
+  7: required list<i64> rowGroupRows,
+  8: required list<i64> rowGroupOffsets,
+  9: required list<i64> rowGroupBytes
+}
+
 struct PruneResponse {
   1: required i32 protocolVersion,
   2: required string requestId,
@@ -240,7 +267,9 @@ struct PruneResponse {
   /** Of the table's columns, in its order; absent: not requested, or unknown. */
   9: optional list<ColumnSummary> columns,
   /** Absent: not requested, or too many. */
-  10: optional KeptSlices kept
+  10: optional KeptSlices kept,
+  /** Of the base files that need not be read whole. Absent: not requested, or none. */
+  11: optional list<SelectedRows> selectedRows
 }
 
 /** A question for rows that describe a table. */

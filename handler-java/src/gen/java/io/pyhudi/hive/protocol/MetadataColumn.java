@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list138 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list138.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem139;
-                for (int _i140 = 0; _i140 < _list138.size; ++_i140)
+                org.apache.thrift.protocol.TList _list186 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list186.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem187;
+                for (int _i188 = 0; _i188 < _list186.size; ++_i188)
                 {
-                  _elem139 = iprot.readString();
-                  struct.texts.add(_elem139);
+                  _elem187 = iprot.readString();
+                  struct.texts.add(_elem187);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list141 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list141.size);
-                long _elem142;
-                for (int _i143 = 0; _i143 < _list141.size; ++_i143)
+                org.apache.thrift.protocol.TList _list189 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list189.size);
+                long _elem190;
+                for (int _i191 = 0; _i191 < _list189.size; ++_i191)
                 {
-                  _elem142 = iprot.readI64();
-                  struct.integers.add(_elem142);
+                  _elem190 = iprot.readI64();
+                  struct.integers.add(_elem190);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list144 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list144.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem145;
-                for (int _i146 = 0; _i146 < _list144.size; ++_i146)
+                org.apache.thrift.protocol.TList _list192 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list192.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem193;
+                for (int _i194 = 0; _i194 < _list192.size; ++_i194)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list147 = iprot.readListBegin();
-                    _elem145 = new java.util.ArrayList<java.lang.String>(_list147.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem148;
-                    for (int _i149 = 0; _i149 < _list147.size; ++_i149)
+                    org.apache.thrift.protocol.TList _list195 = iprot.readListBegin();
+                    _elem193 = new java.util.ArrayList<java.lang.String>(_list195.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem196;
+                    for (int _i197 = 0; _i197 < _list195.size; ++_i197)
                     {
-                      _elem148 = iprot.readString();
-                      _elem145.add(_elem148);
+                      _elem196 = iprot.readString();
+                      _elem193.add(_elem196);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem145);
+                  struct.textLists.add(_elem193);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list150 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list150.size);
-                int _elem151;
-                for (int _i152 = 0; _i152 < _list150.size; ++_i152)
+                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list198.size);
+                int _elem199;
+                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
                 {
-                  _elem151 = iprot.readI32();
-                  struct.nulls.add(_elem151);
+                  _elem199 = iprot.readI32();
+                  struct.nulls.add(_elem199);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter153 : struct.texts)
+            for (java.lang.String _iter201 : struct.texts)
             {
-              oprot.writeString(_iter153);
+              oprot.writeString(_iter201);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter154 : struct.integers)
+            for (long _iter202 : struct.integers)
             {
-              oprot.writeI64(_iter154);
+              oprot.writeI64(_iter202);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter155 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter203 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter155.size()));
-                for (java.lang.String _iter156 : _iter155)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter203.size()));
+                for (java.lang.String _iter204 : _iter203)
                 {
-                  oprot.writeString(_iter156);
+                  oprot.writeString(_iter204);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter157 : struct.nulls)
+            for (int _iter205 : struct.nulls)
             {
-              oprot.writeI32(_iter157);
+              oprot.writeI32(_iter205);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter158 : struct.texts)
+          for (java.lang.String _iter206 : struct.texts)
           {
-            oprot.writeString(_iter158);
+            oprot.writeString(_iter206);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter159 : struct.integers)
+          for (long _iter207 : struct.integers)
           {
-            oprot.writeI64(_iter159);
+            oprot.writeI64(_iter207);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter160 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter208 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter160.size());
-              for (java.lang.String _iter161 : _iter160)
+              oprot.writeI32(_iter208.size());
+              for (java.lang.String _iter209 : _iter208)
               {
-                oprot.writeString(_iter161);
+                oprot.writeString(_iter209);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter162 : struct.nulls)
+          for (int _iter210 : struct.nulls)
           {
-            oprot.writeI32(_iter162);
+            oprot.writeI32(_iter210);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list163 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list163.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem164;
-          for (int _i165 = 0; _i165 < _list163.size; ++_i165)
+          org.apache.thrift.protocol.TList _list211 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list211.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem212;
+          for (int _i213 = 0; _i213 < _list211.size; ++_i213)
           {
-            _elem164 = iprot.readString();
-            struct.texts.add(_elem164);
+            _elem212 = iprot.readString();
+            struct.texts.add(_elem212);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list166 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list166.size);
-          long _elem167;
-          for (int _i168 = 0; _i168 < _list166.size; ++_i168)
+          org.apache.thrift.protocol.TList _list214 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list214.size);
+          long _elem215;
+          for (int _i216 = 0; _i216 < _list214.size; ++_i216)
           {
-            _elem167 = iprot.readI64();
-            struct.integers.add(_elem167);
+            _elem215 = iprot.readI64();
+            struct.integers.add(_elem215);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list169 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list169.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem170;
-          for (int _i171 = 0; _i171 < _list169.size; ++_i171)
+          org.apache.thrift.protocol.TList _list217 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list217.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem218;
+          for (int _i219 = 0; _i219 < _list217.size; ++_i219)
           {
             {
-              org.apache.thrift.protocol.TList _list172 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem170 = new java.util.ArrayList<java.lang.String>(_list172.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem173;
-              for (int _i174 = 0; _i174 < _list172.size; ++_i174)
+              org.apache.thrift.protocol.TList _list220 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem218 = new java.util.ArrayList<java.lang.String>(_list220.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem221;
+              for (int _i222 = 0; _i222 < _list220.size; ++_i222)
               {
-                _elem173 = iprot.readString();
-                _elem170.add(_elem173);
+                _elem221 = iprot.readString();
+                _elem218.add(_elem221);
               }
             }
-            struct.textLists.add(_elem170);
+            struct.textLists.add(_elem218);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list175 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list175.size);
-          int _elem176;
-          for (int _i177 = 0; _i177 < _list175.size; ++_i177)
+          org.apache.thrift.protocol.TList _list223 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list223.size);
+          int _elem224;
+          for (int _i225 = 0; _i225 < _list223.size; ++_i225)
           {
-            _elem176 = iprot.readI32();
-            struct.nulls.add(_elem176);
+            _elem224 = iprot.readI32();
+            struct.nulls.add(_elem224);
           }
         }
         struct.setNullsIsSet(true);

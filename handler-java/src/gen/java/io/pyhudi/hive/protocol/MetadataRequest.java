@@ -968,14 +968,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list122 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list122.size);
-                @org.apache.thrift.annotation.Nullable Node _elem123;
-                for (int _i124 = 0; _i124 < _list122.size; ++_i124)
+                org.apache.thrift.protocol.TList _list170 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list170.size);
+                @org.apache.thrift.annotation.Nullable Node _elem171;
+                for (int _i172 = 0; _i172 < _list170.size; ++_i172)
                 {
-                  _elem123 = new Node();
-                  _elem123.read(iprot);
-                  struct.filter.add(_elem123);
+                  _elem171 = new Node();
+                  _elem171.read(iprot);
+                  struct.filter.add(_elem171);
                 }
                 iprot.readListEnd();
               }
@@ -995,13 +995,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list125 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list125.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem126;
-                for (int _i127 = 0; _i127 < _list125.size; ++_i127)
+                org.apache.thrift.protocol.TList _list173 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list173.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem174;
+                for (int _i175 = 0; _i175 < _list173.size; ++_i175)
                 {
-                  _elem126 = iprot.readString();
-                  struct.columns.add(_elem126);
+                  _elem174 = iprot.readString();
+                  struct.columns.add(_elem174);
                 }
                 iprot.readListEnd();
               }
@@ -1051,9 +1051,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter128 : struct.filter)
+          for (Node _iter176 : struct.filter)
           {
-            _iter128.write(oprot);
+            _iter176.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1071,9 +1071,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter129 : struct.columns)
+            for (java.lang.String _iter177 : struct.columns)
             {
-              oprot.writeString(_iter129);
+              oprot.writeString(_iter177);
             }
             oprot.writeListEnd();
           }
@@ -1104,9 +1104,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter130 : struct.filter)
+        for (Node _iter178 : struct.filter)
         {
-          _iter130.write(oprot);
+          _iter178.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
@@ -1123,9 +1123,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter131 : struct.columns)
+          for (java.lang.String _iter179 : struct.columns)
           {
-            oprot.writeString(_iter131);
+            oprot.writeString(_iter179);
           }
         }
       }
@@ -1143,14 +1143,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list132 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list132.size);
-        @org.apache.thrift.annotation.Nullable Node _elem133;
-        for (int _i134 = 0; _i134 < _list132.size; ++_i134)
+        org.apache.thrift.protocol.TList _list180 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list180.size);
+        @org.apache.thrift.annotation.Nullable Node _elem181;
+        for (int _i182 = 0; _i182 < _list180.size; ++_i182)
         {
-          _elem133 = new Node();
-          _elem133.read(iprot);
-          struct.filter.add(_elem133);
+          _elem181 = new Node();
+          _elem181.read(iprot);
+          struct.filter.add(_elem181);
         }
       }
       struct.setFilterIsSet(true);
@@ -1161,13 +1161,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list135 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list135.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem136;
-          for (int _i137 = 0; _i137 < _list135.size; ++_i137)
+          org.apache.thrift.protocol.TList _list183 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list183.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem184;
+          for (int _i185 = 0; _i185 < _list183.size; ++_i185)
           {
-            _elem136 = iprot.readString();
-            struct.columns.add(_elem136);
+            _elem184 = iprot.readString();
+            struct.columns.add(_elem184);
           }
         }
         struct.setColumnsIsSet(true);

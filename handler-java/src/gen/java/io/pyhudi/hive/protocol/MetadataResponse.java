@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list178 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list178.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem179;
-                for (int _i180 = 0; _i180 < _list178.size; ++_i180)
+                org.apache.thrift.protocol.TList _list226 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list226.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem227;
+                for (int _i228 = 0; _i228 < _list226.size; ++_i228)
                 {
-                  _elem179 = new MetadataColumn();
-                  _elem179.read(iprot);
-                  struct.columns.add(_elem179);
+                  _elem227 = new MetadataColumn();
+                  _elem227.read(iprot);
+                  struct.columns.add(_elem227);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter181 : struct.columns)
+            for (MetadataColumn _iter229 : struct.columns)
             {
-              _iter181.write(oprot);
+              _iter229.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter182 : struct.columns)
+          for (MetadataColumn _iter230 : struct.columns)
           {
-            _iter182.write(oprot);
+            _iter230.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list183 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list183.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem184;
-          for (int _i185 = 0; _i185 < _list183.size; ++_i185)
+          org.apache.thrift.protocol.TList _list231 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list231.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem232;
+          for (int _i233 = 0; _i233 < _list231.size; ++_i233)
           {
-            _elem184 = new MetadataColumn();
-            _elem184.read(iprot);
-            struct.columns.add(_elem184);
+            _elem232 = new MetadataColumn();
+            _elem232.read(iprot);
+            struct.columns.add(_elem232);
           }
         }
         struct.setColumnsIsSet(true);

@@ -21,6 +21,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField COUNT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("countRows", org.apache.thrift.protocol.TType.BOOL, (short)9);
   private static final org.apache.thrift.protocol.TField DESCRIBE_COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("describeColumns", org.apache.thrift.protocol.TType.BOOL, (short)10);
   private static final org.apache.thrift.protocol.TField LIST_KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("listKept", org.apache.thrift.protocol.TType.BOOL, (short)11);
+  private static final org.apache.thrift.protocol.TField SELECT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectRows", org.apache.thrift.protocol.TType.BOOL, (short)12);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -68,6 +69,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * List the slices that are kept, too, for a caller that can use them instead of a listing.
    */
   public boolean listKept; // optional
+  /**
+   * Prove which rows of the base files that are kept can match, too.
+   */
+  public boolean selectRows; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -113,7 +118,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     /**
      * List the slices that are kept, too, for a caller that can use them instead of a listing.
      */
-    LIST_KEPT((short)11, "listKept");
+    LIST_KEPT((short)11, "listKept"),
+    /**
+     * Prove which rows of the base files that are kept can match, too.
+     */
+    SELECT_ROWS((short)12, "selectRows");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -151,6 +160,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return DESCRIBE_COLUMNS;
         case 11: // LIST_KEPT
           return LIST_KEPT;
+        case 12: // SELECT_ROWS
+          return SELECT_ROWS;
         default:
           return null;
       }
@@ -198,8 +209,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __COUNTROWS_ISSET_ID = 1;
   private static final int __DESCRIBECOLUMNS_ISSET_ID = 2;
   private static final int __LISTKEPT_ISSET_ID = 3;
+  private static final int __SELECTROWS_ISSET_ID = 4;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -225,6 +237,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     tmpMap.put(_Fields.DESCRIBE_COLUMNS, new org.apache.thrift.meta_data.FieldMetaData("describeColumns", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     tmpMap.put(_Fields.LIST_KEPT, new org.apache.thrift.meta_data.FieldMetaData("listKept", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+    tmpMap.put(_Fields.SELECT_ROWS, new org.apache.thrift.meta_data.FieldMetaData("selectRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
@@ -283,6 +297,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.countRows = other.countRows;
     this.describeColumns = other.describeColumns;
     this.listKept = other.listKept;
+    this.selectRows = other.selectRows;
   }
 
   @Override
@@ -307,6 +322,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.describeColumns = false;
     setListKeptIsSet(false);
     this.listKept = false;
+    setSelectRowsIsSet(false);
+    this.selectRows = false;
   }
 
   public int getProtocolVersion() {
@@ -656,6 +673,35 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __LISTKEPT_ISSET_ID, value);
   }
 
+  /**
+   * Prove which rows of the base files that are kept can match, too.
+   */
+  public boolean isSelectRows() {
+    return this.selectRows;
+  }
+
+  /**
+   * Prove which rows of the base files that are kept can match, too.
+   */
+  public PruneRequest setSelectRows(boolean selectRows) {
+    this.selectRows = selectRows;
+    setSelectRowsIsSet(true);
+    return this;
+  }
+
+  public void unsetSelectRows() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __SELECTROWS_ISSET_ID);
+  }
+
+  /** Returns true if field selectRows is set (has been assigned a value) and false otherwise */
+  public boolean isSetSelectRows() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __SELECTROWS_ISSET_ID);
+  }
+
+  public void setSelectRowsIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __SELECTROWS_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -747,6 +793,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case SELECT_ROWS:
+      if (value == null) {
+        unsetSelectRows();
+      } else {
+        setSelectRows((java.lang.Boolean)value);
+      }
+      break;
+
     }
   }
 
@@ -787,6 +841,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case LIST_KEPT:
       return isListKept();
 
+    case SELECT_ROWS:
+      return isSelectRows();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -821,6 +878,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetDescribeColumns();
     case LIST_KEPT:
       return isSetListKept();
+    case SELECT_ROWS:
+      return isSetSelectRows();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -937,6 +996,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_selectRows = true && this.isSetSelectRows();
+    boolean that_present_selectRows = true && that.isSetSelectRows();
+    if (this_present_selectRows || that_present_selectRows) {
+      if (!(this_present_selectRows && that_present_selectRows))
+        return false;
+      if (this.selectRows != that.selectRows)
+        return false;
+    }
+
     return true;
   }
 
@@ -985,6 +1053,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetListKept()) ? 131071 : 524287);
     if (isSetListKept())
       hashCode = hashCode * 8191 + ((listKept) ? 131071 : 524287);
+
+    hashCode = hashCode * 8191 + ((isSetSelectRows()) ? 131071 : 524287);
+    if (isSetSelectRows())
+      hashCode = hashCode * 8191 + ((selectRows) ? 131071 : 524287);
 
     return hashCode;
   }
@@ -1107,6 +1179,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetSelectRows(), other.isSetSelectRows());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetSelectRows()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.selectRows, other.selectRows);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1212,6 +1294,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (!first) sb.append(", ");
       sb.append("listKept:");
       sb.append(this.listKept);
+      first = false;
+    }
+    if (isSetSelectRows()) {
+      if (!first) sb.append(", ");
+      sb.append("selectRows:");
+      sb.append(this.selectRows);
       first = false;
     }
     sb.append(")");
@@ -1373,6 +1461,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 12: // SELECT_ROWS
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.selectRows = iprot.readBool();
+              struct.setSelectRowsIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1458,6 +1554,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeBool(struct.listKept);
         oprot.writeFieldEnd();
       }
+      if (struct.isSetSelectRows()) {
+        oprot.writeFieldBegin(SELECT_ROWS_FIELD_DESC);
+        oprot.writeBool(struct.selectRows);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1506,7 +1607,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetListKept()) {
         optionals.set(5);
       }
-      oprot.writeBitSet(optionals, 6);
+      if (struct.isSetSelectRows()) {
+        optionals.set(6);
+      }
+      oprot.writeBitSet(optionals, 7);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -1524,6 +1628,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       if (struct.isSetListKept()) {
         oprot.writeBool(struct.listKept);
+      }
+      if (struct.isSetSelectRows()) {
+        oprot.writeBool(struct.selectRows);
       }
     }
 
@@ -1550,7 +1657,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(6);
+      java.util.BitSet incoming = iprot.readBitSet(7);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -1574,6 +1681,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (incoming.get(5)) {
         struct.listKept = iprot.readBool();
         struct.setListKeptIsSet(true);
+      }
+      if (incoming.get(6)) {
+        struct.selectRows = iprot.readBool();
+        struct.setSelectRowsIsSet(true);
       }
     }
   }

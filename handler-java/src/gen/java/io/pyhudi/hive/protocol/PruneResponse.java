@@ -20,6 +20,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   private static final org.apache.thrift.protocol.TField MESSAGE_FIELD_DESC = new org.apache.thrift.protocol.TField("message", org.apache.thrift.protocol.TType.STRING, (short)8);
   private static final org.apache.thrift.protocol.TField COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("columns", org.apache.thrift.protocol.TType.LIST, (short)9);
   private static final org.apache.thrift.protocol.TField KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("kept", org.apache.thrift.protocol.TType.STRUCT, (short)10);
+  private static final org.apache.thrift.protocol.TField SELECTED_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectedRows", org.apache.thrift.protocol.TType.LIST, (short)11);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneResponseStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneResponseTupleSchemeFactory();
@@ -53,6 +54,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
    * Absent: not requested, or too many.
    */
   public @org.apache.thrift.annotation.Nullable KeptSlices kept; // optional
+  /**
+   * Of the base files that need not be read whole. Absent: not requested, or none.
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.List<SelectedRows> selectedRows; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -84,7 +89,11 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     /**
      * Absent: not requested, or too many.
      */
-    KEPT((short)10, "kept");
+    KEPT((short)10, "kept"),
+    /**
+     * Of the base files that need not be read whole. Absent: not requested, or none.
+     */
+    SELECTED_ROWS((short)11, "selectedRows");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -120,6 +129,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           return COLUMNS;
         case 10: // KEPT
           return KEPT;
+        case 11: // SELECTED_ROWS
+          return SELECTED_ROWS;
         default:
           return null;
       }
@@ -165,7 +176,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT};
+  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT,_Fields.SELECTED_ROWS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -191,6 +202,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, ColumnSummary.class))));
     tmpMap.put(_Fields.KEPT, new org.apache.thrift.meta_data.FieldMetaData("kept", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, KeptSlices.class)));
+    tmpMap.put(_Fields.SELECTED_ROWS, new org.apache.thrift.meta_data.FieldMetaData("selectedRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
+            new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, SelectedRows.class))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneResponse.class, metaDataMap);
   }
@@ -253,6 +267,13 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     if (other.isSetKept()) {
       this.kept = new KeptSlices(other.kept);
     }
+    if (other.isSetSelectedRows()) {
+      java.util.List<SelectedRows> __this__selectedRows = new java.util.ArrayList<SelectedRows>(other.selectedRows.size());
+      for (SelectedRows other_element : other.selectedRows) {
+        __this__selectedRows.add(new SelectedRows(other_element));
+      }
+      this.selectedRows = __this__selectedRows;
+    }
   }
 
   @Override
@@ -273,6 +294,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     this.message = null;
     this.columns = null;
     this.kept = null;
+    this.selectedRows = null;
   }
 
   public int getProtocolVersion() {
@@ -593,6 +615,53 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
   }
 
+  public int getSelectedRowsSize() {
+    return (this.selectedRows == null) ? 0 : this.selectedRows.size();
+  }
+
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Iterator<SelectedRows> getSelectedRowsIterator() {
+    return (this.selectedRows == null) ? null : this.selectedRows.iterator();
+  }
+
+  public void addToSelectedRows(SelectedRows elem) {
+    if (this.selectedRows == null) {
+      this.selectedRows = new java.util.ArrayList<SelectedRows>();
+    }
+    this.selectedRows.add(elem);
+  }
+
+  /**
+   * Of the base files that need not be read whole. Absent: not requested, or none.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.List<SelectedRows> getSelectedRows() {
+    return this.selectedRows;
+  }
+
+  /**
+   * Of the base files that need not be read whole. Absent: not requested, or none.
+   */
+  public PruneResponse setSelectedRows(@org.apache.thrift.annotation.Nullable java.util.List<SelectedRows> selectedRows) {
+    this.selectedRows = selectedRows;
+    return this;
+  }
+
+  public void unsetSelectedRows() {
+    this.selectedRows = null;
+  }
+
+  /** Returns true if field selectedRows is set (has been assigned a value) and false otherwise */
+  public boolean isSetSelectedRows() {
+    return this.selectedRows != null;
+  }
+
+  public void setSelectedRowsIsSet(boolean value) {
+    if (!value) {
+      this.selectedRows = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -676,6 +745,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       break;
 
+    case SELECTED_ROWS:
+      if (value == null) {
+        unsetSelectedRows();
+      } else {
+        setSelectedRows((java.util.List<SelectedRows>)value);
+      }
+      break;
+
     }
   }
 
@@ -713,6 +790,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     case KEPT:
       return getKept();
 
+    case SELECTED_ROWS:
+      return getSelectedRows();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -745,6 +825,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       return isSetColumns();
     case KEPT:
       return isSetKept();
+    case SELECTED_ROWS:
+      return isSetSelectedRows();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -852,6 +934,15 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         return false;
     }
 
+    boolean this_present_selectedRows = true && this.isSetSelectedRows();
+    boolean that_present_selectedRows = true && that.isSetSelectedRows();
+    if (this_present_selectedRows || that_present_selectedRows) {
+      if (!(this_present_selectedRows && that_present_selectedRows))
+        return false;
+      if (!this.selectedRows.equals(that.selectedRows))
+        return false;
+    }
+
     return true;
   }
 
@@ -896,6 +987,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     hashCode = hashCode * 8191 + ((isSetKept()) ? 131071 : 524287);
     if (isSetKept())
       hashCode = hashCode * 8191 + kept.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetSelectedRows()) ? 131071 : 524287);
+    if (isSetSelectedRows())
+      hashCode = hashCode * 8191 + selectedRows.hashCode();
 
     return hashCode;
   }
@@ -1004,6 +1099,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
     if (isSetKept()) {
       lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.kept, other.kept);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetSelectedRows(), other.isSetSelectedRows());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetSelectedRows()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.selectedRows, other.selectedRows);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -1119,6 +1224,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       first = false;
     }
+    if (isSetSelectedRows()) {
+      if (!first) sb.append(", ");
+      sb.append("selectedRows:");
+      if (this.selectedRows == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.selectedRows);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -1225,14 +1340,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list106 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list106.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem107;
-                for (int _i108 = 0; _i108 < _list106.size; ++_i108)
+                org.apache.thrift.protocol.TList _list146 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list146.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem147;
+                for (int _i148 = 0; _i148 < _list146.size; ++_i148)
                 {
-                  _elem107 = new PartitionVerdict();
-                  _elem107.read(iprot);
-                  struct.verdicts.add(_elem107);
+                  _elem147 = new PartitionVerdict();
+                  _elem147.read(iprot);
+                  struct.verdicts.add(_elem147);
                 }
                 iprot.readListEnd();
               }
@@ -1261,14 +1376,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list109 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list109.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem110;
-                for (int _i111 = 0; _i111 < _list109.size; ++_i111)
+                org.apache.thrift.protocol.TList _list149 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list149.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem150;
+                for (int _i151 = 0; _i151 < _list149.size; ++_i151)
                 {
-                  _elem110 = new ColumnSummary();
-                  _elem110.read(iprot);
-                  struct.columns.add(_elem110);
+                  _elem150 = new ColumnSummary();
+                  _elem150.read(iprot);
+                  struct.columns.add(_elem150);
                 }
                 iprot.readListEnd();
               }
@@ -1282,6 +1397,25 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
               struct.kept = new KeptSlices();
               struct.kept.read(iprot);
               struct.setKeptIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
+          case 11: // SELECTED_ROWS
+            if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
+              {
+                org.apache.thrift.protocol.TList _list152 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list152.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem153;
+                for (int _i154 = 0; _i154 < _list152.size; ++_i154)
+                {
+                  _elem153 = new SelectedRows();
+                  _elem153.read(iprot);
+                  struct.selectedRows.add(_elem153);
+                }
+                iprot.readListEnd();
+              }
+              struct.setSelectedRowsIsSet(true);
             } else { 
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
@@ -1335,9 +1469,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter112 : struct.verdicts)
+            for (PartitionVerdict _iter155 : struct.verdicts)
             {
-              _iter112.write(oprot);
+              _iter155.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1363,9 +1497,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter113 : struct.columns)
+            for (ColumnSummary _iter156 : struct.columns)
             {
-              _iter113.write(oprot);
+              _iter156.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1376,6 +1510,20 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         if (struct.isSetKept()) {
           oprot.writeFieldBegin(KEPT_FIELD_DESC);
           struct.kept.write(oprot);
+          oprot.writeFieldEnd();
+        }
+      }
+      if (struct.selectedRows != null) {
+        if (struct.isSetSelectedRows()) {
+          oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
+          {
+            oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
+            for (SelectedRows _iter157 : struct.selectedRows)
+            {
+              _iter157.write(oprot);
+            }
+            oprot.writeListEnd();
+          }
           oprot.writeFieldEnd();
         }
       }
@@ -1420,16 +1568,19 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetKept()) {
         optionals.set(5);
       }
-      oprot.writeBitSet(optionals, 6);
+      if (struct.isSetSelectedRows()) {
+        optionals.set(6);
+      }
+      oprot.writeBitSet(optionals, 7);
       if (struct.isSetInstant()) {
         oprot.writeString(struct.instant);
       }
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter114 : struct.verdicts)
+          for (PartitionVerdict _iter158 : struct.verdicts)
           {
-            _iter114.write(oprot);
+            _iter158.write(oprot);
           }
         }
       }
@@ -1442,14 +1593,23 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter115 : struct.columns)
+          for (ColumnSummary _iter159 : struct.columns)
           {
-            _iter115.write(oprot);
+            _iter159.write(oprot);
           }
         }
       }
       if (struct.isSetKept()) {
         struct.kept.write(oprot);
+      }
+      if (struct.isSetSelectedRows()) {
+        {
+          oprot.writeI32(struct.selectedRows.size());
+          for (SelectedRows _iter160 : struct.selectedRows)
+          {
+            _iter160.write(oprot);
+          }
+        }
       }
     }
 
@@ -1464,21 +1624,21 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       struct.setBasePathIsSet(true);
       struct.status = io.pyhudi.hive.protocol.PruneStatus.findByValue(iprot.readI32());
       struct.setStatusIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(6);
+      java.util.BitSet incoming = iprot.readBitSet(7);
       if (incoming.get(0)) {
         struct.instant = iprot.readString();
         struct.setInstantIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list116 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list116.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem117;
-          for (int _i118 = 0; _i118 < _list116.size; ++_i118)
+          org.apache.thrift.protocol.TList _list161 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list161.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem162;
+          for (int _i163 = 0; _i163 < _list161.size; ++_i163)
           {
-            _elem117 = new PartitionVerdict();
-            _elem117.read(iprot);
-            struct.verdicts.add(_elem117);
+            _elem162 = new PartitionVerdict();
+            _elem162.read(iprot);
+            struct.verdicts.add(_elem162);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1494,14 +1654,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list119 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list119.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem120;
-          for (int _i121 = 0; _i121 < _list119.size; ++_i121)
+          org.apache.thrift.protocol.TList _list164 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list164.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem165;
+          for (int _i166 = 0; _i166 < _list164.size; ++_i166)
           {
-            _elem120 = new ColumnSummary();
-            _elem120.read(iprot);
-            struct.columns.add(_elem120);
+            _elem165 = new ColumnSummary();
+            _elem165.read(iprot);
+            struct.columns.add(_elem165);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1510,6 +1670,20 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         struct.kept = new KeptSlices();
         struct.kept.read(iprot);
         struct.setKeptIsSet(true);
+      }
+      if (incoming.get(6)) {
+        {
+          org.apache.thrift.protocol.TList _list167 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list167.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem168;
+          for (int _i169 = 0; _i169 < _list167.size; ++_i169)
+          {
+            _elem168 = new SelectedRows();
+            _elem168.read(iprot);
+            struct.selectedRows.add(_elem168);
+          }
+        }
+        struct.setSelectedRowsIsSet(true);
       }
     }
   }
