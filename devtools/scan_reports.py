@@ -21,6 +21,10 @@ class ScanTotals:
         files_kept: Number of files that they read.
         bytes_considered: The size of the files considered.
         bytes_kept: The size of the files read.
+        files_in_part: Number of files of which they read only some rows.
+        rows_of_files_in_part: The rows in these files.
+        rows_selected: The rows of these files that they read.
+        row_group_bytes_skipped: The size of row groups in these files that they did not read.
         pruning_micros: The time that the handler spent on pruning, in microseconds.
         rows_considered: Rows of metadata views to which the service applied a filter.
         rows_sent: Rows of metadata views that it sent.
@@ -35,6 +39,10 @@ class ScanTotals:
     files_kept: int
     bytes_considered: int
     bytes_kept: int
+    files_in_part: int
+    rows_of_files_in_part: int
+    rows_selected: int
+    row_group_bytes_skipped: int
     pruning_micros: int
     rows_considered: int
     rows_sent: int
@@ -73,6 +81,10 @@ class ScanReports:
             files_kept=total("filesKept"),
             bytes_considered=total("bytesConsidered"),
             bytes_kept=total("bytesKept"),
+            files_in_part=total("filesInPart"),
+            rows_of_files_in_part=total("rowsOfFilesInPart"),
+            rows_selected=total("rowsSelected"),
+            row_group_bytes_skipped=total("rowGroupBytesSkipped"),
             pruning_micros=total("pruningMicros"),
             rows_considered=total("rowsConsidered"),
             rows_sent=total("rowsSent"),

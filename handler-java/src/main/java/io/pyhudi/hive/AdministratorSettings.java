@@ -25,6 +25,7 @@ final class AdministratorSettings {
           ",",
           PruningSettings.ENABLED,
           PruningSettings.JOINS,
+          PruningSettings.ROWS,
           PruningSettings.LISTING,
           PruningSettings.TIMEOUT_MS,
           PruningSettings.METADATA_TIMEOUT_MS,

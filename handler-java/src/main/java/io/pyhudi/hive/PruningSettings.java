@@ -26,6 +26,7 @@ import org.apache.hadoop.hive.ql.session.SessionState;
 public final class PruningSettings {
   public static final String ENABLED = "hudi.pruning.enabled";
   public static final String JOINS = "hudi.pruning.joins";
+  public static final String ROWS = "hudi.pruning.rows";
   public static final String LISTING = "hudi.pruning.listing";
   public static final String ADDRESSES = "hudi.pruning.service.addresses";
   public static final String ORDER = "hudi.pruning.service.order";
@@ -50,6 +51,7 @@ public final class PruningSettings {
     Map<String, String> defaults = new LinkedHashMap<>();
     defaults.put(ENABLED, "true");
     defaults.put(JOINS, "true");
+    defaults.put(ROWS, "true");
     defaults.put(LISTING, "true");
     defaults.put(ADDRESSES, "127.0.0.1:9099");
     defaults.put(ORDER, "table");
@@ -182,6 +184,11 @@ public final class PruningSettings {
   /** Returns whether splits wait for the keys of a join's other side and are pruned by them. */
   public boolean joins() {
     return enabled() && !"false".equalsIgnoreCase(values.get(JOINS));
+  }
+
+  /** Returns whether rows of files that are read are skipped, too. */
+  public boolean rows() {
+    return enabled() && !"false".equalsIgnoreCase(values.get(ROWS));
   }
 
   /** Returns whether the service may list the files to read, instead of Hudi. */

@@ -222,8 +222,7 @@ public final class PruningClient {
       throw abandon(
           answer,
           used,
-          new PruningException(
-              Outcome.TIMED_OUT, address + " did not answer within " + timeout + " ms"));
+          new PruningException(Outcome.TIMED_OUT, late(address, timeout, limits.timeoutMillis)));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw abandon(
@@ -231,7 +230,12 @@ public final class PruningClient {
           used,
           new PruningException(Outcome.TIMED_OUT, "interrupted while waiting for " + address));
     } catch (ExecutionException e) {
-      throw explain(address, e.getCause());
+      Throwable cause = e.getCause();
+      // The socket's own limit may expire a moment earlier.
+      throw isTimeout(cause)
+          ? new PruningException(
+              Outcome.TIMED_OUT, late(address, timeout, limits.timeoutMillis), cause)
+          : explain(address, cause);
     }
   }
 
@@ -283,6 +287,15 @@ public final class PruningClient {
     }
   }
 
+  /** Names the limit, of which an address has only a part if there are several. */
+  private static String late(ServiceAddress address, int millis, long limitMillis) {
+    return address
+        + " did not answer within "
+        + millis
+        + " ms, its part of hudi.pruning.timeout.ms="
+        + limitMillis;
+  }
+
   private static PruningException abandon(
       Future<?> answer, AtomicReference<ServiceConnection> used, PruningException reason) {
     answer.cancel(true);
@@ -294,9 +307,6 @@ public final class PruningClient {
   }
 
   private static PruningException explain(ServiceAddress address, Throwable cause) {
-    if (isTimeout(cause)) {
-      return new PruningException(Outcome.TIMED_OUT, address + " did not answer in time", cause);
-    }
     if (cause instanceof TApplicationException
         && ((TApplicationException) cause).getType()
             == TApplicationException.UNSUPPORTED_CLIENT_TYPE) {

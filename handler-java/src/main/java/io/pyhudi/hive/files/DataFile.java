@@ -4,13 +4,9 @@ import io.pyhudi.hive.version.HadoopFiles;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
-import java.util.Map;
 import java.util.Set;
-import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FSInputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.JobConf;
@@ -23,21 +19,9 @@ import org.slf4j.LoggerFactory;
  * <p>Hive and Parquet each look up its length, open it and read its footer, which is large if it
  * holds a Bloom filter of the record keys. Here the length is known from the listing, and a small
  * file, or else the end of the file, is fetched by one request and serves all of them.
- *
- * <p>Readers open files by Hadoop's configuration, so this class puts {@link DataFileSystem} into
- * the configuration of one reader, in front of the file system of the path.
  */
-public final class DataFile {
+public final class DataFile extends ServedFile {
   private static final Logger LOG = LoggerFactory.getLogger(DataFile.class);
-
-  private static final String ID = "io.pyhudi.hive.file";
-  private static final String PATH = "io.pyhudi.hive.file.path";
-  private static final String LENGTH = "io.pyhudi.hive.file.length";
-
-  /**
-   * The settings that a reader's configuration replaces, with their own names behind this prefix.
-   */
-  static final String REPLACED = "io.pyhudi.hive.file.replaced.";
 
   /** A request takes about as long as the transfer of this many bytes. */
   private static final int WHOLE_BYTES = 1 << 20;
@@ -55,16 +39,11 @@ public final class DataFile {
               "s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs", "adl", "oss", "cosn",
               "obs", "tos"));
 
-  /** The files by id whose readers are being opened. */
-  private static final Map<String, DataFile> OPEN = new ConcurrentHashMap<>();
-
-  private final String id = UUID.randomUUID().toString();
-  private final Path path;
   private final long length;
   private byte[] end;
 
-  private DataFile(Path path, long length) {
-    this.path = path;
+  DataFile(Path path, long length) {
+    super(path);
     this.length = length;
   }
 
@@ -85,12 +64,27 @@ public final class DataFile {
       return opener.open(job);
     }
     // Readers open all that they need at once; the streams then hold the file.
-    OPEN.put(file.id, file);
     try {
-      return opener.open(file.in(job));
+      return opener.open(file.serve(job));
     } finally {
-      OPEN.remove(file.id);
+      file.withdraw();
     }
+  }
+
+  /**
+   * Opens a stream of a file. Of one in an object store, the end is fetched at once.
+   *
+   * @param length the file's length in bytes
+   */
+  public static FSDataInputStream open(Path path, long length, JobConf job) throws IOException {
+    FileSystem fs = path.getFileSystem(job);
+    DataFile file = of(path, length, job);
+    return file == null ? fs.open(path) : new FSDataInputStream(file.stream(fs));
+  }
+
+  /** Returns whether each opening of a file, and each seek, is a request over a network. */
+  public static boolean isRemote(Path path) {
+    return OBJECT_STORES.contains(String.valueOf(path.toUri().getScheme()));
   }
 
   /**
@@ -98,11 +92,7 @@ public final class DataFile {
    * one of a Parquet file: then the length is wrong, and the file is read as Hive does it.
    */
   private static DataFile of(Path path, long length, JobConf job) {
-    boolean isRemote = OBJECT_STORES.contains(String.valueOf(path.toUri().getScheme()));
-    // Hive's class loader of a session may not find the classes of this jar.
-    boolean isFound =
-        job.getClassByNameOrNull(DataFileSystem.class.getName()) == DataFileSystem.class;
-    if (length < 0 || !isRemote || !isFound) {
+    if (length < 0 || !isRemote(path) || !isPossible(path, job)) {
       return null;
     }
     DataFile file = new DataFile(path, length);
@@ -122,40 +112,14 @@ public final class DataFile {
     return Arrays.equals(last, PLAIN_MAGIC) || Arrays.equals(last, ENCRYPTED_MAGIC);
   }
 
-  /** Returns a configuration in which a reader gets this file. */
-  private JobConf in(JobConf job) {
-    String scheme = path.toUri().getScheme();
-    JobConf copy = new JobConf(job);
-    for (String name : replaced(scheme)) {
-      String value = job.get(name);
-      if (value != null) {
-        copy.set(REPLACED + name, value);
-      }
-    }
-    copy.setClass("fs." + scheme + ".impl", DataFileSystem.class, FileSystem.class);
-    copy.setBoolean("fs." + scheme + ".impl.disable.cache", true);
-    copy.set(ID, id);
-    copy.set(PATH, path.toString());
-    copy.setLong(LENGTH, length);
-    return copy;
+  @Override
+  protected boolean isTheFileItself() {
+    return true;
   }
 
-  static Iterable<String> replaced(String scheme) {
-    return Arrays.asList("fs." + scheme + ".impl", "fs." + scheme + ".impl.disable.cache");
-  }
-
-  /** Returns the file that a configuration names; one without content after its reader is open. */
-  static DataFile named(Configuration conf) {
-    DataFile file = OPEN.get(conf.get(ID));
-    return file == null ? new DataFile(new Path(conf.get(PATH)), conf.getLong(LENGTH, -1)) : file;
-  }
-
-  Path path() {
-    return path;
-  }
-
-  FileStatus status() {
-    return new FileStatus(length, false, 1, Math.max(1, length), 0, path);
+  @Override
+  protected FSInputStream stream(FileSystem fs) {
+    return new DataFileStream(this, fs);
   }
 
   /** Returns where the part begins that is kept in memory. */
@@ -163,7 +127,8 @@ public final class DataFile {
     return length <= WHOLE_BYTES ? 0 : length - END_BYTES;
   }
 
-  long length() {
+  @Override
+  public long length() {
     return length;
   }
 

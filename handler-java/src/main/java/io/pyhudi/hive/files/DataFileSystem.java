@@ -1,29 +1,29 @@
 package io.pyhudi.hive.files;
 
+import io.pyhudi.hive.version.PassingFileSystem;
 import java.io.IOException;
 import java.net.URI;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.FilterFileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The file system of one {@link DataFile}, whose length it knows and whose end it reads once. All
- * else it passes on. Hadoop creates it by its name in the configuration.
+ * The file system of one {@link ServedFile}. All else it passes on. Hadoop creates it by its name
+ * in the configuration.
  */
-public final class DataFileSystem extends FilterFileSystem {
-  private DataFile file;
+public final class DataFileSystem extends PassingFileSystem {
+  private ServedFile file;
   private boolean ownsInner;
 
   @Override
   public void initialize(URI name, Configuration conf) throws IOException {
     setConf(conf);
-    file = DataFile.named(conf);
+    file = ServedFile.named(conf);
     Configuration inner = new Configuration(conf);
-    for (String setting : DataFile.replaced(name.getScheme())) {
-      String value = conf.get(DataFile.REPLACED + setting);
+    for (String setting : ServedFile.replaced(name.getScheme())) {
+      String value = conf.get(ServedFile.REPLACED + setting);
       if (value == null) {
         inner.unset(setting);
       } else {
@@ -47,7 +47,7 @@ public final class DataFileSystem extends FilterFileSystem {
   @Override
   public FSDataInputStream open(Path path, int bufferSize) throws IOException {
     return path.equals(file.path())
-        ? new FSDataInputStream(new DataFileStream(file, fs))
+        ? new FSDataInputStream(file.stream(fs))
         : super.open(path, bufferSize);
   }
 

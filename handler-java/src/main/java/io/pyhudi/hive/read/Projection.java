@@ -1,5 +1,6 @@
 package io.pyhudi.hive.read;
 
+import io.pyhudi.hive.rows.ColumnChoice;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -11,23 +12,27 @@ import org.apache.hadoop.hive.ql.io.IOConstants;
 import org.apache.hadoop.hive.ql.io.parquet.read.DataWritableReadSupport;
 import org.apache.hadoop.hive.serde2.ColumnProjectionUtils;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
+import org.apache.parquet.schema.MessageType;
 
 /** The table's columns as Hive declares them, and which of them a scan reads. */
-final class Projection {
+final class Projection implements ColumnChoice {
   private final List<String> names;
   private final List<TypeInfo> types;
   private final List<Integer> projected;
   private final Map<String, FieldSelection> selections;
+  private final boolean isByPosition;
 
   private Projection(
       List<String> names,
       List<TypeInfo> types,
       List<Integer> projected,
-      Map<String, FieldSelection> selections) {
+      Map<String, FieldSelection> selections,
+      boolean isByPosition) {
     this.names = names;
     this.types = types;
     this.projected = projected;
     this.selections = selections;
+    this.isByPosition = isByPosition;
   }
 
   /** Reads the projection from a task's configuration. */
@@ -48,7 +53,9 @@ final class Projection {
         }
       }
     }
-    return new Projection(names, types, projected, nested(conf));
+    boolean isByPosition =
+        conf.getBoolean(DataWritableReadSupport.PARQUET_COLUMN_INDEX_ACCESS, false);
+    return new Projection(names, types, projected, nested(conf), isByPosition);
   }
 
   private static Map<String, FieldSelection> nested(Configuration conf) {
@@ -80,6 +87,16 @@ final class Projection {
 
   List<TypeInfo> types() {
     return types;
+  }
+
+  /**
+   * Returns whether Hive's Parquet reader reads a column of a file, or may do so: it finds columns
+   * by name, whatever the case, or is told to find them by their position.
+   */
+  @Override
+  public boolean reads(MessageType schema, String[] path) {
+    return isByPosition
+        || projected.stream().anyMatch(column -> names.get(column).equalsIgnoreCase(path[0]));
   }
 
   /** Returns the fields of a struct column that the rows contain. */

@@ -3,6 +3,8 @@ package io.pyhudi.hive.scan;
 import io.pyhudi.hive.metadata.MetadataRows;
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ExtremeRows;
+import io.pyhudi.hive.rows.FileRows;
+import io.pyhudi.hive.rows.RowSelection;
 import io.pyhudi.hive.table.Slice;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -30,6 +32,7 @@ public final class HudiSplit extends FileSplit {
   private ExtremeRows extremes;
   private MetadataRows metadata;
   private long fileLength = -1;
+  private RowSelection rows;
 
   /** Creates an empty split, which Hadoop fills by {@link #readFields}. */
   public HudiSplit() {
@@ -50,6 +53,21 @@ public final class HudiSplit extends FileSplit {
     HudiSplit split =
         new HudiSplit(part.getPath(), part.getStart(), part.getLength(), part.getLocations(), null);
     split.fileLength = fileLength;
+    return split;
+  }
+
+  /**
+   * Selected rows of a plain Parquet file. Its length is about that of these rows, for engines that
+   * group splits by their lengths.
+   *
+   * @param fileLength the length of the whole file, bytes
+   */
+  public static HudiSplit selected(FileRows.Part part, long fileLength) throws IOException {
+    FileSplit file = part.file();
+    HudiSplit split =
+        new HudiSplit(file.getPath(), file.getStart(), part.weight(), file.getLocations(), null);
+    split.fileLength = fileLength;
+    split.rows = part.rows();
     return split;
   }
 
@@ -105,7 +123,19 @@ public final class HudiSplit extends FileSplit {
 
   /** The part of a plain Parquet file. */
   public FileSplit file() throws IOException {
-    return new FileSplit(super.getPath(), getStart(), getLength(), getLocations());
+    long length = rows == null ? getLength() : rows.bytes();
+    return new FileSplit(super.getPath(), getStart(), length, getLocations());
+  }
+
+  /** Returns the rows to read of a plain Parquet file, or null for all rows of the part. */
+  public RowSelection rows() {
+    return rows;
+  }
+
+  /** Makes Hive's Parquet reader read these rows only, if it reads the slice. */
+  HudiSplit ofRows(RowSelection selected) {
+    this.rows = selected;
+    return this;
   }
 
   /** Returns the length of the whole plain Parquet file in bytes; -1 if it is not known. */
@@ -191,6 +221,10 @@ public final class HudiSplit extends FileSplit {
       metadata.write(out);
     }
     out.writeLong(fileLength);
+    out.writeBoolean(rows != null);
+    if (rows != null) {
+      rows.write(out);
+    }
   }
 
   @Override
@@ -204,6 +238,7 @@ public final class HudiSplit extends FileSplit {
     extremes = in.readBoolean() ? ExtremeRows.read(in) : null;
     metadata = in.readBoolean() ? MetadataRows.read(in) : null;
     fileLength = in.readLong();
+    rows = in.readBoolean() ? RowSelection.read(in) : null;
   }
 
   private static void writeText(DataOutput out, String text) throws IOException {

@@ -98,6 +98,9 @@ final class ScanPruner {
     PruneRequest request = PruneRequests.create(table, newRequestId(job), nodes, settings);
     // Hive's Parquet reader turns instants into wall clocks in the JVM's zone.
     request.setTimeZone(ZoneId.systemDefault().getId());
+    if (settings.rows()) {
+      request.setSelectRows(true);
+    }
     if (settings.listing() && table.isScannedWhole(locations) && ServiceListing.isPossible(table)) {
       request.setListKept(true);
     }

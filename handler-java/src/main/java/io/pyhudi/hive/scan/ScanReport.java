@@ -16,7 +16,8 @@ import org.apache.hadoop.mapred.Reporter;
  * files.
  */
 public final class ScanReport {
-  private static final String COUNTERS = "Hudi pruning";
+  /** The group of this handler's counters. */
+  public static final String COUNTERS = "Hudi pruning";
 
   private final Outcome outcome;
   private final Listing listing;
@@ -26,11 +27,13 @@ public final class ScanReport {
   private final long bytesConsidered;
   private final long bytesKept;
   private final Map<String, Long> filesDroppedBy;
+  private final RowReport rows;
   private final long pruningMicros;
 
   /**
    * @param filesDroppedBy the dropped files by index, each counted among those that the indexes
    *     before it kept; empty if unknown
+   * @param rows of the kept files
    * @param pruningMicros the time that the caller spent on pruning, microseconds
    */
   ScanReport(
@@ -42,6 +45,7 @@ public final class ScanReport {
       long bytesConsidered,
       long bytesKept,
       Map<String, Long> filesDroppedBy,
+      RowReport rows,
       long pruningMicros) {
     this.outcome = outcome;
     this.listing = listing;
@@ -51,6 +55,7 @@ public final class ScanReport {
     this.bytesConsidered = bytesConsidered;
     this.bytesKept = bytesKept;
     this.filesDroppedBy = Collections.unmodifiableMap(new TreeMap<>(filesDroppedBy));
+    this.rows = rows;
     this.pruningMicros = pruningMicros;
   }
 
@@ -68,21 +73,31 @@ public final class ScanReport {
     parts.put("filesDroppedBy", filesDroppedBy);
     parts.put("bytesConsidered", bytesConsidered);
     parts.put("bytesKept", bytesKept);
+    rows.addTo(parts);
     parts.put("pruningMicros", pruningMicros);
     return parts;
   }
 
-  /** Formats the report for users: "PRUNED, reads 3 of 250 files, 1.5 of 30.2 MB". */
+  /**
+   * Formats the report for users: "PRUNED, reads 3 of 250 files, 1.5 of 30.2 MB", or
+   * "NOTHING_SKIPPED, reads 250 of 250 files, ...".
+   */
   String text() {
     return String.format(
         Locale.ROOT,
-        "%s, reads %d of %d files, %.1f of %.1f MB%s",
-        outcome,
+        "%s, reads %d of %d files, %.1f of %.1f MB%s%s",
+        skipsNothing() ? "NOTHING_SKIPPED" : outcome,
         filesKept,
         filesConsidered,
         bytesKept / 1e6,
         bytesConsidered / 1e6,
+        rows.text(),
         answer == AnswerSource.BY_CACHE ? ", as asked before" : "");
+  }
+
+  /** Returns whether the service was asked and every row can match. */
+  private boolean skipsNothing() {
+    return outcome == Outcome.PRUNED && filesKept == filesConsidered && rows.isEmpty();
   }
 
   /** Adds the numbers to the job's counters, if the engine has counters. */
@@ -92,6 +107,7 @@ public final class ScanReport {
     reporter.incrCounter(COUNTERS, "FILES_DROPPED", filesConsidered - filesKept);
     filesDroppedBy.forEach((index, files) -> reporter.incrCounter(COUNTERS, by(index), files));
     reporter.incrCounter(COUNTERS, "BYTES_DROPPED", bytesConsidered - bytesKept);
+    rows.count(reporter, COUNTERS);
     reporter.incrCounter(COUNTERS, "PRUNING_MICROS", pruningMicros);
     reporter.incrCounter(COUNTERS, "SCANS_" + outcome, 1);
     reporter.incrCounter(COUNTERS, "LISTINGS_" + listing, 1);
@@ -115,6 +131,7 @@ public final class ScanReport {
       out.writeUTF(dropped.getKey());
       out.writeLong(dropped.getValue());
     }
+    rows.write(out);
     out.writeLong(pruningMicros);
   }
 
@@ -139,6 +156,7 @@ public final class ScanReport {
         bytesConsidered,
         bytesKept,
         filesDroppedBy,
+        RowReport.read(in),
         in.readLong());
   }
 }

@@ -16,6 +16,7 @@ final class ScanVerdict {
   private final Verdicts verdicts;
   private final PruneCounts counts;
   private final KeptSlices kept;
+  private final SelectedFiles rows;
   private final ExtremeRows extremes;
   private final AnswerSource source;
   private final long elapsedMicros;
@@ -26,6 +27,7 @@ final class ScanVerdict {
       Verdicts verdicts,
       PruneCounts counts,
       KeptSlices kept,
+      SelectedFiles rows,
       ExtremeRows extremes,
       AnswerSource source,
       long elapsedMicros) {
@@ -34,6 +36,7 @@ final class ScanVerdict {
     this.verdicts = verdicts;
     this.counts = counts;
     this.kept = kept;
+    this.rows = rows;
     this.extremes = extremes;
     this.source = source;
     this.elapsedMicros = elapsedMicros;
@@ -53,6 +56,7 @@ final class ScanVerdict {
         Verdicts.of(response),
         response.getCounts(),
         response.getKept(),
+        SelectedFiles.of(response.getSelectedRows()),
         null,
         source,
         elapsedMicros);
@@ -60,7 +64,15 @@ final class ScanVerdict {
 
   static ScanVerdict unpruned(Outcome outcome, String message, long elapsedMicros) {
     return new ScanVerdict(
-        outcome, message, Verdicts.none(), null, null, null, AnswerSource.NONE, elapsedMicros);
+        outcome,
+        message,
+        Verdicts.none(),
+        null,
+        null,
+        SelectedFiles.none(),
+        null,
+        AnswerSource.NONE,
+        elapsedMicros);
   }
 
   /** Returns the verdict for a query that statistics answer, so that no file has to be read. */
@@ -71,6 +83,7 @@ final class ScanVerdict {
         Verdicts.none(),
         null,
         null,
+        SelectedFiles.none(),
         extremes,
         AnswerSource.NONE,
         elapsedMicros);
@@ -97,6 +110,11 @@ final class ScanVerdict {
   /** Returns the service's list of the slices to read, or null. */
   KeptSlices kept() {
     return kept;
+  }
+
+  /** Returns the rows to read of kept files. */
+  SelectedFiles rows() {
+    return rows;
   }
 
   /** Returns the rows that represent all rows of the table, or null. */

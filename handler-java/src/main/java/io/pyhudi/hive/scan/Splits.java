@@ -1,5 +1,6 @@
 package io.pyhudi.hive.scan;
 
+import io.pyhudi.hive.rows.FileRows;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.Slice;
 import io.pyhudi.hive.version.HiveVersion;
@@ -7,6 +8,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -38,6 +40,7 @@ public final class Splits {
   public static List<HudiSplit> of(TableScan scan, JobConf job, int numSplits) throws IOException {
     List<HudiSplit> splits = new ArrayList<>();
     List<FileStatus> plain = new ArrayList<>();
+    Map<Path, FileRows> selected = new HashMap<>();
     HudiTable table = scan.table();
     if (scan.extremes() != null) {
       splits.add(HudiSplit.extremes(table.basePath(), scan.extremes()));
@@ -51,20 +54,23 @@ public final class Splits {
     String state = table.stateKey();
     for (Slice slice : scan.slices()) {
       boolean isPlain = slice.isPlainParquet() && !throughHudi;
+      FileRows rows = scan.rows().rows(slice);
       if (isPlain && !whole) {
-        plain.add(status(slice.fileSlice().getBaseFile().get()));
+        FileStatus file = status(slice.fileSlice().getBaseFile().get());
+        plain.add(file);
+        if (rows != null) {
+          selected.put(file.getPath(), rows);
+        }
       } else {
         HudiSplit split =
             HudiSplit.merged(table.basePath(), slice, newest, state).ofCommits(commits);
-        splits.add(isPlain ? split.asPlainFile() : split);
+        if (isPlain) {
+          split.asPlainFile().ofRows(rows == null ? null : rows.whole());
+        }
+        splits.add(split);
       }
     }
-    Map<Path, Long> lengths = new HashMap<>();
-    plain.forEach(file -> lengths.put(file.getPath(), file.getLen()));
-    for (InputSplit part : new ListedFiles(plain).getSplits(job, numSplits)) {
-      FileSplit file = (FileSplit) part;
-      splits.add(HudiSplit.plain(file, lengths.getOrDefault(file.getPath(), -1L)));
-    }
+    splits.addAll(ofPlainFiles(plain, selected, job, numSplits));
     if (table.hasVirtualKeys()) {
       splits.forEach(split -> split.withHiddenKeysOf(table.basePath()));
     }
@@ -73,6 +79,29 @@ public final class Splits {
     }
     if (!splits.isEmpty()) {
       splits.get(0).withReport(scan.report());
+    }
+    return splits;
+  }
+
+  private static List<HudiSplit> ofPlainFiles(
+      List<FileStatus> files, Map<Path, FileRows> selected, JobConf job, int numSplits)
+      throws IOException {
+    Map<Path, Long> lengths = new HashMap<>();
+    files.forEach(file -> lengths.put(file.getPath(), file.getLen()));
+    List<HudiSplit> splits = new ArrayList<>();
+    Map<Path, List<FileSplit>> byLength = new LinkedHashMap<>();
+    for (InputSplit part : new ListedFiles(files).getSplits(job, numSplits)) {
+      FileSplit file = (FileSplit) part;
+      if (selected.containsKey(file.getPath())) {
+        byLength.computeIfAbsent(file.getPath(), path -> new ArrayList<>()).add(file);
+      } else {
+        splits.add(HudiSplit.plain(file, lengths.getOrDefault(file.getPath(), -1L)));
+      }
+    }
+    for (Map.Entry<Path, List<FileSplit>> file : byLength.entrySet()) {
+      for (FileRows.Part part : selected.get(file.getKey()).parts(file.getValue())) {
+        splits.add(HudiSplit.selected(part, lengths.get(file.getKey())));
+      }
     }
     return splits;
   }

@@ -27,18 +27,21 @@ public final class TableScan {
   private final ScanReport report;
   private final boolean ofWholeTable;
   private final ExtremeRows extremes;
+  private final SelectedFiles rows;
 
   private TableScan(
       HudiTable table,
       List<Slice> slices,
       ScanReport report,
       boolean ofWholeTable,
-      ExtremeRows extremes) {
+      ExtremeRows extremes,
+      SelectedFiles rows) {
     this.table = table;
     this.slices = slices;
     this.report = report;
     this.ofWholeTable = ofWholeTable;
     this.extremes = extremes;
+    this.rows = rows;
   }
 
   /**
@@ -83,17 +86,25 @@ public final class TableScan {
       throws IOException {
     ExtremeRows extremes = verdict.extremes();
     if (extremes != null) {
-      return new TableScan(table, Collections.emptyList(), prunedReport(verdict), true, extremes);
+      return new TableScan(
+          table,
+          Collections.emptyList(),
+          prunedReport(verdict),
+          true,
+          extremes,
+          SelectedFiles.none());
     }
     if (table.changes() != null) {
       return ofChanges(table, locations, verdict, settings);
     }
     boolean wholeTable = table.isScannedWhole(locations);
+    SelectedFiles rows = rows(table, verdict, settings);
     KeptSlices kept = wholeTable && verdict.counts() != null ? verdict.kept() : null;
     if (kept != null) {
       Optional<List<Slice>> slices = ServiceListing.slices(table, kept, settings.view());
       if (slices.isPresent()) {
-        return new TableScan(table, slices.get(), report(verdict, slices.get()), true, null);
+        return new TableScan(
+            table, slices.get(), report(verdict, slices.get(), rows), true, null, rows);
       }
     }
     Tally tally = new Tally();
@@ -107,7 +118,8 @@ public final class TableScan {
           (partition, slices) -> tally.add(slices, verdict.verdicts().keep(partition, slices)));
     }
     Listing listing = kept == null ? Listing.BY_HUDI : Listing.BY_HUDI_INSTEAD;
-    return new TableScan(table, tally.kept, tally.report(verdict, listing), wholeTable, null);
+    return new TableScan(
+        table, tally.kept, tally.report(verdict, listing, rows), wholeTable, null, rows);
   }
 
   private static TableScan ofChanges(
@@ -125,18 +137,27 @@ public final class TableScan {
       changed.forEach((partition, slices) -> tally.add(slices, proved.keep(partition, slices)));
       changes.require(table, tally.kept, listing.files(changed.keySet()));
     }
+    SelectedFiles rows = SelectedFiles.none();
     return new TableScan(
-        table, tally.kept, tally.report(verdict, Listing.BY_HUDI), wholeTable, null);
+        table, tally.kept, tally.report(verdict, Listing.BY_HUDI, rows), wholeTable, null, rows);
+  }
+
+  /** Returns which rows the scan reads; Hudi's readers and other settings read all rows. */
+  private static SelectedFiles rows(
+      HudiTable table, ScanVerdict verdict, PruningSettings settings) {
+    return settings.rows() && !verdict.rows().isEmpty() && !table.hasSchemaHistory()
+        ? verdict.rows()
+        : SelectedFiles.none();
   }
 
   /** Reports a scan whose files the service listed. */
-  private static ScanReport report(ScanVerdict verdict, List<Slice> slices) {
+  private static ScanReport report(ScanVerdict verdict, List<Slice> slices, SelectedFiles rows) {
     PruneCounts counts = verdict.counts();
     Tally tally = new Tally();
     tally.files = counts.getFilesConsidered();
     tally.bytes = counts.getBytesConsidered();
     tally.kept.addAll(slices);
-    return tally.report(verdict, Listing.BY_SERVICE);
+    return tally.report(verdict, Listing.BY_SERVICE, rows);
   }
 
   private static ScanReport prunedReport(ScanVerdict verdict) {
@@ -150,6 +171,7 @@ public final class TableScan {
         rows.bytes(),
         0,
         Collections.emptyMap(),
+        RowReport.none(),
         verdict.elapsedMicros());
   }
 
@@ -165,6 +187,11 @@ public final class TableScan {
   /** Returns the rows that represent all rows of the table, or null if slices are read. */
   ExtremeRows extremes() {
     return extremes;
+  }
+
+  /** Returns which rows of the slices are read. */
+  SelectedFiles rows() {
+    return rows;
   }
 
   public List<Slice> slices() {
@@ -188,7 +215,7 @@ public final class TableScan {
       kept.addAll(keep);
     }
 
-    ScanReport report(ScanVerdict verdict, Listing listing) {
+    ScanReport report(ScanVerdict verdict, Listing listing, SelectedFiles rows) {
       PruneCounts counts = verdict.counts();
       if (unlisted && counts != null) {
         // Dropped partitions are not listed here; the service reports their size.
@@ -205,6 +232,7 @@ public final class TableScan {
           bytes,
           bytesOf(kept),
           droppedBy(counts, files - keptFiles),
+          RowReport.of(rows, kept),
           verdict.elapsedMicros());
     }
 

@@ -76,6 +76,7 @@ class AnswerCacheTest {
             request -> request.setCountRows(true),
             request -> request.setDescribeColumns(true),
             request -> request.setListKept(true),
+            request -> request.setSelectRows(true),
             request -> request.setProtocolVersion(2));
     for (UnaryOperator<PruneRequest> change : changes) {
       PruneRequest changed = change.apply(request("q"));

@@ -105,6 +105,18 @@ class PruningClientTest {
   }
 
   @Test
+  void saysHowMuchOfTheTimeLimitAnAddressHad() throws Exception {
+    try (ServerSocket one = new ServerSocket(0);
+        ServerSocket other = new ServerSocket(0)) {
+      ServiceAddress first = new ServiceAddress("127.0.0.1", one.getLocalPort());
+      ServiceAddress second = new ServiceAddress("127.0.0.1", other.getLocalPort());
+      PruningException late = assertThrows(PruningException.class, () -> request(first, second));
+      String part = " did not answer within \\d+ ms, its part of hudi.pruning.timeout.ms=500";
+      assertTrue(late.getMessage().matches(second + part), late.getMessage());
+    }
+  }
+
+  @Test
   void givesUpOnAnAnswerThatDripsInByteByByte() throws Exception {
     // Each byte comes within the socket's time-out; together they would take 20 s.
     try (RawService dripping =

@@ -6,8 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pyhudi.hive.client.Outcome;
+import io.pyhudi.hive.protocol.SelectedRows;
+import io.pyhudi.hive.rows.FileRows;
 import io.pyhudi.hive.table.Slice;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -103,6 +108,32 @@ class HudiSplitTest {
   }
 
   @Test
+  void selectedRowsTravelWithTheirPlaceInTheFile() throws Exception {
+    FileRows rows =
+        FileRows.of(
+            new SelectedRows(
+                "",
+                "f.parquet",
+                4096,
+                ByteBuffer.wrap(new byte[] {1, 2, 3}),
+                Arrays.asList(5L, 150L),
+                Arrays.asList(10L, 160L),
+                Arrays.asList(100L, 100L),
+                Arrays.asList(4L, 2000L),
+                Arrays.asList(1900L, 1800L)));
+    FileSplit first = new FileSplit(new Path(TABLE, "f.parquet"), 0, 1999, new String[] {"a"});
+    FileSplit second = new FileSplit(first.getPath(), 1999, 2097, new String[] {"b"});
+    List<FileRows.Part> parts = rows.parts(Arrays.asList(first, second));
+    assertEquals(2, parts.size());
+    HudiSplit copy = copy(HudiSplit.selected(parts.get(1), 4096));
+    assertEquals(2000, copy.file().getStart());
+    assertEquals(2096, copy.file().getLength());
+    assertEquals(180, copy.getLength());
+    assertEquals("[150, 160)", copy.rows().ranges().toString());
+    assertEquals(2000, parts.get(0).rows().bytes());
+  }
+
+  @Test
   void theFirstSplitBringsTheNumbersToTheCounters() throws Exception {
     FileSplit part = new FileSplit(new Path(TABLE, "f.parquet"), 0, 1, new String[0]);
     Map<String, Long> droppedBy = new TreeMap<>();
@@ -118,6 +149,7 @@ class HudiSplitTest {
             1000,
             100,
             droppedBy,
+            new RowReport(1, 5000, 1000, 60),
             350);
     Counters counters = new Counters();
     copy(HudiSplit.plain(part, 4096).withReport(report)).count(new CountingReporter(counters));
@@ -133,6 +165,10 @@ class HudiSplitTest {
     expected.put("FILES_DROPPED_BY_COLUMN_STATS", 7L);
     expected.put("FILES_DROPPED_BY_PARTITION_VALUES", 2L);
     expected.put("BYTES_DROPPED", 900L);
+    expected.put("FILES_IN_PART", 1L);
+    expected.put("ROWS_OF_FILES_IN_PART", 5000L);
+    expected.put("ROWS_SELECTED", 1000L);
+    expected.put("ROW_GROUP_BYTES_SKIPPED", 60L);
     expected.put("PRUNING_MICROS", 350L);
     expected.put("SCANS_PRUNED", 1L);
     expected.put("LISTINGS_BY_SERVICE", 1L);

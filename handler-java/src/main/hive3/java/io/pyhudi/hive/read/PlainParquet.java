@@ -1,6 +1,5 @@
 package io.pyhudi.hive.read;
 
-import io.pyhudi.hive.files.DataFile;
 import io.pyhudi.hive.scan.HudiSplit;
 import java.io.IOException;
 import org.apache.hadoop.hive.ql.exec.Utilities;
@@ -38,11 +37,8 @@ final class PlainParquet {
 
   private static RecordReader<NullWritable, ArrayWritable> open(
       HudiSplit split, JobConf job, Reporter reporter) throws IOException {
-    return DataFile.read(
-        split.file().getPath(),
-        split.fileLength(),
-        job,
-        settings -> HIVE.getRecordReader(split.file(), settings, reporter));
+    return PlainFiles.open(
+        split, job, reporter, (file, settings) -> HIVE.getRecordReader(file, settings, reporter));
   }
 
   private static JobConf settings(JobConf job, boolean vectorized) {

@@ -1,6 +1,5 @@
 package io.pyhudi.hive.read;
 
-import io.pyhudi.hive.files.DataFile;
 import io.pyhudi.hive.scan.HudiSplit;
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
@@ -35,19 +34,19 @@ final class PlainParquet {
 
   static RecordReader<NullWritable, ArrayWritable> rows(
       HudiSplit split, JobConf job, Reporter reporter) throws IOException {
-    return DataFile.read(
-        split.file().getPath(),
-        split.fileLength(),
+    return PlainFiles.open(
+        split,
         withGregorianDays(job),
-        settings -> open(split, settings, reporter));
+        reporter,
+        (file, settings) -> open(file, settings, reporter));
   }
 
-  private static Rows open(HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+  private static Rows open(FileSplit file, JobConf job, Reporter reporter) throws IOException {
     try {
-      return new Rows(split.file(), job, reporter);
+      return new Rows(file, job, reporter);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IOException("interrupted while opening " + split.getPath(), e);
+      throw new IOException("interrupted while opening " + file.getPath(), e);
     }
   }
 
@@ -55,11 +54,7 @@ final class PlainParquet {
   static RecordReader<NullWritable, ArrayWritable> batches(
       HudiSplit split, JobConf job, Reporter reporter) throws IOException {
     return SliceReaders.asRows(
-        DataFile.read(
-            split.file().getPath(),
-            split.fileLength(),
-            withGregorianDays(job),
-            settings -> new Batches(split.file(), settings)));
+        PlainFiles.open(split, withGregorianDays(job), reporter, Batches::new));
   }
 
   private static JobConf withGregorianDays(JobConf job) {

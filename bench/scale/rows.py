@@ -1,0 +1,166 @@
+"""Skipping rows inside of large files: bytes that HiveServer2 reads, and times.
+
+Each query's rows are compared with those of a full scan. Times that are compared alternate in one
+HiveServer2. Hive's native Parquet table has the same files.
+"""
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
+from bench.tables import large_files
+from devtools.ddl import create_with_handler
+from devtools.hiveserver import ENGINES, HiveServer
+from devtools.runtime import WORK
+from devtools.service import ServiceProcess
+from pyhudi_expr.hive.session import HiveSession
+
+_RUN_DIR = WORK / "bench" / "rows"
+_FILES, _GROUPS = 8, 9
+_POINT = 5 * large_files.GROUP_ROWS + 123_456
+_TIMESTAMP = "TIMESTAMP '2020-02-29 07:10:56'"
+"""That of the row `_POINT`."""
+_QUERIES = {
+    "point": f"SELECT id, city, amount FROM {{}} WHERE ts = {_TIMESTAMP}",
+    "range": f"SELECT id, city, amount FROM {{}} WHERE id BETWEEN {_POINT} AND {_POINT + 999}",
+    "IN": f"SELECT id, city, amount FROM {{}} WHERE id IN (17, {_POINT}, {_POINT + 900_000})",
+}
+#: Amounts are in no order, so every page may hold them.
+_NOTHING = "SELECT id, city FROM {} WHERE amount BETWEEN 0.5 AND 0.50001"
+_SCAN = "SELECT sum(id), max(amount), count(city) FROM {}"
+_ON = {"hudi.pruning.rows": "true", "hudi.pruning.cache.ms": "0"}
+_OFF = {"hudi.pruning.rows": "false", "hudi.pruning.cache.ms": "0"}
+_NATIVE = {"hive.optimize.index.filter": "true"}
+
+
+@dataclass(frozen=True)
+class _Hive:
+    """A session with two tables, each as ours and as Hive's own."""
+
+    session: HiveSession
+    pid: int
+
+    def rows(self, query: str, settings: Mapping[str, str]) -> Sequence[Any]:
+        self.session.set(settings)
+        return sorted(self.session.run(query), key=repr)
+
+    def seconds(self, query: str, settings: Mapping[str, str], expected: Sequence[Any]) -> float:
+        """Return the query's time. Raises ValueError if the rows are not those expected."""
+        self.session.set(settings)
+        found: list[Any] = []
+        elapsed = seconds(lambda: found.extend(self.session.run(query)))
+        if sorted(found, key=repr) != expected:
+            raise ValueError(f"{query}: {len(found)} rows with {dict(settings)}")
+        return elapsed
+
+    def bytes_read(self, query: str, settings: Mapping[str, str]) -> int:
+        """Return the bytes that HiveServer2 reads for a query, of everything."""
+        self.session.set(settings)
+        before = self._read()
+        self.session.run(query)
+        return self._read() - before
+
+    def _read(self) -> int:
+        lines = Path(f"/proc/{self.pid}/io").read_text().splitlines()
+        return int(dict(line.split(": ") for line in lines)["rchar"])
+
+
+@benchmark("rows")
+def rows() -> Iterator[Measurement]:
+    """Hive's queries for some rows of 8 files of 128 MB, and of one of 1 GB; ten minutes."""
+    eight = large_files.ensure_written("bench_rows", _FILES, 1)
+    nine = large_files.ensure_written("bench_groups", 1, _GROUPS)
+    with ExitStack() as running:
+        service = running.enter_context(ServiceProcess(_RUN_DIR, "--footers"))
+        server = running.enter_context(HiveServer(_RUN_DIR / "server", jvm_options=()))
+        session = running.enter_context(server.session({}))
+        session.set({"hudi.pruning.service.addresses": service.address})
+        columns = "id bigint, ts timestamp, city string, amount double, payload binary"
+        for name, path in (("eight", eight), ("nine", nine)):
+            session.run(create_with_handler(name, path))
+            session.run(
+                f"CREATE EXTERNAL TABLE {name}_native ({columns}) STORED AS PARQUET"
+                f" LOCATION '{path}'"
+            )
+        hive = _Hive(session, server.pid)
+        yield from _bytes(hive, nine)
+        for engine in ENGINES:
+            yield from _times(hive, engine)
+
+
+def _bytes(hive: _Hive, nine: Path) -> Iterator[Measurement]:
+    hive.session.set(ENGINES["fetch"])
+    for name, query in _QUERIES.items():
+        for settings in (_ON, _ON):  # the first one warms up
+            found = hive.bytes_read(query.format("eight"), settings)
+        bar = "< 2" if name == "point" else None
+        yield Measurement(f"rows: {name}, bytes read of 8 x 128 MB", found / 1e6, "MB", bar)
+        native = hive.bytes_read(query.format("eight_native"), _NATIVE)
+        yield Measurement(f"rows: {name}, bytes that Hive's table reads", native / 1e6, "MB")
+    size = next(nine.glob("*.parquet")).stat().st_size
+    query = f"SELECT * FROM nine WHERE id BETWEEN {_POINT} AND {_POINT + 400_000}"
+    read = hive.bytes_read(query, _ON)
+    yield Measurement("rows: one of nine row groups", read / size * 100, "%", "<= 15")
+
+
+def _times(hive: _Hive, engine: str) -> Iterator[Measurement]:
+    hive.session.set(ENGINES[engine])
+    bars = {"fetch": ">= 10", "tez": ">= 4"}
+    for name, query in _QUERIES.items():
+        expected = hive.rows(query.format("eight"), _OFF)
+        if not expected or expected != hive.rows(query.format("eight_native"), _NATIVE):
+            raise ValueError(f"{query}: {expected}")
+        ask = partial(hive.seconds, expected=expected)
+        ours, native, whole = map(
+            statistics.median,
+            interleaved(
+                [
+                    partial(ask, query.format("eight"), _ON),
+                    partial(ask, query.format("eight_native"), _NATIVE),
+                    partial(ask, query.format("eight"), _OFF),
+                ],
+                7,
+            ),
+        )
+        title = f"rows: {engine}, {name}"
+        yield Measurement(title, ours, "s")
+        yield Measurement(f"{title}, files read whole", whole, "s")
+        bar = bars.get(engine) if name == "point" else None
+        yield Measurement(f"{title}, files read whole / ours", whole / ours, "x", bar)
+        yield Measurement(f"{title}, Hive's table", native, "s")
+        yield Measurement(
+            f"{title}, longer than Hive's table", (ours / native - 1) * 100, "%", "< 3"
+        )
+    yield from _unskippable(hive, engine)
+    if engine != "fetch":  # which cannot aggregate
+        yield from _full_scan(hive, engine)
+
+
+def _unskippable(hive: _Hive, engine: str) -> Iterator[Measurement]:
+    query = _NOTHING.format("eight")
+    expected = hive.rows(query, _OFF)
+    on, off = interleaved(
+        [partial(hive.seconds, query, settings, expected) for settings in (_ON, _OFF)], 5
+    )
+    longer = (min(on) / min(off) - 1) * 100
+    yield Measurement(
+        f"rows: {engine}, a predicate that skips nothing, longer by", longer, "%", "< 3"
+    )
+
+
+def _full_scan(hive: _Hive, engine: str) -> Iterator[Measurement]:
+    expected = hive.rows(_SCAN.format("eight_native"), {})
+    ours, native = interleaved(
+        [
+            partial(hive.seconds, _SCAN.format(name), _ON, expected)
+            for name in ("eight", "eight_native")
+        ],
+        5,
+    )
+    longer = (min(ours) / min(native) - 1) * 100
+    yield Measurement(f"rows: {engine}, full scan, longer than Hive's table", longer, "%", "< 3")
