@@ -11,14 +11,15 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
 # What a site may set: its own Maven settings, a certain Python, more options for pytest, how many
-# processes run the tests (each with Spark needs 4 GiB, those with Hive 2 more; 0: no second one).
+# processes run the tests (each with Spark needs 4 GiB, those with Hive 2 more, and all of a core; 0:
+# no second one).
 MAVEN_SETTINGS ?= hive-conf/settings.xml
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3 python3.13; do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
 	&& { echo "$$p"; break; }; done)
 PYTEST_ARGS ?=
 TEST_PROCESSES ?= $(shell awk '$$1 == "MemTotal:" && $$2 > 18000000 { big = 1 } \
-	END { print 2 + big }' /proc/meminfo 2>/dev/null || echo 2)
+	END { print (big && '"$$(nproc)"' > 2) ? 3 : 2 }' /proc/meminfo 2>/dev/null || echo 2)
 BENCH ?=
 CASES ?= 300000
 SEED ?=
@@ -63,10 +64,11 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME_OF_$(HIVE)) ## two Hudi tables, Hi
 	$(BIN)/python -m devtools.demo --hive $(HIVE)
 
 test: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## the Python tests, with Spark and Hive, but those of test-long
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long and not containers" $(PYTEST_ARGS)
+	PYHUDI_EXAMPLES=0.5 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
+		-m "not long and not further and not containers" $(PYTEST_ARGS)
 
-test-long: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A_SPARK) ## what Hudi makes of our indexes and layouts, and other tests of minutes
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
+test-long: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## tests of minutes, and the other cases of tests with Spark and Hive
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "long or further" $(PYTEST_ARGS)
 
 test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
 	$(BIN)/pytest --junitxml=.work/results/hive-3.1.xml tests/hive/hive3 $(PYTEST_ARGS)
@@ -123,7 +125,7 @@ test-browser: $(VENV) ## of `make test`, what a Chromium shows; PYHUDI_NEED_BROW
 test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them; PYHUDI_NEED_ENGINE=1 starts an engine
 	docker/engine.sh $(BIN)/pytest tests/containers $(PYTEST_ARGS)
 
-chart: $(VENV) $(HELM) ## check the Helm chart, and render it into docker/kubernetes; needs Go, or HELM=PROGRAM
+chart: $(VENV) $(HELM) ## check the Helm chart, and render it into docker/kubernetes; needs Go (about 8 minutes at first), or HELM=PROGRAM
 	$(BIN)/python -m devtools.kubernetes.chart_schema
 	$(HELM) lint --strict docker/helm
 	$(HELM) lint --strict docker/helm --values docker/helm/ci/object-store-values.yaml
@@ -141,6 +143,7 @@ workflows: $(ACTIONLINT) ## check the hosted workflows; needs Go, or ACTIONLINT=
 	$(ACTIONLINT)
 
 .work/tools/helm:
+	@echo "building helm from source (about 8 minutes) ..."
 	GOBIN="$(CURDIR)/.work/tools" go install helm.sh/helm/v3/cmd/helm@v3.19.5
 
 .work/tools/actionlint:
@@ -197,10 +200,12 @@ $(HANDLER3): handler-java/pom.xml $(shell find handler-java/src -type f)
 	@touch $@
 
 runtime: $(RUNTIME) ## fetch Hive, Hadoop, Tez and Hudi into .work/runtime
-$(RUNTIME): hive-conf/pom.xml
+$(RUNTIME): hive-conf/pom.xml hive-conf/local-files/QuickLocalFileSystem.java
 	@echo "fetching the Hive runtime (about 340 MB) ..."
 	rm -rf .work/runtime.new
 	$(MVN) -q -f hive-conf/pom.xml package -Druntime.dir="$(CURDIR)/.work/runtime.new"
+	javac --release 11 -d .work/runtime.new/local-files -cp '.work/runtime.new/lib/*' \
+		hive-conf/local-files/QuickLocalFileSystem.java
 	rm -rf .work/runtime
 	mv .work/runtime.new .work/runtime
 	@touch $@

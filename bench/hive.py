@@ -88,7 +88,7 @@ def _running() -> Iterator[tuple[HiveSession, ScanReports, ServiceProcess]]:
     reports = ScanReports(_RUN_DIR / "scans")
     with ExitStack() as running:
         service = running.enter_context(ServiceProcess(_RUN_DIR))
-        server = running.enter_context(HiveServer(_RUN_DIR / "server"))
+        server = running.enter_context(HiveServer(_RUN_DIR / "server", jvm_options=()))
         session = running.enter_context(server.session(reports.settings()))
         session.set(_address(service))
         session.run(create_with_handler(_OURS, table.path))

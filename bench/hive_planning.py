@@ -70,7 +70,7 @@ def hive_planning() -> Iterator[Measurement]:
     reports = ScanReports(_RUN_DIR / "scans")
     with ExitStack() as running:
         service = running.enter_context(ServiceProcess(_RUN_DIR))
-        server = running.enter_context(HiveServer(_RUN_DIR / "server"))
+        server = running.enter_context(HiveServer(_RUN_DIR / "server", jvm_options=()))
         session = running.enter_context(server.session(reports.settings()))
         session.set({"hudi.pruning.service.addresses": service.address, **ENGINES["tez"]})
         session.set({"hudi.pruning.cache.ms": "0"})

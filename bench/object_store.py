@@ -199,7 +199,7 @@ def _in_hive(server: _Server) -> Iterator[Measurement]:
     server.delay(30)
     with ExitStack() as running:
         proxy = running.enter_context(RecordingProxy(server.port))
-        hive = hive_server(_RUN_DIR / "hive", server.environment, proxy.endpoint)
+        hive = hive_server(_RUN_DIR / "hive", server.environment, proxy.endpoint, jvm_options=())
         service = running.enter_context(ServiceProcess(_RUN_DIR))
         running.enter_context(hive)
         reports = ScanReports(_RUN_DIR / "scans")

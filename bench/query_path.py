@@ -112,7 +112,7 @@ def _running() -> Iterator[tuple[HiveSession, ScanReports]]:
     reports = ScanReports(_ROOT / "scans")
     with ExitStack() as running:
         service = running.enter_context(ServiceProcess(_ROOT))
-        server = running.enter_context(HiveServer(_ROOT / "server"))
+        server = running.enter_context(HiveServer(_ROOT / "server", jvm_options=()))
         session = running.enter_context(server.session(reports.settings()))
         session.set({**ENGINES["fetch"], "hudi.pruning.service.addresses": service.address})
         session.set({"hudi.pruning.cache.ms": "0"})

@@ -20,6 +20,9 @@ from devtools.runtime import (
     ADD_OPENS,
     COLLECTOR,
     HIVE_CONF,
+    LOCAL_FILES,
+    LOCAL_FILES_SETTINGS,
+    SHORT_RUN,
     WORK,
     RuntimeMissingError,
     free_port,
@@ -67,6 +70,7 @@ class HiveServer:
         *,
         jars: Sequence[Path] | None = None,
         heap: str = "2g",
+        jvm_options: Sequence[str] = SHORT_RUN,
         zone: str = "UTC",
         settings: Mapping[str, str] = MappingProxyType({}),
         line: HiveVersion = HIVE_4,
@@ -77,6 +81,7 @@ class HiveServer:
             run_dir: Its directory, created if it is missing.
             jars: The auxiliary path; None for Hudi and the storage handler.
             heap: The JVM's maximum heap.
+            jvm_options: More options of the JVM; none for measurements.
             zone: The JVM's time zone, in which Hive shows instants.
             settings: Settings of hive-site.xml, in addition to the template or instead of it.
             line: The version of Hive.
@@ -85,9 +90,10 @@ class HiveServer:
         self.port = 0
         self._jars = jars
         self._heap = heap
+        self._jvm_options = jvm_options
         self._zone = zone
         self.line = line
-        self._settings = {**line.settings, **settings}
+        self._settings = {**LOCAL_FILES_SETTINGS, **line.settings, **settings}
         self._process: ServerProcess | None = None
 
     def start(self) -> None:
@@ -235,6 +241,7 @@ class HiveServer:
             str(self.line.java()),
             f"-Xmx{self._heap}",
             *COLLECTOR,
+            *self._jvm_options,
             *ADD_OPENS,
             f"-Duser.timezone={self._zone}",
             f"-Djava.io.tmpdir={temporary}",
@@ -242,7 +249,9 @@ class HiveServer:
             f"-Dderby.system.home={temporary}",
             f"-Dlog4j2.configurationFile={conf / 'hive-log4j2.properties'}",
             *self.line.entry,
-            os.pathsep.join(map(str, (conf, *self.line.classes, self.line.lib / "*", *jars))),
+            os.pathsep.join(
+                map(str, (conf, *self.line.classes, LOCAL_FILES, self.line.lib / "*", *jars))
+            ),
             self.line.main,
         ]
 

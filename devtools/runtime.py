@@ -4,7 +4,9 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".work"
@@ -34,6 +36,18 @@ _OPENED = (
 ADD_OPENS = tuple(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED)
 COLLECTOR = ("-XX:+UseSerialGC", "-XX:MetaspaceSize=256m")
 """On two cores the default collector's own threads took a quarter of HiveServer2's time."""
+SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+"""For a JVM that tests use for some minutes: the optimising compiler takes a third of its time. The
+cache would be so small without that compiler that the JVM keeps throwing out code."""
+LOCAL_FILES = WORK / "runtime" / "local-files"
+"""The class path of a local file system that starts no process for each file that it creates."""
+LOCAL_FILES_SETTINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "fs.file.impl": "QuickLocalFileSystem",
+        "fs.AbstractFileSystem.file.impl": "QuickLocalFileSystem$Context",
+    }
+)
+"""Hadoop's settings for it."""
 
 
 class RuntimeMissingError(RuntimeError):

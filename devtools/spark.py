@@ -10,13 +10,22 @@ from types import MappingProxyType
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from devtools.runtime import COLLECTOR, WORK, hudi_bundle, java
+from devtools.runtime import (
+    COLLECTOR,
+    LOCAL_FILES,
+    LOCAL_FILES_SETTINGS,
+    SHORT_RUN,
+    WORK,
+    hudi_bundle,
+    java,
+)
 from pyhudi_expr.indexing.writer_options import HUDI_SESSION
 
 SHORT_QUERIES = {
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.defaultJavaOptions": " ".join(SHORT_RUN),
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    **{f"spark.hadoop.{name}": value for name, value in LOCAL_FILES_SETTINGS.items()},
 }
 """Settings for sessions whose queries are so short that compiling them is much of their time."""
 
@@ -55,7 +64,9 @@ def spark_session(
     builder = SparkSession.builder.master(f"local[{cores}]").appName(name)
     for key, value in {
         "spark.driver.memory": heap,
-        "spark.driver.extraClassPath": ":".join(map(str, (bundle or hudi_bundle(), *jars))),
+        "spark.driver.extraClassPath": ":".join(
+            map(str, (bundle or hudi_bundle(), LOCAL_FILES, *jars))
+        ),
         "spark.driver.extraJavaOptions": " ".join(
             (
                 *COLLECTOR,

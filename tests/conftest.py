@@ -13,6 +13,7 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.example_counts import examples
+from tests.sampling import mark_further_cases
 
 # A slow machine is no failure: only pytest's own time-out applies. `make test` runs the same cases
 # each time, so that a result depends on the change only; `make fuzz` runs new ones.
@@ -22,7 +23,8 @@ settings.load_profile("repeatable")
 
 _WITH_HIVE = frozenset({"tests/devtools/test_hiveserver.py"})
 _HIVE_VALUES = frozenset(
-    {f"tests/hive/queries/test_{name}.py" for name in ("predicates", "partitions", "types")}
+    f"tests/hive/queries/test_{name}.py"
+    for name in ("predicates", "partitions", "types", "min_max", "query_shapes", "service_faults")
 )
 """These take about half of the time of all tests with Hive."""
 
@@ -45,8 +47,10 @@ class ByFile(LoadScopeScheduling):
         return "hive, values" if file in _HIVE_VALUES and self.numnodes > 2 else "hive"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Runs the slowest tests first, so that no process is left with them at the end."""
+    mark_further_cases(items)
     items.sort(
         key=lambda item: (not item.get_closest_marker("hive"), not item.get_closest_marker("spark"))
     )

@@ -1,18 +1,23 @@
 """HiveServer2 and Spark with S3A, Hadoop's client of S3, and tables copied to a bucket."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from devtools.hive_versions import HIVE_4
 from devtools.hiveserver import HiveServer
-from devtools.runtime import WORK, RuntimeMissingError
+from devtools.runtime import SHORT_RUN, WORK, RuntimeMissingError
 from pyhudi_expr.table.storage import Storage
 
 _JARS = WORK / "s3a"
 _SPARK_JARS = WORK / "s3a-spark"
 
 
-def hive_server(run_dir: Path, environment: Mapping[str, str], endpoint: str) -> HiveServer:
+def hive_server(
+    run_dir: Path,
+    environment: Mapping[str, str],
+    endpoint: str,
+    jvm_options: Sequence[str] = SHORT_RUN,
+) -> HiveServer:
     """Return a HiveServer2, not started, that reaches an S3 server by S3A.
 
     A request is not tried again, so that what is counted was asked for. Hive hides the keys from
@@ -22,6 +27,7 @@ def hive_server(run_dir: Path, environment: Mapping[str, str], endpoint: str) ->
         run_dir: Its directory, created if it is missing.
         environment: Of the server, as `S3Server.environment` returns it.
         endpoint: The URL of the server, or of a proxy before it.
+        jvm_options: See `HiveServer`.
 
     Raises:
         RuntimeMissingError: S3A's jars have not been fetched.
@@ -29,7 +35,8 @@ def hive_server(run_dir: Path, environment: Mapping[str, str], endpoint: str) ->
     if not (_JARS / ".ready").is_file():
         raise RuntimeMissingError(f"no S3A in {_JARS}: run `make s3a`")
     jars = (*HIVE_4.aux_jars(), *sorted(_JARS.glob("*.jar")))
-    return HiveServer(run_dir, jars=jars, heap="1g", settings=s3a_settings(environment, endpoint))
+    settings = s3a_settings(environment, endpoint)
+    return HiveServer(run_dir, jars=jars, heap="1g", jvm_options=jvm_options, settings=settings)
 
 
 def spark_s3a_jars() -> tuple[Path, ...]:

@@ -188,9 +188,7 @@ def frame(spark: SparkSession, rows: pa.Table, path: Path, rng: random.Random) -
     return pieces.select("id", *[name for name in pieces.columns if name != "id"])
 
 
-@pytest.mark.parametrize(
-    "count", [examples(30), pytest.param(examples(1500), marks=pytest.mark.long)]
-)
+@pytest.mark.long
 @pytest.mark.parametrize("type_", TableType, ids=lambda type_: type_.name.lower())
 def test_a_condition_its_negation_and_its_nulls_cover_all_rows(
     hive: Hive,
@@ -198,9 +196,9 @@ def test_a_condition_its_negation_and_its_nulls_cover_all_rows(
     tables: Mapping[TableType, HudiTable],
     tmp_path: Path,
     type_: TableType,
-    count: int,
 ) -> None:
     print("PYHUDI_SEED", SEED)
+    count = examples(1500)
     conditions = Conditions(hive, spark, tmp_path, hive.register(tables[type_]))
     results = []
     for one in conditions.evaluate(count, f"{SEED}/{type_.name}"):

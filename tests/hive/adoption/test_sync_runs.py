@@ -47,6 +47,7 @@ def table(spark: SparkSession, table_root: Path) -> HudiTable:
     )
 
 
+@pytest.mark.long
 def test_new_partitions_and_columns_arrive_and_adopting_again_prunes_them(
     hive: Hive,
     spark: SparkSession,

@@ -248,6 +248,7 @@ def test_other_queries_read_all_files(hive: Hive, table: str, query: str) -> Non
     hive.query_both_ways(query.format(t=table), TEZ)
 
 
+@pytest.mark.long
 def test_min_and_max_of_text_partitions_read_no_file(hive: Hive, matrices: Matrices) -> None:
     levels = hive.register(matrices.get(TableType.COW, partitioning=Partitioning.LEVELS).table)
     for counts in ("", "count(*), count(p), count(q), count(n), "):
