@@ -65,10 +65,15 @@ def _is_healthy(containers: Cluster, name: str) -> bool:
 
 
 def _first_replica_answered(containers: Cluster) -> bool:
-    before = containers.metrics(REPLICAS[0])["pyhudi_request_seconds_count"]
+    """Whether it and no other does: a request from before the pause may be counted only now."""
+    first, second = _requests(containers)
     answer = containers.ask(QUERY)
-    after = containers.metrics(REPLICAS[0])["pyhudi_request_seconds_count"]
-    return after == before + 1 and answer.outcome == "PRUNED"
+    return _requests(containers) == (first + 1, second) and answer.outcome == "PRUNED"
+
+
+def _requests(containers: Cluster) -> tuple[float, float]:
+    first, second = (containers.metrics(name)["pyhudi_request_seconds_count"] for name in REPLICAS)
+    return first, second
 
 
 @contextmanager
