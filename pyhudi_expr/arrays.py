@@ -94,3 +94,9 @@ def precision_and_scale(type_: pa.DataType) -> tuple[int, int]:
 def timestamp_type(unit: str, zone: str | None = None) -> pa.DataType:
     """Return the timestamp type of a unit ("s", "ms", "us" or "ns")."""
     return pa.timestamp(unit, zone)  # type: ignore[call-overload]
+
+
+def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
+    """Return the numbers from each start on, as many as its length, one run behind the other."""
+    before = np.cumsum(lengths) - lengths
+    return np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)

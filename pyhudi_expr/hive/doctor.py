@@ -43,6 +43,7 @@ _FUNCTION = "pyhudi_hudi_diagnosis"
 #: A service that was just started reads the table first.
 _PROBE_MILLIS = 60_000
 _SHOWN = re.compile(r"hudi\.pruning\W+(\w+), reads (\d+) of (\d+) files[^\n]*")
+_JUDGED = frozenset({"PRUNED", "NOTHING_SKIPPED"})
 _MATTERS = "; only the check from HiveServer2 matters"
 _LOOPBACK = ("127.", "localhost", "::1")
 _ADDRESSES = "hudi.pruning.service.addresses"
@@ -388,7 +389,7 @@ def _probed(session: HiveSession, target: Registration, probe: Probe | None) -> 
         return Finding("probe", Verdict.BROKEN, message, "compare the jar's version with this one")
     outcome, kept = shown[1], int(shown[2])
     message = f"WHERE {probe.predicate}: {shown[0]}"
-    if outcome != "PRUNED":
+    if outcome not in _JUDGED:
         return Finding("probe", Verdict.BROKEN, message, "see HiveServer2's log and the service's")
     if kept > probe.kept:
         remedy = f"this host keeps {probe.kept} files: compare the service's version and its log"

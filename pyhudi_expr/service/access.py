@@ -23,6 +23,9 @@ TOKEN_PREFACE = b"pyhudi-token "
 #: Size of the first frame if a token is needed, in bytes.
 MAX_PREFACE_BYTES = 4096
 _MIN_TOKEN_CHARACTERS = 16
+_MAX_TOKEN_CHARACTERS = MAX_PREFACE_BYTES - len(TOKEN_PREFACE)
+#: OpenSSL's reasons for a key and a certificate that do not belong together.
+_OTHER_KEY = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH")
 
 
 class Access:
@@ -89,8 +92,14 @@ def _token(file: str) -> bytes | None:
         token = Path(file).read_bytes().strip()
     except OSError as error:
         raise SettingsError(f"token_file: {file} cannot be read: {error.strerror}") from error
-    if not _MIN_TOKEN_CHARACTERS <= len(token) <= MAX_PREFACE_BYTES - len(TOKEN_PREFACE):
-        raise SettingsError(f"token_file: {file} needs a token of {_MIN_TOKEN_CHARACTERS} or more")
+    if len(token) > _MAX_TOKEN_CHARACTERS:
+        raise SettingsError(
+            f"token_file: {file} needs a token of {_MAX_TOKEN_CHARACTERS} or fewer characters"
+        )
+    if len(token) < _MIN_TOKEN_CHARACTERS:
+        raise SettingsError(
+            f"token_file: {file} needs a token of {_MIN_TOKEN_CHARACTERS} or more characters"
+        )
     return token
 
 
@@ -116,9 +125,37 @@ def _context(settings: ServiceSettings) -> ssl.SSLContext | None:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(settings.tls_certificate, settings.tls_key or None)
-        if settings.tls_client_ca:
-            context.load_verify_locations(settings.tls_client_ca)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except (OSError, ssl.SSLError) as error:
-        raise SettingsError(f"tls_certificate, tls_key or tls_client_ca: {error}") from error
+    except OSError as error:
+        raise _no_chain(settings, error) from error
+    if settings.tls_client_ca:
+        _load_certificates(context, "tls_client_ca", settings.tls_client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
     return context
+
+
+def _load_certificates(context: ssl.SSLContext, setting: str, file: str) -> None:
+    """Trust the certificates of a file. Raises SettingsError if it holds none."""
+    try:
+        context.load_verify_locations(file)
+    except ssl.SSLError as error:
+        raise SettingsError(f"{setting}: {file} holds no certificate: {error}") from error
+    except OSError as error:
+        raise SettingsError(f"{setting}: {file} cannot be read: {error.strerror}") from error
+
+
+def _no_chain(settings: ServiceSettings, error: OSError) -> SettingsError:
+    """Return what is wrong with a certificate or its key; OpenSSL does not name the file."""
+    certificate, key = settings.tls_certificate, settings.tls_key or settings.tls_certificate
+    try:
+        trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        _load_certificates(trusted, "tls_certificate", certificate)
+        is_key = b"PRIVATE KEY-----" in Path(key).read_bytes()
+    except SettingsError as no_certificate:
+        return no_certificate
+    except OSError as unread:
+        return SettingsError(f"tls_key: {key} cannot be read: {unread.strerror}")
+    if not is_key:
+        return SettingsError(f"tls_key: {key} holds no private key: {error}")
+    is_another = isinstance(error, ssl.SSLError) and error.reason in _OTHER_KEY
+    problem = "is not the key of" if is_another else "cannot be used with"
+    return SettingsError(f"tls_key: {key} {problem} tls_certificate, {certificate}: {error}")

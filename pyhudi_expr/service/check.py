@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyhudi_expr.service.access import Access, is_loopback
+from pyhudi_expr.service.ports import check_ports
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError, unknown_variables
-from pyhudi_expr.service.table_roots import RootError, TableRoots
+from pyhudi_expr.service.table_roots import RootError, TableRoots, local_directory
 from pyhudi_expr.service.web import http
 
 _HIDDEN = "storage_options"
@@ -41,9 +42,7 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
         SettingsError: The service would not start.
     """
     Access(settings)
-    for name in ("metrics_address", "console_address", "callback_address"):
-        if getattr(settings, name):
-            http.host_and_port(name, getattr(settings, name))
+    check_ports(settings)
     if settings.console_address:
         from pyhudi_expr.service.metrics import Metrics
         from pyhudi_expr.service.web.console import Console
@@ -130,8 +129,13 @@ def _warnings(settings: ServiceSettings) -> Iterator[str]:
         if not settings.table_roots:
             yield "table_roots: missing, so callers may ask about every table that it can read"
     for root in settings.table_roots:
-        if root.startswith("/") and not os.access(root, os.R_OK | os.X_OK):
-            yield f"table_roots: {root} does not exist, or this user may not read it"
+        directory = local_directory(root)
+        if directory is None:
+            continue
+        if not os.path.isdir(directory):
+            yield f"table_roots: {root} does not exist, or is no directory"
+        elif not os.access(directory, os.R_OK | os.X_OK):
+            yield f"table_roots: {root} cannot be read by this user"
     address = settings.metrics_address
     if address and not is_loopback(http.host_and_port("metrics_address", address)[0]):
         yield f"metrics_address: anyone on the network may read the numbers at {address}"

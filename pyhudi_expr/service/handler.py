@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -17,6 +17,8 @@ from pyhudi_expr.expr.bound import unknown_reasons
 from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
 from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.kept_rows import RowJudge
 from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.key_columns import MissingKeyColumn
 from pyhudi_expr.protocol import PruningService, ttypes
@@ -29,6 +31,7 @@ from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.query_log import QueryLog
+from pyhudi_expr.service.selected_rows import row_options, selected_rows
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.verdicts import counts, kept_slices, verdicts
@@ -69,9 +72,14 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
     """The service's calls. Thread safe."""
 
     def __init__(
-        self, pruner: Pruner, settings: ServiceSettings, metrics: Metrics | None = None
+        self,
+        pruner: Pruner,
+        settings: ServiceSettings,
+        metrics: Metrics | None = None,
+        row_judge: RowJudge | None = None,
     ) -> None:
         self._pruner = pruner
+        self._row_judge = row_judge or RowJudge(row_options(settings))
         self._metrics = metrics or Metrics()
         self._roots = TableRoots(settings.table_roots)
         self._evaluating = BoundedSemaphore(_EVALUATIONS)
@@ -109,7 +117,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             self._log.add(request.basePath, prune_request.predicate)
         response.instant = result.instant
         response.verdicts = verdicts(result)
-        response.message = "; ".join(result.notes) or None
+        notes = self._select_rows(result, snapshot, request, response)
+        response.message = "; ".join([*result.notes, *notes]) or None
         elapsed_micros = (time.perf_counter_ns() - started) // 1000
         rows = result.rows_kept(snapshot.row_counts()) if request.countRows else None
         response.counts = counts(result, elapsed_micros, rows)
@@ -117,7 +126,22 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             response.kept = kept_slices(result, snapshot.table.timeline)
         if request.describeColumns:
             response.columns = [to_thrift(summary) for summary in snapshot.column_summaries()]
-        return "; ".join(_without_literals(result)) or None
+        return "; ".join([*_without_literals(result), *notes]) or None
+
+    def _select_rows(
+        self,
+        result: PruneResult,
+        snapshot: TableSnapshot,
+        request: ttypes.PruneRequest,
+        response: PruneResponse,
+    ) -> Sequence[str]:
+        """Answer with the rows of kept files, if they are requested; return notes."""
+        if not request.selectRows:
+            return ()
+        kept = self._row_judge.rows(result, snapshot.table)
+        self._metrics.count_rows(kept)
+        response.selectedRows = selected_rows(kept, result.listing) or None
+        return kept.notes
 
     def metadata(self, request: ttypes.MetadataRequest) -> MetadataResponse:
         """Return rows that describe a table; errors become the response's status."""
@@ -293,7 +317,7 @@ def _check_as_new(result: PruneResult, request: ttypes.PruneRequest) -> None:
 def _failed(response: PruneResponse, status: int, message: str) -> None:
     response.status, response.message = status, message
     response.instant = response.verdicts = response.counts = None
-    response.columns = response.kept = None
+    response.columns = response.kept = response.selectedRows = None
 
 
 def _without_literals(result: PruneResult) -> list[str]:

@@ -18,6 +18,7 @@ from prometheus_client.metrics_core import Metric
 
 from pyhudi_expr.following.staleness import Staleness
 from pyhudi_expr.index.catalog.registry import kind_of
+from pyhudi_expr.kept_rows import KeptRows
 from pyhudi_expr.pages.activity import Activity, AnsweredRequest
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.prune import PruneResult
@@ -65,6 +66,13 @@ class Metrics:
         self._files = _dropped("pyhudi_files", "Files of requested tables", registry)
         self._bytes = _dropped("pyhudi_bytes", "Bytes of requested tables", registry)
         self._partitions = _dropped("pyhudi_partitions", "Partitions", registry)
+        self._row_groups = _dropped(
+            "pyhudi_row_groups", "Row groups of judged kept files", registry
+        )
+        self._pages = _dropped(
+            "pyhudi_pages", "Pages of the predicate's columns in judged row groups", registry
+        )
+        self._rows = _dropped("pyhudi_rows", "Rows of judged kept files", registry)
         self._index_files = Counter(
             "pyhudi_index_files_dropped",
             "Files dropped, by the index that excluded them of what those before it left.",
@@ -139,6 +147,12 @@ class Metrics:
             self._index_seconds.labels(_kind(source.name)).observe(source.seconds)
         for name, files in result.dropped_by.items():
             self._index_files.labels(_kind(name)).inc(files)
+
+    def count_rows(self, kept: KeptRows) -> None:
+        """Count what was judged of kept files."""
+        _count(self._row_groups, kept.groups, kept.groups - kept.groups_kept)
+        _count(self._pages, kept.pages, kept.pages - kept.pages_kept)
+        _count(self._rows, kept.num_rows, kept.num_rows - kept.num_rows_kept)
 
     def activity(self) -> Activity:
         """Return the requests since the start: totals, trends, tables, the latest ones."""

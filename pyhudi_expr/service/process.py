@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from pyhudi_expr.service import logs
+from pyhudi_expr.service.ports import check_ports
+from pyhudi_expr.service.running.reloading import InForce
 from pyhudi_expr.service.settings import ServiceSettings
 
 
@@ -14,13 +16,15 @@ def serve(settings: ServiceSettings, read_again: Callable[[], ServiceSettings]) 
 
     Raises SettingsError and AddressError.
     """
+    check_ports(settings)
     logs.configure(settings.log_format, settings.log_level)
+    in_force = InForce.at_start(settings)
     # Imported on use: a supervisor needs nothing that reads tables.
     if settings.workers > 1:
         from pyhudi_expr.service.workers.supervisor import Supervisor
 
-        asyncio.run(Supervisor(settings, read_again).run())
+        asyncio.run(Supervisor(in_force, read_again).run())
     else:
         from pyhudi_expr.service.running.single import SingleProcess
 
-        asyncio.run(SingleProcess(settings, read_again).run())
+        asyncio.run(SingleProcess(in_force, read_again).run())

@@ -57,8 +57,13 @@ NEED_RESTART = (
     "footers",
     "footer_wait",
     "cache_bytes",
+    "row_files",
+    "row_file_bytes",
+    "row_seconds",
+    "row_cache_bytes",
     "snapshot_dir",
     "snapshot_bytes",
+    "shared_snapshots",
     "workers",
     "threads",
     "log_format",
@@ -161,6 +166,23 @@ class ServiceSettings(BaseSettings):
     cache_bytes: int = Field(
         1 << 30, ge=0, description="Memory for tables kept between requests, in bytes."
     )
+    row_files: int = Field(
+        1000,
+        ge=0,
+        description="Kept files whose rows are judged by row groups and pages for a caller that can"
+        " skip rows; if there are more, none is; 0: never.",
+    )
+    row_file_bytes: int = Field(
+        1 << 20, ge=0, description="Size from which a file's rows are judged, in bytes."
+    )
+    row_seconds: float = Field(
+        0.5, gt=0, description="Seconds to read footers and page indexes of a request's files."
+    )
+    row_cache_bytes: int = Field(
+        64 << 20,
+        ge=0,
+        description="Memory for footers and page indexes between requests, in bytes.",
+    )
     snapshot_dir: str = Field(
         "auto",
         description="Directory for what was read of metadata tables; empty: none, auto: the user's"
@@ -168,6 +190,11 @@ class ServiceSettings(BaseSettings):
     )
     snapshot_bytes: int = Field(
         4 << 30, ge=0, description="Size of that directory's files, in bytes."
+    )
+    shared_snapshots: str = Field(
+        "",
+        description="URI of a directory with snapshots of large tables that `pyhudi snapshot`"
+        " published; empty: none. Who can write to it decides which files are pruned.",
     )
     workers: int = Field(
         1,

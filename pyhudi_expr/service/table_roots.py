@@ -41,6 +41,12 @@ class TableRoots:
         return base_path if store else path
 
 
+def local_directory(root: str) -> str | None:
+    """Return a root's path without symbolic links; None in an object store. Raises RootError."""
+    store, path = _location(root)
+    return None if store else path
+
+
 def _split(location: str) -> tuple[str, str]:
     """Return the scheme in lower case, "" for local files, and the rest."""
     match = _URI.fullmatch(location)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import click
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import cli
 from pyhudi_expr.table.hudi_table import HudiTable
+from tests.reading.nasty_tables import write_nasty_table
 
 
 @pytest.fixture
@@ -180,6 +182,18 @@ def test_explain_shows_what_each_part_excludes(run, table):
     assert report["explanation"]["files"] == report["files_total"]
     assert len(report["explanation"]["children"]) == 2
     assert "kept" not in report
+
+
+def test_explain_says_which_rows_of_the_files_can_match(run, tmp_path):
+    write_nasty_table(tmp_path / "t", Random(1))
+    question = ("explain", tmp_path / "t", "id = 30", "--rows")
+    code, out, _ = run(*question, "--html", tmp_path / "page.html")
+    assert code == 0
+    found = "1 of 24 row groups, 1 of 1 pages, 4 of 96 rows in 4 judged files"
+    assert f"can match: {found}" in out
+    assert found in (tmp_path / "page.html").read_text()
+    rows = json.loads(run(*question, "--json")[1])["rows"]
+    assert (rows["rows"], rows["rows_kept"], rows["row_groups_kept"]) == (96, 4, 1)
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,12 @@ def test_the_token_may_have_a_secret_of_its_own() -> None:
         (['settings.log_level="loud"'], "log_level"),
         (['tables.claim=""'], "/warehouse is a directory, but tables.claim is empty"),
         (['tables.path="/data"'], "/warehouse is not below tables.path, /data"),
+        (['secret=""'], "secret"),
+        (['secret="Pruning"'], "secret"),
+        (['tokenSecret="a_b"'], "tokenSecret"),
+        (['storageOptionsSecret="-lake"'], "storageOptionsSecret"),
+        (['callers={"certificate":false,"token":false}'], "certificate and token are both false"),
+        (["callers.token=false", 'tokenSecret="t"'], "t has a token, but callers.token is false"),
         (['settings.table_roots=["/warehouses"]'], "/warehouses is not below tables.path"),
     ],
 )
@@ -102,6 +108,16 @@ def test_values_with_which_no_pod_would_work_are_refused(values: list[str], mess
     done = render(*values)
     assert done.returncode != 0
     assert message in done.stderr
+
+
+@pytest.mark.parametrize("callers", ["certificate", "token"])
+def test_one_kind_of_callers_suffices(callers: str) -> None:
+    assert pod(f"callers.{callers}=false")
+
+
+@pytest.mark.parametrize("name", ["a", "lake-1", "team.lake-1.x"])
+def test_names_of_secrets_may_have_dots(name: str) -> None:
+    assert pod(*(f'{value}="{name}"' for value in ("secret", "tokenSecret")))
 
 
 @pytest.mark.parametrize(

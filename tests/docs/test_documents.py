@@ -29,6 +29,7 @@ from tests.docs.documents import (
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_CONSOLE = re.compile(r"console_address\W+[\d.]+:(\d+)", re.IGNORECASE)
 _EXTRAS = re.compile(r"\[([\w,]+)\]")
 
 
@@ -102,6 +103,30 @@ def test_documented_extras_exist(piece):
 def test_documented_make_targets_exist(piece):
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert {word for word in piece.words[1:] if "=" not in word} <= set(targets)
+
+
+def test_a_block_that_runs_from_the_environment_makes_it_before():
+    """`make runtime handler` alone leaves a new checkout without `.venv`."""
+    shell = pieces(kind="shell")
+    using = [place for place, piece in enumerate(shell) if piece.words[0].startswith(".venv/bin/")]
+    assert using
+    for place in using:
+        used = shell[place]
+        made = [
+            one.words[1:]
+            for one in shell[:place]
+            if (one.document, one.number, one.words[0]) == (used.document, used.number, "make")
+        ]
+        assert any("venv" in targets for targets in made), f"{used}: no `make venv` before it"
+
+
+def test_the_console_of_all_examples_has_one_port(capsys):
+    with pytest.raises(SystemExit):
+        cli(["serve", "--help"])
+    texts = [capsys.readouterr().out, *(document.read_text() for document in DOCUMENTS)]
+    found = [port for text in texts for port in _CONSOLE.findall(text)]
+    assert len(found) > 1
+    assert set(found) == {"9101"}
 
 
 @pytest.mark.parametrize("piece", pieces(Runner.CONTAINERS) + pieces(Runner.EXAMPLES), ids=str)

@@ -67,11 +67,17 @@ def test_a_network_service_must_require_client_certificates(secrets: Path) -> No
         Access(ServiceSettings(host="0.0.0.0", **given))
 
 
-@pytest.mark.parametrize("content", ["", "short", " \n", "x" * 5000])
-def test_an_invalid_token_prevents_the_start(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        *((text, "needs a token of 16 or more characters") for text in ("", "short", " \n")),
+        ("x" * 5000, "needs a token of 4083 or fewer characters"),
+    ],
+)
+def test_an_invalid_token_prevents_the_start(tmp_path: Path, content: str, expected: str) -> None:
     file = tmp_path / "token"
     file.write_text(content)
-    with pytest.raises(SettingsError, match="token_file"):
+    with pytest.raises(SettingsError, match=f"^token_file: {file} {expected}$"):
         Access(ServiceSettings(token_file=str(file)))
 
 
@@ -80,9 +86,28 @@ def test_missing_or_invalid_files_prevent_the_start(tmp_path: Path, secrets: Pat
         Access(ServiceSettings(token_file=str(tmp_path / "nowhere")))
     with pytest.raises(SettingsError, match="tls_certificate"):
         Access(ServiceSettings(tls_client_ca=str(secrets / "ca.crt")))
-    wrong = service_tls(secrets) | {"tls_key": str(secrets / "hive.key")}
-    with pytest.raises(SettingsError, match="tls_key"):
-        Access(ServiceSettings(**wrong))
+
+
+def test_an_unusable_certificate_or_key_is_named(tmp_path: Path, secrets: Path) -> None:
+    garbage, other = tmp_path / "garbage.pem", secrets / "hive.key"
+    garbage.write_text("no PEM\n")
+    begun = tmp_path / "begun.pem"
+    begun.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    nowhere = tmp_path / "nowhere"
+    for setting, file, problem in (
+        ("tls_certificate", garbage, r"holds no certificate: .*\[.*\]"),
+        ("tls_certificate", begun, "holds no certificate"),
+        ("tls_certificate", nowhere, "cannot be read: No such file"),
+        ("tls_key", garbage, "holds no private key"),
+        ("tls_key", secrets / "ca.crt", "holds no private key"),
+        ("tls_key", nowhere, "cannot be read: No such file"),
+        ("tls_key", other, f"is not the key of tls_certificate, {secrets}/service.crt: "),
+        ("tls_client_ca", garbage, "holds no certificate"),
+        ("tls_client_ca", nowhere, "cannot be read: No such file"),
+    ):
+        given = service_tls(secrets) | {setting: str(file)}
+        with pytest.raises(SettingsError, match=f"^{setting}: {file} {problem}"):
+            Access(ServiceSettings(**given))
 
 
 def test_a_certificate_without_its_key_is_told_to_set_it(secrets: Path, tmp_path: Path) -> None:

@@ -107,6 +107,64 @@ def test_what_would_stop_the_start_fails_the_check(checked, options, named):
     assert named in problems
 
 
+def test_roots_that_are_no_directories_are_a_warning(checked, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    roots = [tmp_path, f"file://{tmp_path}", "s3://lake/trips"]
+    missing = [tmp_path / "a", f"file://{tmp_path}/b", file]
+    options = [word for root in roots + missing for word in ("--root", str(root))]
+    code, _, problems = checked(*options)
+    assert code == 0
+    assert problems == "".join(
+        f"warning: table_roots: {root} does not exist, or is no directory\n" for root in missing
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            {"METRICS_ADDRESS": "127.0.0.1:9099"},
+            "metrics_address: 127.0.0.1:9099 is what port has, too (127.0.0.1:9099)",
+        ),
+        ({"METRICS_ADDRESS": "localhost:9099"}, "is what port has, too"),
+        (
+            {"METRICS_ADDRESS": "0.0.0.0:9100", "CONSOLE_ADDRESS": "127.0.0.1:9100"},
+            "console_address: 127.0.0.1:9100 is what metrics_address has, too (0.0.0.0:9100)",
+        ),
+        (
+            {"CALLBACK_ADDRESS": "127.0.0.1:9101", "CONSOLE_ADDRESS": "[::]:9101"},
+            "callback_address: 127.0.0.1:9101 is what console_address has, too ([::]:9101)",
+        ),
+        (
+            {"CALLBACK_ADDRESS": "10.0.0.1:9101", "CONSOLE_ADDRESS": "10.0.0.1:9101"},
+            "callback_address: 10.0.0.1:9101 is what console_address has, too",
+        ),
+    ],
+)
+def test_two_settings_with_one_address_stop_the_check_and_the_start(
+    given, expected, secrets, monkeypatch, capsys
+):
+    monkeypatch.setenv("PYHUDI_TOKEN_FILE", str(secrets / "pruning-token"))
+    monkeypatch.setenv("PYHUDI_TABLE_ROOTS", str(secrets))
+    for name, address in given.items():
+        monkeypatch.setenv(f"PYHUDI_{name}", address)
+    for options in (["--check"], []):
+        assert main(["serve", *options]) == 1
+        out, err = capsys.readouterr()
+        assert not out
+        assert expected in err
+        assert len(err.splitlines()) == 1
+
+
+def test_a_free_port_and_other_hosts_are_not_the_same_address(checked, monkeypatch):
+    monkeypatch.setenv("PYHUDI_METRICS_ADDRESS", "127.0.0.1:0")
+    monkeypatch.setenv("PYHUDI_CONSOLE_ADDRESS", "127.0.0.2:9099")
+    assert checked("--port", "9099")[0] == 0
+    monkeypatch.setenv("PYHUDI_CONSOLE_ADDRESS", "127.0.0.1:0")
+    assert checked("--port", "0")[0] == 0
+
+
 @pytest.mark.parametrize("setting", ["metrics_address", "console_address"])
 def test_an_address_without_a_port_fails_the_check(checked, setting, monkeypatch):
     monkeypatch.setenv(f"PYHUDI_{setting.upper()}", "localhost")

@@ -86,7 +86,12 @@ def test_a_reload_renews_certificate_authority_and_token(
         (used / "used" / name).unlink()
         shutil.copy(secrets[1] / name, used / "used" / name)
     (used / "token").write_text(NEW)
-    service.reload()
+    line = service.reload()
+    assert line["changed"] == ["tls_certificate", "tls_key", "tls_client_ca", "token_file"]
+    assert line["tls"] == "on, callers show a certificate"
+    assert (line["token"], line["roots"]) == ("required", service.fixed["table_roots"])
+    assert NEW not in str(line)
+    assert service.reload()["changed"] == []
     assert status(service, after, NEW) == 200
     assert status(service, after, OLD) == 401
     assert status(service, before, NEW) is None

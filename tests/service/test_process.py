@@ -99,7 +99,10 @@ def test_settings_are_reloaded(
     table = str(golden["cow_v9_txns_simple_meta"])
     condition = parse_predicate("region = 'us'")
     service.write(table_roots=["/elsewhere"], workers=9)
-    assert service.reload()["need_restart"] == ["workers"]
+    line = service.reload()
+    assert line["need_restart"] == ["workers"]
+    assert line["changed"] == ["table_roots"]
+    assert (line["tls"], line["token"], line["roots"]) == ("off", "none", ["/elsewhere"])
     refused = client.prune(table, condition)
     assert refused.status == PruneStatus.BAD_REQUEST
     assert "table_roots" in refused.message
@@ -109,8 +112,16 @@ def test_settings_are_reloaded(
     assert client.prune(table, condition).status == PruneStatus.BAD_REQUEST
     service.write(token_file="/nowhere/token")
     assert "/nowhere/token" in str(service.reload("settings not reloaded")["reason"])
+    service.write(max_nodes=1000)
+    line = service.reload()
+    assert "need_restart" not in line
+    assert line["changed"] == ["table_roots", "max_nodes"]
+    assert line["roots"] == "all tables"
     service.write()
-    assert "need_restart" not in service.reload()
+    line = service.reload()
+    assert line["changed"] == ["max_nodes"]
+    assert not {"tls", "token", "roots"} & line.keys()
+    assert service.reload()["changed"] == []
     assert client.prune(table, condition).status == PruneStatus.OK
 
 

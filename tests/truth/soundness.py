@@ -120,17 +120,48 @@ class Tally:
                 bound = bind(IsNull(expression) if truth is None else expression, scope)
                 evidence = [StatisticsEvidence(files)]
                 may = as_array(may_be(bound, truth is not False, evidence), len(files.members))
-                for evaluator, rows in evaluated.evaluators(truth):
-                    holds_row = files.matrix[:, rows].any(axis=1)
-                    for file in np.flatnonzero(holds_row & ~may):
-                        self._record_loss(
-                            evaluated, evaluator, front_end, truth, files, int(file), rows, bound
-                        )
+                for _, holds_row in self._compared(evaluated, files, front_end, truth, may, bound):
                     if truth:
                         self.ideal[key] += int(np.count_nonzero(holds_row[: files.random_files]))
                         self.kept[key] += int(np.count_nonzero(may[: files.random_files]))
                         self.files[key] += files.random_files
             self.cases += len(files.members)
+
+    def add_kept(
+        self,
+        evaluated: EvaluatedPredicate,
+        files: Files,
+        front_end: str,
+        kept: npt.NDArray[np.bool_],
+    ) -> None:
+        """Checks the files that somebody else keeps for a predicate, as one front end has it."""
+        zone = evaluated.zone or evaluated.session_options.zone
+        bound = bind(evaluated.converted[front_end], Scope(files.rows.schema, zone))
+        key = evaluated.dialect, "through the service"
+        of = f"{front_end}, served"
+        for _, holds_row in self._compared(evaluated, files, of, True, kept, bound):
+            self.ideal[key] += int(np.count_nonzero(holds_row))
+            self.kept[key] += int(np.count_nonzero(kept))
+            self.files[key] += len(files.members)
+        self.cases += len(files.members)
+
+    def _compared(
+        self,
+        evaluated: EvaluatedPredicate,
+        files: Files,
+        front_end: str,
+        truth: bool | None,
+        may: npt.NDArray[np.bool_],
+        bound: BoundExpression,
+    ) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+        """Records losses; yields each evaluator and the files with a row of this truth value."""
+        for evaluator, rows in evaluated.evaluators(truth):
+            holds_row = np.asarray(files.matrix[:, rows].any(axis=1))
+            for file in np.flatnonzero(holds_row & ~may):
+                self._record_loss(
+                    evaluated, evaluator, front_end, truth, files, int(file), rows, bound
+                )
+            yield evaluator, holds_row
 
     def merge(self, other: Tally) -> None:
         """Adds the results of another process."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -40,6 +41,15 @@ def test_a_dropped_file_with_a_matching_row_counts_as_lost(files: Files) -> None
     (loss,) = tally.losses.values()
     assert loss.evaluated.text == "text"
     assert "LOST spark by sql (spark): text\n  is TRUE for" in str(loss)
+
+
+def test_a_file_that_a_service_drops_counts_as_lost_if_it_has_a_matching_row(files: Files) -> None:
+    evaluated = evaluated_as_true("text", files, IS_ONE, files.members[0][0])
+    one = replace(files, members=files.members[:1])
+    kept, dropped = Tally(), Tally()
+    kept.add_kept(evaluated, one, "sql", np.array([True]))
+    dropped.add_kept(evaluated, one, "sql", np.array([False]))
+    assert [(tally.cases, tally.lost) for tally in (kept, dropped)] == [(1, 0), (1, 1)]
 
 
 def test_a_null_row_is_lost_if_a_rule_excludes_null(files: Files) -> None:

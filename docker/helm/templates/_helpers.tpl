@@ -25,6 +25,16 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- mergeOverwrite $own .Values.podAnnotations $settings | toYaml }}
 {{- end }}
 
+{{/* The service would not start, or would not read a secret that a user has named. */}}
+{{- define "pruning.checkCallers" -}}
+{{- if not (or .Values.callers.certificate .Values.callers.token) }}
+{{- fail "callers: certificate and token are both false, so anyone who reaches the service could ask it; set callers.certificate or callers.token to true" }}
+{{- end }}
+{{- if and .Values.tokenSecret (not .Values.callers.token) }}
+{{- fail (printf "tokenSecret: %s has a token, but callers.token is false, so no token would be asked for; set callers.token to true, or tokenSecret to \"\"" .Values.tokenSecret) }}
+{{- end }}
+{{- end }}
+
 {{/* A root that no pod can see would leave every table unpruned. */}}
 {{- define "pruning.checkRoots" -}}
 {{- $path := trimSuffix "/" .Values.tables.path }}

@@ -7,10 +7,12 @@ import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pyhudi_expr.kept_rows import RowJudge
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.network.server import PruningServer
+from pyhudi_expr.service.selected_rows import row_options
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.web.http import Site
 from pyhudi_expr.service.web.overview import Overview
@@ -33,6 +35,7 @@ class Answering:
         """Read the files of the settings. Raises SettingsError."""
         self._settings = settings
         self._pruner = Pruner(_options(settings), settings.storage_options)
+        self._row_judge = RowJudge(row_options(settings))
         self.metrics = Metrics()
         self._pages: list[Console | Callbacks] = []
         self.server = PruningServer(self._handler(settings), settings, self.metrics)
@@ -94,7 +97,7 @@ class Answering:
         self._settings = settings
 
     def _handler(self, settings: ServiceSettings) -> PruningHandler:
-        return PruningHandler(self._pruner, settings, self.metrics)
+        return PruningHandler(self._pruner, settings, self.metrics, self._row_judge)
 
     def _watch(self) -> None:
         watch, server = self.metrics.watch, self.server
@@ -104,6 +107,11 @@ class Answering:
         )
         watch("pyhudi_cached_tables", "Tables that are kept.", lambda: self._pruner.held()[0])
         watch("pyhudi_cached_bytes", "Their memory.", lambda: self._pruner.held()[1])
+        watch(
+            "pyhudi_cached_row_bytes",
+            "Memory of footers and page indexes that are kept.",
+            lambda: self._row_judge.nbytes,
+        )
 
 
 async def _ended(running: asyncio.Task[None]) -> None:
@@ -119,4 +127,5 @@ def _options(settings: ServiceSettings) -> PruneOptions:
         cache_bytes=settings.cache_bytes,
         snapshot_dir=settings.snapshot_path,
         snapshot_bytes=settings.snapshot_bytes,
+        shared_snapshots=settings.shared_snapshots or None,
     )

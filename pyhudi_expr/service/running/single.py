@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.service.running.answering import Answering
-from pyhudi_expr.service.running.reloading import log_start, reread
+from pyhudi_expr.service.running.reloading import InForce, log_reloaded, log_start
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.web.overview import OwnOverview
 
@@ -21,16 +21,14 @@ _log: Any = structlog.get_logger()
 class SingleProcess:
     """Serves by this process. Create and run it in one event loop."""
 
-    def __init__(
-        self, settings: ServiceSettings, read_again: Callable[[], ServiceSettings]
-    ) -> None:
-        self._settings = settings
+    def __init__(self, in_force: InForce, read_again: Callable[[], ServiceSettings]) -> None:
+        self._in_force = in_force
         self._read_again = read_again
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT. Raises SettingsError and AddressError."""
-        answering = Answering(self._settings)
-        log_start(self._settings)
+        answering = Answering(self._in_force.settings)
+        log_start(self._in_force.settings)
         # Windows has neither SIGHUP nor signal handlers in an event loop.
         with contextlib.suppress(NotImplementedError, AttributeError):
             loop = asyncio.get_running_loop()
@@ -46,10 +44,10 @@ class SingleProcess:
     def _reload(self, answering: Answering) -> None:
         """Reload the settings; invalid new settings leave the old ones in force."""
         try:
-            settings, ignored = reread(self._settings, self._read_again)
-            answering.reload(settings)
+            fresh = self._in_force.reread(self._read_again)
+            answering.reload(fresh.settings)
         except ValueError as error:
             _log.error("settings not reloaded", reason=str(error))
             return
-        self._settings = settings
-        _log.info("settings reloaded", **ignored)
+        log_reloaded(self._in_force, fresh)
+        self._in_force = fresh

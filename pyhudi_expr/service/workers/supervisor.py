@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.service.access import Access
-from pyhudi_expr.service.running.reloading import log_start, reread
+from pyhudi_expr.service.running.reloading import InForce, log_reloaded, log_start
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.workers.accepting import Acceptor
 from pyhudi_expr.service.workers.channel import Kind, Message
@@ -39,10 +39,8 @@ _log: Any = structlog.get_logger()
 class Supervisor:
     """Serves by several workers. Create and run it in one event loop."""
 
-    def __init__(
-        self, settings: ServiceSettings, read_again: Callable[[], ServiceSettings]
-    ) -> None:
-        self._settings = settings
+    def __init__(self, in_force: InForce, read_again: Callable[[], ServiceSettings]) -> None:
+        self._in_force = in_force
         self._read_again = read_again
         self._children: dict[str, Child] = {}
         #: What each worker was started with.
@@ -77,6 +75,10 @@ class Supervisor:
                 await self._stopping.wait()
                 self._acceptor.stop()
         _log.info("stopped")
+
+    @property
+    def _settings(self) -> ServiceSettings:
+        return self._in_force.settings
 
     def _stop(self) -> None:
         self._stopping.set()
@@ -199,20 +201,20 @@ class Supervisor:
         """Reload the settings in all workers; invalid new settings leave the old ones in force."""
         async with self._reloading:
             try:
-                settings, ignored = reread(self._settings, self._read_again)
-                Access(settings)
+                fresh = self._in_force.reread(self._read_again)
+                Access(fresh.settings)
             except ValueError as error:
                 _log.error("settings not reloaded", reason=str(error))
                 return
             asked = self._ready()
-            answers = await asyncio.gather(*(_reloaded(child, settings) for child in asked))
+            answers = await asyncio.gather(*(_reloaded(child, fresh.settings) for child in asked))
             refusals = [answer for answer in answers if answer]
             if refusals:
                 _log.error("settings not reloaded", reason=refusals[0].decode())
                 await asyncio.gather(*(_reloaded(child, self._settings) for child in asked))
                 return
-            self._settings = settings
-            _log.info("settings reloaded", **ignored)
+            log_reloaded(self._in_force, fresh)
+            self._in_force = fresh
 
 
 async def _reloaded(child: Child, settings: ServiceSettings) -> bytes | None:

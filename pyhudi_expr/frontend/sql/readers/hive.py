@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.dialects.hive import Hive
 from sqlglot.parsers.hive import HiveParser
 
-from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX
+from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX, WholeOperators
 
 
 class HiveReader(Hive):
@@ -19,7 +19,7 @@ class HiveReader(Hive):
 
         HEX_STRINGS: ClassVar[list[Any]] = HEX_STRINGS
 
-    class Parser(HiveParser):
+    class Parser(WholeOperators, HiveParser):
         """Hive's syntax."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}

@@ -9,7 +9,7 @@ from sqlglot.dialects.trino import Trino
 from sqlglot.parsers.presto import PrestoParser
 from sqlglot.parsers.trino import TrinoParser
 
-from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX
+from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX, WholeOperators
 
 
 class PrestoReader(Presto):
@@ -20,7 +20,7 @@ class PrestoReader(Presto):
 
         HEX_STRINGS: ClassVar[list[Any]] = HEX_STRINGS
 
-    class Parser(PrestoParser):
+    class Parser(WholeOperators, PrestoParser):
         """Presto's syntax."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -35,7 +35,7 @@ class TrinoReader(Trino):
 
         HEX_STRINGS: ClassVar[list[Any]] = HEX_STRINGS
 
-    class Parser(TrinoParser):
+    class Parser(WholeOperators, TrinoParser):
         """Trino's syntax."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 
-from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX
+from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX, WholeOperators
 
 
 class SparkReader(Spark):
@@ -18,7 +18,7 @@ class SparkReader(Spark):
 
         HEX_STRINGS: ClassVar[list[Any]] = HEX_STRINGS
 
-    class Parser(SparkParser):
+    class Parser(WholeOperators, SparkParser):
         """Spark's syntax."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
