@@ -64,7 +64,7 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME_OF_$(HIVE)) ## two Hudi tables, Hi
 	$(BIN)/python -m devtools.demo --hive $(HIVE)
 
 test: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## the Python tests, with Spark and Hive, but those of test-long
-	PYHUDI_EXAMPLES=0.5 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
+	PYHUDI_EXAMPLES=0.25 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
 		-m "not long and not further and not containers" $(PYTEST_ARGS)
 
 test-long: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## tests of minutes, and the other cases of tests with Spark and Hive

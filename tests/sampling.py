@@ -5,28 +5,57 @@ from __future__ import annotations
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence
+from enum import Enum
 
 import pytest
 
 _STRIDE = 5
 _ENGINES = frozenset({"spark", "hive"})
 
+_Table = frozenset[tuple[str, str]]
+
 
 def mark_further_cases(items: Sequence[pytest.Item]) -> None:
-    """Mark as `further` all but every fifth case with Spark or Hive of each file.
+    """Mark as `further` all but a fifth of the cases with Spark or Hive of each file.
 
     At least one case of each file remains, the same each time. Where the count begins differs from
-    file to file, so that together they take every type of table, version and engine. Long cases are
-    not counted.
+    file to file. Writing a table takes longer than most cases, so a file takes its cases from the
+    kinds of tables that files before it have written, and from another kind only if it has no case
+    of those. Long cases are not counted.
     """
     files = defaultdict(list)
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
         if marks & _ENGINES and "long" not in marks:
             files[item.nodeid.split("::", 1)[0]].append(item)
-    for name, cases in files.items():
-        stride = min(_STRIDE, len(cases))
-        first = zlib.crc32(name.encode()) % stride
-        for number, case in enumerate(cases):
-            if number % stride != first:
+    written: set[_Table] = set()
+    for name, cases in sorted(files.items()):
+        first = zlib.crc32(name.encode())
+        kept = _sample(cases, first, written)
+        written.update(map(_table, kept))
+        for case in cases:
+            if case not in kept:
                 case.add_marker(pytest.mark.further)
+
+
+def _sample(
+    cases: Sequence[pytest.Item], first: int, written: set[_Table]
+) -> frozenset[pytest.Item]:
+    """Every fifth case of those whose tables have been written, or of one kind of table."""
+    wanted = -(-len(cases) // _STRIDE)
+    candidates = [case for case in cases if _table(case) in written]
+    if not candidates:
+        kind = _table(cases[first % len(cases)])
+        candidates = [case for case in cases if _table(case) == kind]
+    stride = max(1, len(candidates) // wanted)
+    return frozenset(candidates[first % stride :: stride][:wanted])
+
+
+def _table(case: pytest.Item) -> _Table:
+    """What a case's parameters say of its table: its type, version and partitions."""
+    parameters = case.callspec.params if hasattr(case, "callspec") else {}
+    return frozenset(
+        (name, str(value))
+        for name, value in parameters.items()
+        if isinstance(value, Enum) or name == "version"
+    )
