@@ -23,6 +23,7 @@ from pyhudi_expr.api.predicates import Predicate
 from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.api.table import Table
 from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.reading.orders import Order
 from pyhudi_expr.reading.scan import Progress
 from pyhudi_expr.table.errors import InvalidType
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -70,6 +71,7 @@ def scan(
     dialect: Dialect = DEFAULT_DIALECT,
     zone: Zone = DEFAULT_ZONE,
     limit: int | None = None,
+    order_by: Order | None = None,
     progress: Callable[[Progress], None] | None = None,
     pruner: Pruner | None = None,
     storage_options: Mapping[str, object] | None = None,
@@ -85,6 +87,7 @@ def scan(
         dialect: "hive", "spark", "trino" or "presto".
         zone: The IANA time zone of the filter's times without zone.
         limit: The maximum number of rows.
+        order_by: The order of the rows, see `Table.scan`.
         progress: Called after each batch.
         pruner: A `pyhudi_expr.prune.Pruner` with other options, or with the table in its cache.
         storage_options: Settings of the table's storage, see `table`. A `pruner` has its own.
@@ -95,5 +98,13 @@ def scan(
     uri, options = location(table), storage_texts(storage_options)
     found = Table(HudiTable.open(uri, options), pruner or Pruner(storage_options=options))
     return found.scan(
-        filter, columns, as_of, limit, view=view, dialect=dialect, zone=zone, progress=progress
+        filter,
+        columns,
+        as_of,
+        limit,
+        view=view,
+        dialect=dialect,
+        zone=zone,
+        order_by=order_by,
+        progress=progress,
     )

@@ -45,6 +45,7 @@ from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.reading.orders import Order
 from pyhudi_expr.reading.scan import Progress, scan_snapshot, unheard
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -265,6 +266,7 @@ class Table:
         view: View = DEFAULT_VIEW,
         dialect: Dialect = DEFAULT_DIALECT,
         zone: Zone = DEFAULT_ZONE,
+        order_by: Order | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Scan:
         """Return the rows for which the predicate is TRUE, to be read by the result's methods.
@@ -281,6 +283,11 @@ class Table:
             view: "snapshot" or "read_optimized".
             dialect: "hive", "spark", "trino" or "presto".
             zone: An IANA time zone.
+            order_by: The order of the rows: SQL text ("fare DESC NULLS FIRST, id") or pairs as
+                `pyarrow.Table.sort_by` takes them ([("fare", "descending"), "id"]). NULL comes
+                last where nothing else is said, and NaN just before it. The rows, up to the
+                limit, are held in memory. With a limit, files that cannot hold one of the first
+                rows are not read. None: no order.
             progress: Called after each batch with one value, whose attributes are `slices`,
                 `slices_total` and `rows`.
 
@@ -303,6 +310,7 @@ class Table:
                 dialect=question.dialect,
                 zone=question.zone,
                 limit=most,
+                order_by=order_by,
                 progress=progress or unheard,
             )
         plan = question.plan(rows.result)

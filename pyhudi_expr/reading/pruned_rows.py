@@ -119,7 +119,11 @@ class PrunedRows:
         fragments = self._fragments(self._paths(self.result.keep & ~merged))
         with ThreadPoolExecutor(_THREADS) as pool:
             in_files = sum(pool.map(_num_rows, fragments))
-        return in_files + sum(batch.num_rows for _, batch in self._of(merged).batches())
+        return in_files + sum(batch.num_rows for _, batch in self.of_slices(merged).batches())
+
+    def of_slices(self, slices: BoolArray) -> PrunedRows:
+        """Return the rows of some of the kept slices, one flag for each slice."""
+        return replace(self, result=replace(self.result, keep=slices))
 
     def filtered_dataset(self) -> ds.Dataset:
         """Return the filtered rows as a pyarrow dataset of all columns; see `Scan`.
@@ -129,7 +133,7 @@ class PrunedRows:
         """
         schema = _without_metadata(self.table.schema(self.result.instant))
         fragments, held = self._readable(schema)
-        whole = replace(self._of(held), schema=schema, read=schema, ahead=EAGER)
+        whole = replace(self.of_slices(held), schema=schema, read=schema, ahead=EAGER)
         batches = [batch for _, batch in whole.batches()]
         parts: list[ds.Dataset] = []
         if fragments:
@@ -167,10 +171,6 @@ class PrunedRows:
         label = self.table.base_path
         require_keys(fragments, columns_without_nulls(self.table.properties, label), label)
         return alike
-
-    def _of(self, slices: BoolArray) -> PrunedRows:
-        """Return the rows of some of the kept slices."""
-        return replace(self, result=replace(self.result, keep=slices))
 
     def dataset(self) -> ds.Dataset:
         """Return the files as a pyarrow dataset with all columns and rows. Reads their footers.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pyhudi_expr.expr.nodes import ALWAYS, Column, HudiExpression, Unknown
+from pyhudi_expr.expr.nodes import ALWAYS, And, Column, HudiExpression, Unknown
 from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.frontend.arrow.expression_check import (
     columns_read,
@@ -31,10 +32,14 @@ from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.reading.first_rows import FirstRows
 from pyhudi_expr.reading.footer_trust import footers_suffice
+from pyhudi_expr.reading.orders import Order, sort_keys
 from pyhudi_expr.reading.pruned_rows import CAUTIOUS, EAGER, PrunedRows
 from pyhudi_expr.reading.row_filter import columns_of, row_filter
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
+from pyhudi_expr.reading.slice_ranking import ranked_slices
+from pyhudi_expr.reading.sorting import check_order
 from pyhudi_expr.reading.supported_tables import check_supported
 from pyhudi_expr.table.errors import FilterNotApplicable, UnknownColumn
 from pyhudi_expr.table.hudi_names import RECORD_KEY
@@ -84,6 +89,7 @@ class Scan:
     schema: pa.Schema
     result: PruneResult
     _rows: PrunedRows
+    _ordered: FirstRows | None
     _counted: PrunedRows
     _limit: int | None
     _heard: Callable[[Progress], None]
@@ -98,12 +104,12 @@ class Scan:
         return replace(self, _heard=progress)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Return the rows, in no order.
+        """Return the rows, in no order but that of `order_by`.
 
         Raises:
             HudiError: A slice cannot be read.
         """
-        return self._limited(self._rows)
+        return self._limited(self._ordered or self._rows)
 
     def count(self) -> int:
         """Return the number of rows. Reads the columns of the filter; without one, footers.
@@ -115,7 +121,7 @@ class Scan:
             return self._counted.count()
         return sum(batch.num_rows for batch in self._limited(self._counted))
 
-    def _limited(self, rows: PrunedRows) -> Iterator[pa.RecordBatch]:
+    def _limited(self, rows: PrunedRows | FirstRows) -> Iterator[pa.RecordBatch]:
         given, slices = 0, 0
         total = int(np.count_nonzero(self.result.keep))
         for new_slices, batch in rows.batches():
@@ -186,6 +192,7 @@ def scan(
     dialect: SqlDialect = HIVE,
     zone: str | None = None,
     limit: int | None = None,
+    order_by: Order | None = None,
     progress: Callable[[Progress], None] = unheard,
     pruner: Pruner | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -202,6 +209,8 @@ def scan(
         dialect: The SQL dialect of the filter.
         zone: The IANA time zone of the filter's times without zone.
         limit: Maximum number of rows.
+        order_by: The order of the rows, which are held in memory then, up to the limit; see
+            `sort_keys`. With a limit, files that cannot hold one of the first rows are not read.
         progress: Called after each batch.
         pruner: A pruner with other options, or with the table in its cache.
         storage_options: Credentials and other settings of the table's storage, see `Storage.open`.
@@ -213,6 +222,8 @@ def scan(
         PredicateSyntaxError: The SQL text is not a condition.
         FilterError: The filter list is malformed.
         SubstraitError: The expression is malformed.
+        InvalidType: `order_by` has another type, or rows cannot be sorted by a column.
+        InvalidValue: `order_by` cannot be understood.
     """
     pruner = pruner or Pruner(storage_options=storage_options)
     request = PruneRequest(ALWAYS, view, as_of=as_of)
@@ -227,6 +238,7 @@ def scan(
         dialect=dialect,
         zone=zone,
         limit=limit,
+        order_by=order_by,
         progress=progress,
     )
 
@@ -240,6 +252,7 @@ def scan_snapshot(
     dialect: SqlDialect = HIVE,
     zone: str | None = None,
     limit: int | None = None,
+    order_by: Order | None = None,
     progress: Callable[[Progress], None] = unheard,
 ) -> Scan:
     """Scan a table as a pruner opened it; see `scan`."""
@@ -258,7 +271,9 @@ def scan_snapshot(
         compared = columns_read(filter, schema)
     else:
         compared = columns_of(predicate, schema)
-    read = _fields([*requested.names, *compared], schema)
+    keys = [replace(key, column=_top_level(key.column, schema)) for key in sort_keys(order_by)]
+    check_order(keys, schema)
+    read = _fields([*requested.names, *compared, *(key.column for key in keys)], schema)
     if RECORD_KEY in read.names and is_virtual(table.properties):
         warn_of_stored_keys(table)
     evolution = SchemaEvolution.of(table, result)
@@ -266,8 +281,24 @@ def scan_snapshot(
     ahead = EAGER if limit is None else CAUTIOUS
     kept = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
     counted = _fields(compared or [_narrow(schema)], schema)
+
+    def narrowed(condition: HudiExpression) -> PruneResult:
+        both = And((predicate, condition))
+        return pruner.prune_snapshot(snapshot, replace(request, predicate=both))
+
+    ordered = None
+    if keys:
+        ranking = partial(ranked_slices, snapshot, keys[0])
+        of_read = replace(kept, schema=read)
+        ordered = FirstRows(of_read, keys, limit, requested, ranking, narrowed)
     return Scan(
-        requested, result, kept, replace(kept, schema=counted, read=counted), limit, progress
+        requested,
+        result,
+        kept,
+        ordered,
+        replace(kept, schema=counted, read=counted),
+        limit,
+        progress,
     )
 
 

@@ -63,14 +63,14 @@ MEMBERS = {
 PARAMETERS = {
     ph.table: ["path", "storage_options", "footers", "progress"],
     ph.scan: [
-        *("table", "filter", "columns", "as_of", "view", "dialect", "zone", "limit", "progress"),
-        *("pruner", "storage_options"),
+        *("table", "filter", "columns", "as_of", "view", "dialect", "zone", "limit"),
+        *("order_by", "progress", "pruner", "storage_options"),
     ],
     ph.Table.prune: ["self", "predicate", "as_of", "view", "dialect", "zone"],
     ph.Table.explain: ["self", "predicate", "as_of", "view", "dialect", "zone"],
     ph.Table.scan: [
         *("self", "predicate", "columns", "as_of", "limit", "view", "dialect", "zone"),
-        "progress",
+        *("order_by", "progress"),
     ],
     ph.Table.to_pyarrow_dataset: ["self", "predicate", "as_of", "view", "dialect", "zone"],
     ph.Table.audit: ["self", "sample", "seed"],

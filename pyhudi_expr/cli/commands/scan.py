@@ -49,6 +49,7 @@ _SHOWN_ROWS = 40
     short_help="The rows of a table, without an engine.",
     epilog=examples(
         ('pyhudi scan /warehouse/trips "fare > 100" --columns id,fare --limit 10', ""),
+        ('pyhudi scan /warehouse/trips --order-by "ts DESC" --limit 100', ""),
         ('pyhudi scan /warehouse/trips "fare > 100" --json | jq .fare', ""),
     ),
 )
@@ -62,6 +63,7 @@ _SHOWN_ROWS = 40
     type=click.IntRange(min=0),
     help=f"The maximum number of rows; by default {_SHOWN_ROWS} on a terminal, all in a pipe.",
 )
+@click.option("--order-by", help="The order of the rows, as in SQL: 'fare DESC NULLS LAST, id'.")
 @FOOTERS
 @DIALECT
 @VIEW
@@ -74,6 +76,7 @@ def scan(
     columns: str,
     with_meta: bool,
     limit: int | None,
+    order_by: str | None,
     footers: bool,
     dialect: str,
     view: TableView,
@@ -101,6 +104,7 @@ def scan(
             zone=zone,
             # One row more than is shown, to know whether there are more.
             limit=_SHOWN_ROWS + 1 if as_table and limit is None else limit,
+            order_by=order_by,
             progress=begun.reporting_to(bar),
             pruner=Pruner(prune_options(footers)),
         )
