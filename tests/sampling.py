@@ -9,19 +9,39 @@ from enum import Enum
 
 import pytest
 
-_STRIDE = 5
+_STRIDE = 8
 _ENGINES = frozenset({"spark", "hive"})
+_LIVES = frozenset(
+    f"tests/{name}.py"
+    for name in (
+        "devtools/test_tables",
+        "hive/adoption/test_many_tables",
+        "hive/queries/test_concurrency",
+        "prune/changes/test_incremental",
+        "prune/changes/test_long_lived_pruner",
+        "prune/changes/test_table_services",
+        "prune/tables/test_expression_indexes",
+        "prune/tables/test_key_indexes",
+        "spark/builds/test_catch_up",
+        "spark/builds/test_composite_indexes",
+        "spark/builds/test_index_follow",
+        "spark/builds/test_random_histories",
+        "spark/s3/test_every_death",
+    )
+)
+"""Files whose cases each write a table of their own in many commits, so that one of them takes as
+long as a hundred others. `tests/prune/changes/test_random_histories.py` remains of such tests."""
 
 _Table = frozenset[tuple[str, str]]
 
 
 def mark_further_cases(items: Sequence[pytest.Item]) -> None:
-    """Mark as `further` all but a fifth of the cases with Spark or Hive of each file.
+    """Mark as `further` all but an eighth of the cases with Spark or Hive of each file.
 
-    At least one case of each file remains, the same each time. Where the count begins differs from
-    file to file. Writing a table takes longer than most cases, so a file takes its cases from the
-    kinds of tables that files before it have written, and from another kind only if it has no case
-    of those. Long cases are not counted.
+    Of files that write few tables at least one case remains, the same each time. Where the count
+    begins differs from file to file. Writing a table takes longer than most cases, so a file takes
+    its cases from the kinds of tables that files before it have written, and from another kind only
+    if it has no case of those. Long cases are not counted.
     """
     files = defaultdict(list)
     for item in items:
@@ -31,7 +51,7 @@ def mark_further_cases(items: Sequence[pytest.Item]) -> None:
     written: set[_Table] = set()
     for name, cases in sorted(files.items()):
         first = zlib.crc32(name.encode())
-        kept = _sample(cases, first, written)
+        kept = frozenset[pytest.Item]() if name in _LIVES else _sample(cases, first, written)
         written.update(map(_table, kept))
         for case in cases:
             if case not in kept:
@@ -41,7 +61,7 @@ def mark_further_cases(items: Sequence[pytest.Item]) -> None:
 def _sample(
     cases: Sequence[pytest.Item], first: int, written: set[_Table]
 ) -> frozenset[pytest.Item]:
-    """Every fifth case of those whose tables have been written, or of one kind of table."""
+    """Every eighth case of those whose tables have been written, or of one kind of table."""
     wanted = -(-len(cases) // _STRIDE)
     candidates = [case for case in cases if _table(case) in written]
     if not candidates:

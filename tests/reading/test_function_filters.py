@@ -110,6 +110,7 @@ def ids(spark: SparkSession, text: str) -> tuple[int, ...]:
     return tuple(row.id for row in rows.collect())
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_functions_find_the_rows_of_spark(spark: SparkSession) -> None:
     schema = "id long, s string, i int, m decimal(9, 2), day date, ts timestamp"

@@ -102,6 +102,7 @@ def test_filter_lists_return_the_rows_of_pyarrow(nasty: Nasty) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_filters_on_files_that_hudi_wrote(spark: SparkSession, tmp_path: Path) -> None:
     """With the statistics of Hudi's index, and of parquet-mr."""
     random, files = Random(SEED), 12

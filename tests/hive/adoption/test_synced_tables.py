@@ -97,7 +97,6 @@ def test_a_dry_run_changes_nothing(
     assert {name: state(hive, name) for name in synced.names} == synced.before
 
 
-@pytest.mark.long
 def test_adopted_tables_return_the_same_rows_and_read_fewer_files(
     hive: Hive, synced: Synced, adopt: Adopt
 ) -> None:

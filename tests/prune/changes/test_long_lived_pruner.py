@@ -24,9 +24,10 @@ from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.storage import Storage
+from tests.marks import long
 from tests.prune.matching_slices import Group, assert_no_row_lost, groups_with_matches, read
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = pytest.mark.spark
 
 PREDICATES = (
     *("x = 5", "x < 3", "x >= 70", "x BETWEEN 20 AND 40", "x > 1000", "x IS NULL", "x <> 5"),
@@ -73,7 +74,7 @@ def rows(spark: SparkSession, where: str, x: str = "id", s: str = "'row ' || id"
 
 @pytest.mark.parametrize(
     ("type_", "version"),
-    [(TableType.MOR, 9), (TableType.COW, 9), (TableType.MOR, 8), (TableType.MOR, 6)],
+    [(TableType.MOR, 9), long(TableType.COW, 9), long(TableType.MOR, 8), long(TableType.MOR, 6)],
 )
 def test_answers_are_right_after_each_action_of_a_writer(
     spark: SparkSession, tmp_path: Path, type_: TableType, version: int

@@ -11,10 +11,11 @@ from devtools.tables import HudiTable as WrittenTable
 from devtools.tables import TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
+from tests.marks import long
 from tests.prune.changes.test_long_lived_pruner import PREDICATES, call_procedure, rows
 from tests.prune.matching_slices import assert_no_row_lost, groups, read, request
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = pytest.mark.spark
 
 MANUAL = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
 
@@ -39,7 +40,7 @@ def newest(table: WrittenTable) -> str:
     return instant
 
 
-@pytest.mark.parametrize("version", [9, 6])
+@pytest.mark.parametrize("version", [9, long(6)])
 def test_clean_and_archive(spark: SparkSession, tmp_path: Path, version: int) -> None:
     compacted = {"hoodie.metadata.compact.max.delta.commits": "2"}
     table = written(spark, tmp_path, TableType.COW, version, **compacted)
@@ -65,6 +66,7 @@ def test_clean_and_archive(spark: SparkSession, tmp_path: Path, version: int) ->
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("type_", TableType)
 def test_rollback_and_restore(spark: SparkSession, tmp_path: Path, type_: TableType) -> None:
     table = written(spark, tmp_path, type_, 9)

@@ -278,6 +278,7 @@ def _stored(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("function", "options", "field", "apply"),
     [
