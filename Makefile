@@ -21,6 +21,9 @@ PYTEST_ARGS ?=
 TEST_PROCESSES ?= $(shell awk '$$1 == "MemTotal:" && $$2 > 18000000 { big = 1 } \
 	END { print (big && '"$$(nproc)"' > 2) ? 3 : 2 }' /proc/meminfo 2>/dev/null || echo 2)
 BENCH ?=
+SCALE ?= 0.2
+QUERIES ?=
+MODES ?=
 CASES ?= 300000
 SEED ?=
 SOUNDNESS_ARGS ?=
@@ -52,7 +55,7 @@ IDL := handler-java/src/main/thrift/pruning.thrift
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
 	soundness test-pyspark test-python support-page test-browser test-containers test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
-	runtime3 runtime41 runtime42 links s3 s3a dynamodb venv handler handler3 idl audit bench docs \
+	runtime3 runtime41 runtime42 links s3 s3a dynamodb venv handler handler3 idl audit bench tpcds tpch docs \
 	docs-version clean
 
 help: ## this list
@@ -318,6 +321,12 @@ audit: $(VENV) ## known faults of the Python packages that a user installs, by P
 bench: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) ## measure everything, or BENCH=NAME, into bench/results.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python -m bench $(BENCH)
+
+tpcds: ## TPC-DS in Hive, rows against DuckDB's, into bench/tpcds.json: SCALE=0.2 QUERIES=1-20,67 MODES=cow-on,cow-off
+tpch: ## the same with TPC-H
+tpcds tpch: $(VENV) $(RUNTIME) $(HANDLER)
+	$(BIN)/python -m bench.tpc $@ --scale $(SCALE) $(if $(QUERIES),--queries $(QUERIES)) \
+		$(if $(MODES),--modes $(MODES))
 
 docs: $(VENV) ## the documentation's site, into .work/site; a warning fails
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
