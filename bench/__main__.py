@@ -24,7 +24,7 @@ from bench import (
     wide,
 )
 from bench.fleet import measured as fleet
-from bench.reporting import charts, document, results
+from bench.reporting import publishing, results
 from bench.reporting.measuring import Benchmark, Measurement, registered
 from bench.scale import rows, sizes
 from devtools.process import ServerError
@@ -73,10 +73,7 @@ def main(names: Sequence[str]) -> int:
             console.print(str(error), style="red", markup=False)
             failed = True
             continue
-        kept = results.updated(results.load(), {benchmark.name: fresh})
-        results.save(kept)
-        charts.write(kept)
-        document.FILE.write_text(document.written(document.FILE.read_text(), kept))
+        publishing.publish({benchmark.name: fresh})
         measured.extend(fresh)
     console.print(results.table(measured))
     return 1 if failed or any(entry["holds"] is False for entry in measured) else 0

@@ -15,8 +15,10 @@ Entry = dict[str, Any]
 _HELD = {True: "[green]yes", False: "[bold red]NO", None: ""}
 
 
-def entries(benchmark: str, measurements: Sequence[Measurement]) -> list[Entry]:
-    """Return the measurements of one benchmark as entries."""
+def entries(
+    benchmark: str, measurements: Sequence[Measurement], command: str = "make bench BENCH={}"
+) -> list[Entry]:
+    """Return the measurements of one benchmark as entries; `command` measures them again."""
     return [
         {
             "name": measurement.name,
@@ -24,7 +26,7 @@ def entries(benchmark: str, measurements: Sequence[Measurement]) -> list[Entry]:
             "unit": measurement.unit,
             "bar": measurement.bar,
             "holds": measurement.holds,
-            "command": f"make bench BENCH={benchmark}",
+            "command": command.format(benchmark),
         }
         for measurement in measurements
     ]
@@ -35,7 +37,7 @@ def updated(known: Sequence[Entry], measured: Mapping[str, Sequence[Entry]]) -> 
     remaining = dict(measured)
     result: list[Entry] = []
     for entry in known:
-        benchmark = entry["command"].partition("BENCH=")[2]
+        benchmark = entry["command"].removeprefix("make ").removeprefix("bench BENCH=")
         if benchmark in measured:
             result.extend(remaining.pop(benchmark, ()))
         else:

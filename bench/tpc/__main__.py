@@ -7,17 +7,21 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
+from bench.reporting import publishing
+from bench.reporting import results as reporting
 from bench.tpc import report, results, tables
 from bench.tpc.data import Data, generated
 from bench.tpc.dialect import hive_text
+from bench.tpc.figures import figures
 from bench.tpc.hive import SuiteInHive
 from bench.tpc.modes import MODES, Mode
-from bench.tpc.oracle import Oracle, oracle
+from bench.tpc.oracle import Oracle, Verdict, oracle
 from bench.tpc.results import Result
 from bench.tpc.suites import SUITES
 from devtools.process import ServerError, interrupt_at_sigterm
 from devtools.runtime import WORK, RuntimeMissingError
 
+_DIRECTORY = WORK / "bench" / "tpc"
 _WIDTH = 180
 
 
@@ -28,60 +32,65 @@ def main() -> int:
     if not console.is_terminal:
         console = Console(width=_WIDTH)
     interrupt_at_sigterm()
-    suite, modes = SUITES[options.suite], [MODES[name] for name in options.modes.split(",")]
-    place = WORK / "bench" / "tpc" / f"{suite.name}-{options.scale:g}"
-    fresh = []
+    suite = SUITES[options.suite]
+    modes = [MODES[name] for name in options.modes.split(",")]
+    fresh: list[Result] = []
+    status = 0
     try:
+        place = _DIRECTORY / f"{suite.name}-{options.scale:g}"
         console.print(f"{suite.name} at scale {options.scale:g}: data and tables in {place}")
         data = generated(suite, options.scale, place)
         tables.ensure_written(data)
-        queries = data.queries()
-        numbers = list(chosen(options.queries)) or list(queries)
-        console.print(f"starting HiveServer2 for {len(numbers)} queries")
+        queries = list(chosen(options.queries)) or list(data.queries())
+        console.print(f"{len(queries)} queries: starting HiveServer2")
         servers = SuiteInHive(
-            data, modes, WORK / "bench" / "tpc" / "run", heap=options.heap, limit=options.limit
+            data, modes, _DIRECTORY / "run", heap=options.heap, limit=options.limit
         )
         with oracle(data) as truth, servers as hive:
-            for place_of, number in enumerate(numbers):
-                for one in _compared(
-                    hive, truth, data, number, modes[:: -1 if place_of % 2 else 1]
-                ):
-                    console.print(_line(one), highlight=False, markup=False)
-                    fresh.append(one)
+            for one in _compared(hive, truth, data, queries, modes):
+                console.print(_line(one), highlight=False, markup=False)
+                fresh.append(one)
     except KeyboardInterrupt:
         console.print("interrupted; everything that was started is stopped")
+        status = 130
     except (ServerError, RuntimeMissingError) as error:
         console.print(str(error), style="red", markup=False)
-        return 1
-    kept = results.load(suite.name, options.scale).updated(fresh)
+        status = 1
+    kept = results.load(suite.name).updated(fresh)
     kept.save()
-    console.print(report.table(kept))
-    return 0 if all(one.is_equal for one in fresh) else 1
+    measured = reporting.entries(suite.name, list(figures(kept)), "make {}")
+    publishing.publish({suite.name: measured})
+    console.print(report.table(kept.at(options.scale)))
+    return status or int(not all(one.is_equal for one in fresh))
 
 
 def _compared(
-    hive: SuiteInHive, truth: Oracle, data: Data, number: str, modes: Sequence[Mode]
+    hive: SuiteInHive, truth: Oracle, data: Data, numbers: Sequence[str], modes: Sequence[Mode]
 ) -> Iterator[Result]:
-    query = data.queries()[number]
-    for mode in modes:
-        run = hive.run(hive_text(data.suite.name, number, query), mode)
-        if run.error is None:
-            verdict = truth.verdict(query, run.rows)
-            text, is_equal = verdict.text, verdict.is_equal
-        else:
-            text, is_equal = f"failed: {run.error}", False
-        yield Result(
-            query=number,
-            mode=mode.name,
-            verdict=text,
-            is_equal=is_equal,
-            rows=len(run.rows),
-            seconds=round(run.seconds, 2),
-            files_considered=run.scans.files_considered,
-            files_kept=run.scans.files_kept,
-            outcomes=run.scans.outcomes,
-            load=round(os.getloadavg()[0], 1),
-        )
+    """Run each query in each mode; in turns, the first mode comes first and last."""
+    queries = data.queries()
+    for turn, number in enumerate(numbers):
+        text = hive_text(data.suite.name, number, queries[number])
+        for mode in modes if turn % 2 == 0 else reversed(modes):
+            run = hive.run(text, mode)
+            verdict = (
+                truth.verdict(queries[number], run.rows)
+                if run.error is None
+                else Verdict(f"failed: {run.error}")
+            )
+            yield Result(
+                scale=data.scale,
+                query=number,
+                mode=mode.name,
+                verdict=verdict.text,
+                is_equal=verdict.is_equal,
+                rows=len(run.rows),
+                seconds=round(run.seconds, 2),
+                files_considered=run.scans.files_considered,
+                files_kept=run.scans.files_kept,
+                outcomes=run.scans.outcomes,
+                load=round(os.getloadavg()[0], 1),
+            )
 
 
 def _line(one: Result) -> str:

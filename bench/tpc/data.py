@@ -18,10 +18,12 @@ class Data:
 
     Attributes:
         suite: The suite.
+        scale: Its scale factor: 1 is about 1 GB of text.
         directory: Where it is; other forms of the tables can be put beside it.
     """
 
     suite: Suite
+    scale: float
     directory: Path
 
     def source(self, table: str) -> Path:
@@ -39,13 +41,13 @@ def generated(suite: Suite, scale: float, directory: Path) -> Data:
 
     Args:
         suite: The suite.
-        scale: The scale factor: 1 is about 1 GB of text.
+        scale: The scale factor.
         directory: The directory, made anew.
 
     Raises:
         RuntimeError: The package with DuckDB's extension is not installed.
     """
-    found = Data(suite, directory)
+    found = Data(suite, scale, directory)
     marker = directory / "generated"
     if marker.is_file() and marker.read_text() == duckdb.__version__:
         return found

@@ -9,9 +9,9 @@ from bench.tpc.results import Result, Results
 
 
 def table(found: Results) -> Table:
-    """Return a row for each query: rows, and the files read and the seconds of each mode."""
+    """Return a row for each query of one scale: rows, files read and seconds of each mode."""
     modes = list(dict.fromkeys(one.mode for one in found.results))
-    shown = Table("query", title=f"{found.suite} at scale {found.scale:g}", title_justify="left")
+    shown = Table("query", title=found.suite, title_justify="left")
     shown.add_column("rows", justify="right")
     for mode in modes:
         shown.add_column(f"{mode}\nfiles, s", justify="right")

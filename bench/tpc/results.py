@@ -1,8 +1,7 @@
-"""`bench/tpcds.json` and `bench/tpch.json`: the latest run of each query in each mode."""
+"""`bench/tpcds.json` and `bench/tpch.json`: the latest run of each query, scale and mode."""
 
 import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ class Result:
     """A query that was run and compared.
 
     Attributes:
+        scale: The scale of the data.
         query: Its number.
         mode: The name of the mode.
         verdict: The comparison of its rows with DuckDB's, or why it failed.
@@ -26,6 +26,7 @@ class Result:
         load: The processes that wanted a processor in the last minute.
     """
 
+    scale: float
     query: str
     mode: str
     verdict: str
@@ -40,10 +41,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a suite at one scale."""
+    """The results of a suite."""
 
     suite: str
-    scale: float
     results: tuple[Result, ...] = ()
 
     @property
@@ -51,27 +51,28 @@ class Results:
         """The file that keeps them."""
         return DIRECTORY / f"{self.suite}.json"
 
+    def at(self, scale: float) -> "Results":
+        """Return those of one scale."""
+        return Results(self.suite, tuple(one for one in self.results if one.scale == scale))
+
     def updated(self, fresh: Iterable[Result]) -> "Results":
         """Return these with newer results in the places of older ones, in the queries' order."""
-        kept = {(one.query, one.mode): one for one in (*self.results, *fresh)}
-        in_order = sorted(kept.values(), key=lambda one: (int(one.query), one.mode))
-        return Results(self.suite, self.scale, tuple(in_order))
+        kept = {(one.scale, int(one.query), one.mode): one for one in (*self.results, *fresh)}
+        return Results(self.suite, tuple(kept[place] for place in sorted(kept)))
 
     def save(self) -> None:
         """Write the file, with a result on each line."""
-        head = json.dumps({"scale": self.scale, "cores": os.cpu_count()})
         lines = ",\n".join(f"  {json.dumps(asdict(one))}" for one in self.results)
-        self.file.write_text(f'{head[:-1]}, "results": [\n{lines}\n]}}\n')
+        self.file.write_text(f"[\n{lines}\n]\n")
 
 
-def load(suite: str, scale: float) -> Results:
-    """Return the results that are kept; none if there are only those of another scale."""
-    empty = Results(suite, scale)
-    if not empty.file.is_file():
-        return empty
-    kept = json.loads(empty.file.read_text())
-    return empty.updated(_results(kept["results"])) if kept["scale"] == scale else empty
-
-
-def _results(entries: Sequence[dict[str, object]]) -> list[Result]:
-    return [Result(**{**entry, "outcomes": tuple(entry["outcomes"])}) for entry in entries]  # type: ignore[arg-type]
+def load(suite: str) -> Results:
+    """Return the results that are kept, none before the first run."""
+    file = Results(suite).file
+    if not file.is_file():
+        return Results(suite)
+    entries = json.loads(file.read_text())
+    return Results(
+        suite,
+        tuple(Result(**{**entry, "outcomes": tuple(entry["outcomes"])}) for entry in entries),
+    )

@@ -1,7 +1,7 @@
 """Write the tables of a suite by PySpark: for Hudi in both types, and as plain Parquet.
 
-`python -m bench.tpc.tables SUITE DIRECTORY` writes all of them; a separate process releases Spark's
-memory. Each form of a table has the same rows in the same files.
+`python -m bench.tpc.tables SUITE SCALE DIRECTORY` writes all of them; a separate process releases
+Spark's memory. Each form of a table has the same rows in the same files.
 """
 
 import hashlib
@@ -53,7 +53,8 @@ def ensure_written(data: Data) -> None:
     marker = data.directory / "written-by"
     if marker.is_file() and marker.read_text() == _fingerprint():
         return
-    command = [sys.executable, "-m", "bench.tpc.tables", data.suite.name, str(data.directory)]
+    arguments = (data.suite.name, str(data.scale), str(data.directory))
+    command = [sys.executable, "-m", "bench.tpc.tables", *arguments]
     run_logged("Spark", command, output=WORK / "bench" / "spark.log")
     marker.write_text(_fingerprint())
 
@@ -127,8 +128,8 @@ def _fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _main(suite: str, place: str) -> None:
-    data = Data(suites.SUITES[suite], Path(place))
+def _main(suite: str, scale: str, place: str) -> None:
+    data = Data(suites.SUITES[suite], float(scale), Path(place))
     with spark_session("tpc", heap="3g") as spark:
         _each(data.suite.tables, lambda name: _write_every_form(spark, data, name))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import io
 from collections.abc import Iterator
@@ -17,9 +18,10 @@ from bench.tpc.__main__ import chosen
 from bench.tpc.cells import unmatched
 from bench.tpc.data import Data, generated
 from bench.tpc.dialect import hive_text
+from bench.tpc.figures import figures
 from bench.tpc.oracle import EQUAL, OTHER_TIES, Oracle, oracle
 from bench.tpc.results import Result, Results
-from bench.tpc.suites import SUITES, TPCDS, TPCH
+from bench.tpc.suites import SUITES, TPCH
 
 NAN = float("nan")
 
@@ -138,39 +140,73 @@ def test_queries_are_chosen_by_numbers_and_ranges() -> None:
 
 
 def result(query: str, mode: str, **values: object) -> Result:
-    known = {"verdict": EQUAL, "is_equal": True, "rows": 5, "seconds": 1.5, "load": 2.0}
-    scan = {"files_considered": 10, "files_kept": 3, "outcomes": ("PRUNED",)}
-    return Result(query=query, mode=mode, **{**known, **scan, **values})
+    known = {"scale": 0.2, "verdict": EQUAL, "is_equal": True, "rows": 5, "seconds": 1.5}
+    scan = {"files_considered": 10, "files_kept": 3, "outcomes": ("PRUNED",), "load": 2.0}
+    return Result(**{"query": query, "mode": mode, **known, **scan, **values})
 
 
 def test_later_runs_replace_earlier_ones_of_the_same_scale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "DIRECTORY", tmp_path)
-    first = Results(TPCDS.name, 0.2).updated([result("10", "cow-on"), result("9", "cow-on")])
-    first.save()
-    kept = results.load(TPCDS.name, 0.2).updated([result("9", "cow-on", seconds=7.0)])
-    assert [(one.query, one.seconds) for one in kept.results] == [("9", 7.0), ("10", 1.5)]
+    first = [result("10", "cow-on"), result("9", "cow-on"), result("9", "cow-on", scale=1.0)]
+    results.load("tpcds").updated(first).save()
+    kept = results.load("tpcds").updated([result("9", "cow-on", seconds=7.0)])
+    assert [(one.scale, one.query, one.seconds) for one in kept.results] == [
+        (0.2, "9", 7.0),
+        (0.2, "10", 1.5),
+        (1.0, "9", 1.5),
+    ]
     kept.save()
-    assert results.load(TPCDS.name, 0.2) == kept
-    assert results.load(TPCDS.name, 1) == Results(TPCDS.name, 1)
+    assert results.load("tpcds") == kept
+    assert [one.query for one in kept.at(1.0).results] == ["9"]
+
+
+#: Two queries in all modes, and one in one mode only.
+FOUND = Results(
+    "tpcds",
+    (
+        result("1", "control", files_considered=0, files_kept=0, seconds=2.0),
+        result("1", "cow-off", files_kept=10, seconds=2.5),
+        result("1", "cow-on", verdict="1 of 5 rows differ", is_equal=False),
+        result("2", "control", files_considered=0, files_kept=0, seconds=0.2),
+        result("2", "cow-off", files_kept=10, seconds=1.0),
+        result("2", "cow-on", outcomes=("PRUNED", "TIMED_OUT")),
+        result("3", "cow-on", files_kept=9),
+    ),
+)
 
 
 def test_the_table_shows_each_query_and_the_sums_of_those_run_in_all_modes() -> None:
-    found = Results(
-        TPCDS.name,
-        0.2,
-        (
-            result("1", "control", files_considered=0, files_kept=0),
-            result("1", "cow-on", verdict="1 of 5 rows differ", is_equal=False),
-            result("2", "control", files_considered=0, files_kept=0, seconds=0.2),
-            result("2", "cow-on"),
-            result("3", "cow-on"),
-        ),
-    )
-    console = Console(width=150, record=True, file=io.StringIO())
-    console.print(report.table(found))
+    console = Console(width=180, record=True, file=io.StringIO())
+    console.print(report.table(FOUND))
     shown = [" ".join(line.split()) for line in console.export_text().splitlines()]
-    assert any("control: equal; cow-on: 1 of 5 rows differ" in line for line in shown)
-    assert any("1.7" in line and "6/20 3.0" in line for line in shown)
-    assert any("control: 2 of 2, cow-on: 1 of 2" in line for line in shown)
+    assert any("control, cow-off: equal; cow-on: 1 of 5 rows differ" in line for line in shown)
+    assert any("2.2" in line and "20/20 3.5" in line and "6/20 3.0" in line for line in shown)
+    assert any("control: 2 of 2, cow-off: 2 of 2, cow-on: 1 of 2" in line for line in shown)
+
+
+def test_figures_of_all_queries_have_bars() -> None:
+    found = {one.name.partition(", ")[2]: one for one in figures(FOUND)}
+    assert {name: one.value for name, one in found.items()} == {
+        "control, queries with DuckDB's rows": 2,
+        "cow-off, queries with DuckDB's rows": 2,
+        "cow-on, queries with DuckDB's rows": 2,
+        "cow, files considered": 30,
+        "cow, files read of them": 50.0,
+        "cow, queries without an answer in time": 1,
+        "cow, unpruned / pruned time": 3.5 / 3.0,
+        "cow, queries that pruning makes slower": 1,
+        "cow, control / pruned time": 2.2 / 3.0,
+    }
+    assert found["cow-on, queries with DuckDB's rows"].holds is False
+    assert found["control, queries with DuckDB's rows"].holds is True
+    assert found["cow, control / pruned time"].bar is None
+    (at_one,) = (
+        one
+        for one in figures(
+            Results("tpcds", tuple(dataclasses.replace(one, scale=1.0) for one in FOUND.results))
+        )
+        if "control / pruned" in one.name
+    )
+    assert at_one.bar == ">= 1.5"
