@@ -42,18 +42,18 @@ def _of_pruning(
     considered = sum(one.files_considered for one in pruned.values())
     kept = sum(one.files_kept for one in pruned.values())
     yield Measurement(f"{title}, files considered", considered, "files")
-    yield Measurement(f"{title}, files read of them", 100 * kept / considered, "%", "<= 40")
+    yield Measurement(f"{title}, files read of them", 100 * kept / max(considered, 1), "%", "<= 40")
     late = sum(not _UNANSWERED.isdisjoint(one.outcomes) for one in pruned.values())
     yield Measurement(f"{title}, queries without an answer in time", late, "queries", "<= 0")
     unpruned, control = modes.get(f"{form}-off", {}), modes.get("control", {})
-    if unpruned:
+    if pruned.keys() & unpruned:
         yield Measurement(f"{title}, unpruned / pruned time", _speed(unpruned, pruned), "x")
         slower = sum(
             _is_slower(pruned[query], unpruned[query]) for query in pruned.keys() & unpruned
         )
         bar = "<= 0" if scale >= _SPEED_SCALE else None
         yield Measurement(f"{title}, queries that pruning makes slower", slower, "queries", bar)
-    if control:
+    if pruned.keys() & control:
         bar = ">= 1.5" if scale >= _SPEED_SCALE else None
         yield Measurement(f"{title}, control / pruned time", _speed(control, pruned), "x", bar)
 
