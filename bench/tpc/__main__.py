@@ -20,6 +20,7 @@ from bench.tpc.results import Result
 from bench.tpc.suites import SUITES
 from devtools.process import ServerError, interrupt_at_sigterm
 from devtools.runtime import WORK, RuntimeMissingError
+from pyhudi_expr.table.errors import HudiError
 
 _DIRECTORY = WORK / "bench" / "tpc"
 _WIDTH = 180
@@ -53,7 +54,7 @@ def main() -> int:
     except KeyboardInterrupt:
         console.print("interrupted; everything that was started is stopped")
         status = 130
-    except (ServerError, RuntimeMissingError) as error:
+    except (ServerError, RuntimeMissingError, HudiError) as error:
         console.print(str(error), style="red", markup=False)
         status = 1
     kept = results.load(suite.name).updated(fresh)

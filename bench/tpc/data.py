@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from bench.tpc.suites import Suite
+from devtools.runtime import RuntimeMissingError
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def generated(suite: Suite, scale: float, directory: Path) -> Data:
         directory: The directory, made anew.
 
     Raises:
-        RuntimeError: The package with DuckDB's extension is not installed.
+        RuntimeMissingError: The package with DuckDB's extension is not installed.
     """
     found = Data(suite, scale, directory)
     marker = directory / "generated"
@@ -71,4 +72,4 @@ def _extension(name: str) -> Path:
     for place in (package.submodule_search_locations or ()) if package else ():
         for file in Path(place).rglob("*.duckdb_extension"):
             return file
-    raise RuntimeError(f"no extension {name} of DuckDB: pip install duckdb-extension-{name}")
+    raise RuntimeMissingError(f"no extension {name} of DuckDB: pip install duckdb-extension-{name}")
