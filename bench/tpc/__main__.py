@@ -41,7 +41,7 @@ def main() -> int:
         place = _DIRECTORY / f"{suite.name}-{options.scale:g}"
         console.print(f"{suite.name} at scale {options.scale:g}: data and tables in {place}")
         data = generated(suite, options.scale, place)
-        tables.ensure_written(data)
+        tables.ensure_written(data, {form for mode in modes for form in mode.forms})
         queries = list(chosen(options.queries)) or list(data.queries())
         console.print(f"{len(queries)} queries: starting HiveServer2")
         servers = SuiteInHive(

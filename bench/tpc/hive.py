@@ -124,7 +124,7 @@ class SuiteInHive:
                 "hudi.pruning.service.addresses": self._service.address,
             }
         )
-        for mode in {mode.database: mode for mode in self._modes}.values():
+        for mode in {mode.form: mode for mode in self._modes}.values():
             for statement in mode.ddl(self._data):
                 self._session.run(statement)
         for mode in self._modes:  # the first query of each takes seconds longer
@@ -132,7 +132,7 @@ class SuiteInHive:
             self._session.run(f"SELECT count(*) FROM {self._data.suite.smallest} GROUP BY 1 = 1")
 
     def _use(self, mode: Mode) -> None:
-        self._session.run(f"USE {mode.database}")
+        self._session.run(f"USE {mode.form}")
         self._session.set(mode.settings)
 
 

@@ -7,9 +7,7 @@ from types import MappingProxyType
 from bench.tpc import tables
 from bench.tpc.data import Data
 from devtools.ddl import create_with_handler
-from devtools.tables import TableType
 
-_COW, _MOR = (type_.name.lower() for type_ in (TableType.COW, TableType.MOR))
 _PRUNING = "hudi.pruning.enabled"
 _STATISTICS = "hive.stats.fetch.column.stats"
 
@@ -20,32 +18,31 @@ class Mode:
 
     Attributes:
         name: Its name.
-        database: The database in Hive, which is named after the form of the facts.
+        form: The form of the facts (`bench.tpc.tables`), after which its database is named.
         settings: The session's settings.
     """
 
     name: str
-    database: str
+    form: str
     settings: Mapping[str, str]
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms of tables that it needs."""
+        return (tables.COW, tables.MOR) if self.form == tables.MOR else (self.form,)
 
     def ddl(self, data: Data) -> Iterator[str]:
         """Yield the statements that register the tables of its database."""
-        yield f"CREATE DATABASE {self.database}"
-        yield f"USE {self.database}"
-        facts = tables.facts(data)
-        for name in data.suite.tables:
-            if self.database == tables.PLAIN:
-                declared = ", ".join(
-                    f"`{column}` {kind}" for column, kind in tables.columns(data, name)
-                )
-                location = tables.directory(data, tables.PLAIN) / name
-                yield (
-                    f"CREATE EXTERNAL TABLE {name} ({declared}) STORED AS PARQUET"
-                    f" LOCATION '{location}'"
-                )
-            else:
-                form = self.database if name in facts else _COW
-                yield create_with_handler(name, tables.directory(data, form) / name)
+        yield f"CREATE DATABASE {self.form}"
+        yield f"USE {self.form}"
+        for table in data.suite.tables:
+            form = self.form if tables.has_form(data, self.form, table) else tables.COW
+            path = tables.path(data, form, table)
+            if form != tables.PLAIN:
+                yield create_with_handler(table, path)
+                continue
+            columns = ", ".join(f"`{name}` {kind}" for name, kind in tables.columns(data, table))
+            yield f"CREATE EXTERNAL TABLE {table} ({columns}) STORED AS PARQUET LOCATION '{path}'"
 
 
 _ON = MappingProxyType({_PRUNING: "true", _STATISTICS: "true"})
@@ -54,10 +51,10 @@ MODES: Mapping[str, Mode] = MappingProxyType(
     {
         mode.name: mode
         for mode in (
-            Mode("cow-on", _COW, _ON),
-            Mode("cow-off", _COW, _OFF),
-            Mode("mor-on", _MOR, _ON),
-            Mode("mor-off", _MOR, _OFF),
+            Mode("cow-on", tables.COW, _ON),
+            Mode("cow-off", tables.COW, _OFF),
+            Mode("mor-on", tables.MOR, _ON),
+            Mode("mor-off", tables.MOR, _OFF),
             # The metastore has no statistics of plain tables.
             Mode("control", tables.PLAIN, MappingProxyType({_STATISTICS: "false"})),
         )
