@@ -23,7 +23,7 @@ SESSION_SETTINGS: Mapping[str, str] = MappingProxyType(
     {
         "hive.execution.engine": "tez",
         "hive.fetch.task.conversion": "more",
-        # Hive's fault: under a LIMIT it loses groups of a rollup (queries 5 and 77 of TPC-DS).
+        # Hive's fault: it loses groups of rollups under a LIMIT, in two queries of TPC-DS.
         "hive.optimize.topnkey": "false",
     }
 )
