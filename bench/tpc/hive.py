@@ -75,19 +75,20 @@ class SuiteInHive:
             heap: The heap of HiveServer2, which runs the tasks, too.
             limit: Seconds until a query counts as failed.
         """
-        shutil.rmtree(run_dir, ignore_errors=True)
         self._data = data
         self._modes = modes
+        self._run_dir = run_dir
         self._service = ServiceProcess(run_dir)
         self._server = HiveServer(
             run_dir / "hive", heap=heap, jvm_options=(), settings=_SERVER_SETTINGS
         )
-        self._reports = ScanReports(run_dir / "scans")
         self._limit = limit
         self._running = ExitStack()
 
     def __enter__(self) -> SuiteInHive:
         """Start the servers, and register the tables."""
+        shutil.rmtree(self._run_dir, ignore_errors=True)
+        self._reports = ScanReports(self._run_dir / "scans")
         self._start()
         return self
 

@@ -84,9 +84,10 @@ def truth(data: Data) -> Iterator[Oracle]:
 
 
 def test_queries_have_the_rows_of_duckdb_and_read_fewer_files(
-    suite: SuiteSession, truth: Oracle
+    suite: SuiteSession, data: Data, truth: Oracle
 ) -> None:
     suite.write(TABLES)
+    assert any(tables.path(data, tables.MOR, "web_sales").glob("*.log.*"))
     answers = [suite.query_both_ways(number, truth) for number in QUERIES]
     assert all(answer.rows for answer in answers)
     kept = sum(answer.scan.files_kept for answer in answers)
