@@ -23,7 +23,7 @@ from tests.hive.query_results import Answer, Hive, QuerySession
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 SCALE = 0.01
-FACT_FILES = 8
+FACT_FILES = 6
 MERGED = frozenset({"web_sales", "web_returns", "inventory"})
 """The facts that are merge on read, with updates in log files."""
 TABLES = ("store_sales", "catalog_sales", "web_sales", "date_dim", "item", "store")
@@ -43,7 +43,7 @@ class SuiteSession:
         """Writes and registers those of the tables that are missing."""
         for name in names:
             if name not in self.written:
-                files = FACT_FILES if TPCDS.tables[name].updated else None
+                files = FACT_FILES if TPCDS.tables[name].updated else 1
                 type_ = TableType.MOR if name in MERGED else TableType.COW
                 path = tables.write_hudi(self._spark, self._data, name, type_, files)
                 self._session.run(create_with_handler(name, path))
