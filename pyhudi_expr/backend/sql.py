@@ -74,6 +74,8 @@ class _Writer:
                 if not options:
                     return exp.false()
                 return exp.In(this=self._operand(term), expressions=[*map(self.term, options)])
+            case e.InKeys():
+                raise InexpressibleInSqlError("the keys of a join's other side")
             case e.Between(term=term, low=low, high=high):
                 bounds = {"low": self._operand(low), "high": self._operand(high)}
                 return exp.Between(this=self._operand(term), **bounds)

@@ -28,6 +28,7 @@ from pyhudi_expr.expr.domains import Domain, Kind, domain_of, integer_range
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS
 from pyhudi_expr.expr.functions.patterns import ANY
 from pyhudi_expr.expr.implied import implied
+from pyhudi_expr.expr.key_comparisons import among_keys, as_literals
 from pyhudi_expr.expr.literals import NotComparableError
 from pyhudi_expr.expr.nodes import (
     And,
@@ -40,6 +41,7 @@ from pyhudi_expr.expr.nodes import (
     Constant,
     HudiExpression,
     In,
+    InKeys,
     IsNull,
     Literal,
     Matches,
@@ -302,6 +304,14 @@ def _in_terms(node: In, term: BoundTerm, scope: Scope) -> BoundExpression:
 
 def _is_null(term: Term) -> bool:
     return isinstance(term, Literal) and term.value is None
+
+
+@_bind.register
+def _(node: InKeys, scope: Scope) -> BoundExpression:
+    found = among_keys(bind_term(node.term, scope), node.keys, scope.zone)
+    if found is None:
+        return _bind(as_literals(node), scope)
+    return disjunction([found, _NO_OR_NULL]) if node.has_null else found
 
 
 @_bind.register

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import pyarrow as pa
@@ -77,16 +77,54 @@ class BoundComparison:
     right: BoundTerm
 
 
+@dataclass(frozen=True, eq=False)
+class KeyOptions(Sequence[BoundLiteral]):
+    """Many options of IN, which become literals only where one is asked for.
+
+    Attributes:
+        lows: The lower ends, ascending: int64 of numpy, or Arrow values (see `domains`).
+        highs: The upper ends.
+    """
+
+    lows: Any
+    highs: Any
+    domain: Domain
+
+    def __len__(self) -> int:
+        """Return the number of options."""
+        return len(self.lows)
+
+    @overload
+    def __getitem__(self, index: int) -> BoundLiteral: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[BoundLiteral]: ...
+
+    def __getitem__(self, index: int | slice) -> BoundLiteral | Sequence[BoundLiteral]:
+        """Return one option, or some of them."""
+        if isinstance(index, slice):
+            return KeyOptions(self.lows[index], self.highs[index], self.domain)
+        return next(iter(self[range(len(self))[index] :][:1]))
+
+    def __iter__(self) -> Iterator[BoundLiteral]:
+        """Return all options."""
+        lows, highs = self.lows.tolist(), self.highs.tolist()
+        for low, high in zip(lows, highs, strict=True):
+            yield BoundLiteral(low, high, self.domain)
+
+
 @dataclass(frozen=True)
 class BoundIn:
     """A term among intervals; `options` are sorted by their lower ends."""
 
     term: BoundTerm
-    options: tuple[BoundLiteral, ...]
+    options: tuple[BoundLiteral, ...] | KeyOptions
 
     @cached_property
     def ends(self) -> tuple[Any, Any]:
         """The options' lower ends and, for each, the greatest upper end so far: int64 or Arrow."""
+        if isinstance(self.options, KeyOptions):
+            return self.options.lows, self.options.highs
         lows = [option.lower for option in self.options]
         highs = [option.upper for option in self.options]
         if highs != lows:  # usually all are single values, in order

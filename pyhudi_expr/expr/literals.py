@@ -41,10 +41,15 @@ _GREGORIAN_START_DAY = -141_427
 _RELABELLING_DAYS = 400
 _STANDARD_TIME_DAY = -25_567
 _OFFSET_DAYS = 2
+#: Days, and by how many days readers may differ about times before them; the first that applies.
+CALENDAR_MARGINS = (
+    (_GREGORIAN_START_DAY + _RELABELLING_DAYS, _RELABELLING_DAYS),
+    (_STANDARD_TIME_DAY, _OFFSET_DAYS),
+)
 
 _MAX_CHAR_LENGTH = 255
 #: Zones that never change their clocks.
-_NO_CHANGES = frozenset({"UTC", "Z", "GMT"})
+NO_CHANGES = frozenset({"UTC", "Z", "GMT"})
 
 
 @dataclass(frozen=True)
@@ -182,7 +187,7 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
     low = high = seconds
     if domain.kind is Kind.INSTANT and not is_instant:
         low, high = _instants(seconds, zone)
-    if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and zone not in _NO_CHANGES:
+    if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and zone not in NO_CHANGES:
         # A time that the zone skips is a later one, and at the date line a day later.
         low, high = low - _DAY, high + _DAY
     margin = _calendar_margin(low)
@@ -197,11 +202,7 @@ def _a(domain: Domain) -> str:
 
 
 def _calendar_margin(seconds: Fraction) -> int:
-    if seconds < (_GREGORIAN_START_DAY + _RELABELLING_DAYS) * _DAY:
-        return _RELABELLING_DAYS * _DAY
-    if seconds < _STANDARD_TIME_DAY * _DAY:
-        return _OFFSET_DAYS * _DAY
-    return 0
+    return next((days * _DAY for day, days in CALENDAR_MARGINS if seconds < day * _DAY), 0)
 
 
 def _parse_timestamp(text: str) -> Fraction:
@@ -223,7 +224,7 @@ def _instants(wall_seconds: Fraction, zone: str | None) -> tuple[Fraction, Fract
     if zone is None:
         raise NotComparableError("a wall clock against instants in an unknown zone")
     try:
-        info: tzinfo = timezone.utc if zone in _NO_CHANGES else ZoneInfo(zone)
+        info: tzinfo = timezone.utc if zone in NO_CHANGES else ZoneInfo(zone)
         wall = _EPOCH + timedelta(seconds=math.floor(wall_seconds))
         offsets = [info.utcoffset(wall.replace(tzinfo=info, fold=fold)) for fold in (0, 1)]
     except (KeyError, ValueError, OverflowError, OSError) as error:

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from pyhudi_expr.expr.keys import KeyList
+
 
 class Truth(Flag):
     """A set of truth values that rows may have, as Hive's ``SearchArgument.TruthValue``."""
@@ -154,6 +156,19 @@ class In:
 
 
 @dataclass(frozen=True)
+class InKeys:
+    """``column IN (keys)``.
+
+    Attributes:
+        has_null: Whether NULL is among the keys, too.
+    """
+
+    term: Column
+    keys: KeyList
+    has_null: bool = False
+
+
+@dataclass(frozen=True)
 class Between:
     """``low <= term AND term <= high``."""
 
@@ -218,7 +233,18 @@ class Unknown:
 
 
 HudiExpression: TypeAlias = (
-    And | Or | Not | Constant | Comparison | In | Between | IsNull | StartsWith | Matches | Unknown
+    And
+    | Or
+    | Not
+    | Constant
+    | Comparison
+    | In
+    | InKeys
+    | Between
+    | IsNull
+    | StartsWith
+    | Matches
+    | Unknown
 )
 
 #: The `Call` of a value as engines read it that know no microseconds: near what is stored, if it is
@@ -252,6 +278,8 @@ def children(node: HudiExpression | Term) -> tuple[HudiExpression | Term, ...]:
         case Between(term=term, low=low, high=high):
             return (term, low, high)
         case IsNull(term=term) | StartsWith(term=term) | Matches(term=term) | Cast(term=term):
+            return (term,)
+        case InKeys(term=term):
             return (term,)
         case Unknown(pattern=TextPattern(term=term)):
             return (term,)

@@ -365,6 +365,139 @@ class Literal(object):
         return not (self == other)
 
 
+class Keys(object):
+    """
+    Many distinct constants of one type, as packed arrays: the keys of a join's other side. They are
+    those that lie in ascending ranges, which do not meet. Numbers are 8 bytes each, little-endian, in
+    two's complement.
+
+    Attributes:
+     - type: Hive's type name: tinyint, smallint, int, bigint, date, timestamp or string.
+     - count: How many keys there are. If the ranges have as many values, all of these are keys; else they
+    have others, too, which are no keys.
+     - starts: The first value of each range: integers, days since 1970-01-01, or nanoseconds since 1970-01-01
+    00:00 of the wall clock.
+     - ends: The last value of each range; absent: each range is one value.
+     - texts: string: the bytes of all keys in UTF-8, ascending as unsigned bytes, one behind the other.
+     - textEnds: string: where each key ends in `texts`.
+     - hasNull: NULL is among them.
+
+    """
+
+
+    def __init__(self, type=None, count=None, starts=None, ends=None, texts=None, textEnds=None, hasNull=None,):
+        self.type = type
+        self.count = count
+        self.starts = starts
+        self.ends = ends
+        self.texts = texts
+        self.textEnds = textEnds
+        self.hasNull = hasNull
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.type = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.count = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.starts = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.ends = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRING:
+                    self.texts = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRING:
+                    self.textEnds = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.BOOL:
+                    self.hasNull = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('Keys')
+        if self.type is not None:
+            oprot.writeFieldBegin('type', TType.STRING, 1)
+            oprot.writeString(self.type.encode('utf-8') if sys.version_info[0] == 2 else self.type)
+            oprot.writeFieldEnd()
+        if self.count is not None:
+            oprot.writeFieldBegin('count', TType.I64, 2)
+            oprot.writeI64(self.count)
+            oprot.writeFieldEnd()
+        if self.starts is not None:
+            oprot.writeFieldBegin('starts', TType.STRING, 3)
+            oprot.writeBinary(self.starts)
+            oprot.writeFieldEnd()
+        if self.ends is not None:
+            oprot.writeFieldBegin('ends', TType.STRING, 4)
+            oprot.writeBinary(self.ends)
+            oprot.writeFieldEnd()
+        if self.texts is not None:
+            oprot.writeFieldBegin('texts', TType.STRING, 5)
+            oprot.writeBinary(self.texts)
+            oprot.writeFieldEnd()
+        if self.textEnds is not None:
+            oprot.writeFieldBegin('textEnds', TType.STRING, 6)
+            oprot.writeBinary(self.textEnds)
+            oprot.writeFieldEnd()
+        if self.hasNull is not None:
+            oprot.writeFieldBegin('hasNull', TType.BOOL, 7)
+            oprot.writeBool(self.hasNull)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.type is None:
+            raise TProtocolException(message='Required field type is unset!')
+        if self.count is None:
+            raise TProtocolException(message='Required field count is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class Node(object):
     """
     One node of a flattened tree. Children are indexes of earlier nodes, so no tree is cyclic.
@@ -379,11 +512,13 @@ class Node(object):
      - functionName
      - type
      - text
+     - keys: Only of UNKNOWN, which services take it for that do not know the field: whether the column in
+    `path`, of the declared type `type`, is one of these.
 
     """
 
 
-    def __init__(self, kind=None, children=None, op=None, truth=None, path=None, literal=None, functionName=None, type=None, text=None,):
+    def __init__(self, kind=None, children=None, op=None, truth=None, path=None, literal=None, functionName=None, type=None, text=None, keys=None,):
         self.kind = kind
         self.children = children
         self.op = op
@@ -393,6 +528,7 @@ class Node(object):
         self.functionName = functionName
         self.type = type
         self.text = text
+        self.keys = keys
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -459,6 +595,12 @@ class Node(object):
                     self.text = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 10:
+                if ftype == TType.STRUCT:
+                    self.keys = Keys()
+                    self.keys.read(iprot)
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -510,6 +652,10 @@ class Node(object):
         if self.text is not None:
             oprot.writeFieldBegin('text', TType.STRING, 9)
             oprot.writeString(self.text.encode('utf-8') if sys.version_info[0] == 2 else self.text)
+            oprot.writeFieldEnd()
+        if self.keys is not None:
+            oprot.writeFieldBegin('keys', TType.STRUCT, 10)
+            self.keys.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -2367,6 +2513,17 @@ Literal.thrift_spec = (
     (10, TType.I64, 'epochSeconds', None, None, ),  # 10
     (11, TType.I32, 'nanos', None, None, ),  # 11
 )
+all_structs.append(Keys)
+Keys.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'type', 'UTF8', None, ),  # 1
+    (2, TType.I64, 'count', None, None, ),  # 2
+    (3, TType.STRING, 'starts', 'BINARY', None, ),  # 3
+    (4, TType.STRING, 'ends', 'BINARY', None, ),  # 4
+    (5, TType.STRING, 'texts', 'BINARY', None, ),  # 5
+    (6, TType.STRING, 'textEnds', 'BINARY', None, ),  # 6
+    (7, TType.BOOL, 'hasNull', None, None, ),  # 7
+)
 all_structs.append(Node)
 Node.thrift_spec = (
     None,  # 0
@@ -2379,6 +2536,7 @@ Node.thrift_spec = (
     (7, TType.STRING, 'functionName', 'UTF8', None, ),  # 7
     (8, TType.STRING, 'type', 'UTF8', None, ),  # 8
     (9, TType.STRING, 'text', 'UTF8', None, ),  # 9
+    (10, TType.STRUCT, 'keys', [Keys, None], None, ),  # 10
 )
 all_structs.append(PruneRequest)
 PruneRequest.thrift_spec = (

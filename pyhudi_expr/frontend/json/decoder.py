@@ -12,6 +12,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from pyhudi_expr.expr import nodes as e
+from pyhudi_expr.expr.keys import KeyList
 from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
 from pyhudi_expr.frontend.common.builders import MAX_DEPTH
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError
@@ -153,6 +154,23 @@ def _matches(at: _Reader) -> HudiExpression:
     return e.Matches(at.term("term"), tuple(begin), at.get("whole", bool))
 
 
+def _in_keys(at: _Reader) -> HudiExpression:
+    ends = *at.terms("lows"), *at.terms("highs")
+    term, types = at.term("term"), {end.type for end in ends if isinstance(end, e.Literal)}
+    if not isinstance(term, e.Column) or len(types) > 1 or len(ends) % 2:
+        raise at.error("keys that are not of one type, or not of a column")
+    if not ends:
+        return e.In(term, ())
+    try:
+        values = pa.array(
+            [cast(e.Literal, end).value for end in ends], cast(pa.DataType, types.pop())
+        )
+        keys = KeyList.of_ends(values, at.get("count", int))
+    except (ValueError, TypeError, AttributeError, pa.ArrowException):
+        raise at.error("no ascending ranges of keys") from None
+    return e.InKeys(term, keys, at.get("has_null", bool))
+
+
 def _column(at: _Reader) -> Term:
     return e.Column(at.texts("path"), at.type("type") if at.has("type") else None)
 
@@ -253,6 +271,7 @@ _KINDS: dict[str, tuple[tuple[str, ...], Callable[[_Reader], HudiExpression | Te
     "constant": (("truth",), _constant),
     "comparison": (("op", "left", "right"), _comparison),
     "in": (("term", "options"), lambda at: e.In(at.term("term"), at.terms("options"))),
+    "in_keys": (("term", "count", "lows", "highs", "has_null"), _in_keys),
     "between": (
         ("term", "low", "high"),
         lambda at: e.Between(at.term("term"), at.term("low"), at.term("high")),

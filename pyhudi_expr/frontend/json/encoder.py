@@ -14,6 +14,8 @@ not           child: a predicate
 constant      truth: what may be, of YES, NO and NULL, as a list
 comparison    op: = <=> <> < <= > >=; left, right: terms
 in            term; options: terms
+in_keys       term; count; lows, highs: literals, the ends of at most 16 ranges that
+              have all of the keys; has_null: a truth
 between       term, low, high: terms
 is_null       term: a term or a predicate
 starts_with   term; prefix: a text
@@ -47,6 +49,8 @@ from pyhudi_expr.frontend.json.arrow_types import arrow_type_name
 
 VERSION = 1
 TRUTHS = {"YES": Truth.YES, "NO": Truth.NO, "NULL": Truth.NULL}
+#: Of a list of keys: its whole text could be larger than a log file.
+MOST_RANGES = 16
 _EXACT = 2**53
 
 _Json = Any
@@ -77,6 +81,13 @@ def _node(node: HudiExpression | Term) -> _Json:
             return {"node": "comparison", "op": op.value, **sides}
         case e.In(term=term, options=options):
             return {"node": "in", "term": _node(term), "options": [_node(one) for one in options]}
+        case e.InKeys(term=term, keys=keys, has_null=has_null):
+            few = keys.shortened(MOST_RANGES)
+            lows, highs = (
+                [_node(e.Literal(end, keys.type)) for end in ends] for ends in few.python_ends()
+            )
+            ranges = {"count": keys.count, "lows": lows, "highs": highs, "has_null": has_null}
+            return {"node": "in_keys", "term": _node(term), **ranges}
         case e.Between(term=term, low=low, high=high):
             bounds = {"low": _node(low), "high": _node(high)}
             return {"node": "between", "term": _node(term), **bounds}

@@ -23,6 +23,7 @@ from pyhudi_expr.frontend.common.constants import fold_cast
 from pyhudi_expr.frontend.common.function_vocabularies import SENT
 from pyhudi_expr.frontend.common.functions import as_condition, as_value, is_null, supported_call
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError, parse_type
+from pyhudi_expr.frontend.thrift.keys import decode_keys
 from pyhudi_expr.frontend.thrift.literals import BadRequestError, decode_literal
 from pyhudi_expr.protocol.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
@@ -37,11 +38,13 @@ class Limits:
         nodes: Nodes in the tree; shared ones count as often as they are used.
         depth: Levels; nested AND, and nested OR, count as one.
         literal_bytes: Bytes of one string or binary constant.
+        keys: Keys of one node.
     """
 
     nodes: int = 200_000
     depth: int = MAX_DEPTH
     literal_bytes: int = 1 << 16
+    keys: int = 1_000_000
 
 
 _Value: TypeAlias = HudiExpression | Term
@@ -209,7 +212,7 @@ class _Decoder:
             return value
         return is_null(value) if isinstance(value, _TERMS) else e.IsNull(_as_predicate(value))
 
-    def _column(self, index: int, node: Node) -> _Value:
+    def _column(self, index: int, node: Node) -> e.Column:
         path = tuple(node.path or ())
         if not path or len(path) > self._limits.depth or not all(path):
             raise BadRequestError(f"node {index} of the filter is a column without a proper path")
@@ -236,6 +239,9 @@ class _Decoder:
         return folded or e.Cast(term, type_)
 
     def _unknown(self, index: int, node: Node) -> _Value:
+        if node.keys is not None:
+            keys = decode_keys(node.keys, self._limits.keys, self._limits.literal_bytes)
+            return e.InKeys(self._column(index, node), keys, bool(node.keys.hasNull))
         return Unknown((node.text or "something that the engine could not say")[:200])
 
 

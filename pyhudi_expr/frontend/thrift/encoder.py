@@ -14,6 +14,7 @@ from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth
 from pyhudi_expr.frontend.common.builders import FALSE
 from pyhudi_expr.frontend.common.functions import MATCHES
 from pyhudi_expr.frontend.common.hive_types import type_name
+from pyhudi_expr.frontend.thrift.keys import encode_keys
 from pyhudi_expr.frontend.thrift.literals import encode_literal
 from pyhudi_expr.protocol.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
@@ -64,6 +65,8 @@ class _Encoder:
                 return self._comparison(node)
             case e.In(term=term, options=options):
                 return self._leaf(PredicateOperator.IN, term, *options)
+            case e.InKeys():
+                return self._in_keys(node)
             case e.Between(term=term, low=low, high=high):
                 return self._leaf(PredicateOperator.BETWEEN, term, low, high)
             case e.IsNull(term=subject):
@@ -93,6 +96,15 @@ class _Encoder:
     def _leaf(self, operator: int, *terms: Term) -> int:
         children = [self._term(term) for term in terms]
         return self._add(Node(kind=NodeKind.LEAF, op=operator, children=children))
+
+    def _in_keys(self, node: e.InKeys) -> int:
+        """Encode keys in what older services take for a condition that they do not know."""
+        keys, column = encode_keys(node.keys, node.has_null), node.term
+        type_ = None if column.declared is None else type_name(column.declared)
+        text = f"{'.'.join(column.path)} IN ({keys.count} keys)"
+        return self._add(
+            Node(kind=NodeKind.UNKNOWN, text=text, path=list(column.path), type=type_, keys=keys)
+        )
 
     def _condition(self, node: HudiExpression) -> int:
         """Encode a predicate as a value, for example in the conditions of CASE: as functions."""

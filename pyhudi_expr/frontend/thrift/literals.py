@@ -29,7 +29,7 @@ _MAX_SCALE = 76
 _MAX_UNSCALED_BYTES = 32
 _NANOS = 10**9
 #: The protocol's reader replaces bytes that are not UTF-8 by this.
-_REPLACED = "\ufffd"
+REPLACED = "\ufffd"
 
 
 class BadRequestError(ValueError):
@@ -53,7 +53,7 @@ def decode_literal(wire: ttypes.Literal, max_bytes: int) -> nodes.Literal:
     if found != [expected]:
         raise BadRequestError(f"a literal of type {wire.type[:100]} with {' and '.join(found)}")
     value = getattr(wire, expected)
-    if isinstance(value, str) and _REPLACED in value:
+    if isinstance(value, str) and REPLACED in value:
         raise InexpressibleError("a text that was no UTF-8")
     if isinstance(value, str | bytes) and len(value) > max_bytes:
         raise BadRequestError(f"a literal of {len(value)} bytes, {max_bytes} are allowed")

@@ -47,6 +47,7 @@ from pyhudi_expr.expr.bound import (
     BoundLiteral,
     BoundNot,
     BoundOr,
+    KeyOptions,
     columns,
 )
 from pyhudi_expr.expr.domains import Domain, Kind
@@ -65,6 +66,9 @@ _DATES = range((date.min - _EPOCH).days, (date.max - _EPOCH).days + 1)
 _EMPTY = "__empty__"
 #: Limit for the combinations of a composite key; more imply nothing.
 _MOST_COMBINATIONS = 1000
+#: Limit for the keys of a join: so many rows are in most files, and looking them up takes longer
+#: than the query waits.
+_MOST_KEYS = 10_000
 #: Hudi's generators: types (version 8) and class names, without the suffixes below.
 _GENERATORS = frozenset(
     {"", "SIMPLE", "COMPLEX", "TIMESTAMP", "TIMESTAMPBASED", "CUSTOM"}
@@ -272,13 +276,18 @@ def _equality_values(node: BoundExpression) -> ColumnValues | None:
 
 
 def equality(node: BoundExpression) -> tuple[BoundColumn, Sequence[BoundLiteral]] | None:
-    """Return the column and the values of `column = value` and `column IN (values)`; else None."""
+    """Return the column and the values of `column = value` and `column IN (values)`; else None.
+
+    Also None for more keys of a join than are worth a look-up each.
+    """
     match node:
         case BoundComparison(op=Op.EQ | Op.NULL_SAFE_EQ, left=left, right=right):
             for term, other in ((left, right), (right, left)):
                 if isinstance(term, BoundColumn) and isinstance(other, BoundLiteral):
                     return term, (other,)
-        case BoundIn(term=BoundColumn() as column, options=options):
+        case BoundIn(term=BoundColumn() as column, options=options) if (
+            not isinstance(options, KeyOptions) or len(options) <= _MOST_KEYS
+        ):
             return column, options
     return None
 

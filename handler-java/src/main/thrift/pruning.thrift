@@ -85,6 +85,30 @@ struct Literal {
   11: optional i32 nanos
 }
 
+/**
+ * Many distinct constants of one type, as packed arrays: the keys of a join's other side. They are
+ * those that lie in ascending ranges, which do not meet. Numbers are 8 bytes each, little-endian, in
+ * two's complement.
+ */
+struct Keys {
+  /** Hive's type name: tinyint, smallint, int, bigint, date, timestamp or string. */
+  1: required string type,
+  /** How many keys there are. If the ranges have as many values, all of these are keys; else they
+      have others, too, which are no keys. */
+  2: required i64 count,
+  /** The first value of each range: integers, days since 1970-01-01, or nanoseconds since 1970-01-01
+      00:00 of the wall clock. */
+  3: optional binary starts,
+  /** The last value of each range; absent: each range is one value. */
+  4: optional binary ends,
+  /** string: the bytes of all keys in UTF-8, ascending as unsigned bytes, one behind the other. */
+  5: optional binary texts,
+  /** string: where each key ends in `texts`. */
+  6: optional binary textEnds,
+  /** NULL is among them. */
+  7: optional bool hasNull
+}
+
 /** One node of a flattened tree. Children are indexes of earlier nodes, so no tree is cyclic. */
 struct Node {
   1: required NodeKind kind,
@@ -95,7 +119,10 @@ struct Node {
   6: optional Literal literal,
   7: optional string functionName,
   8: optional string type,
-  9: optional string text
+  9: optional string text,
+  /** Only of UNKNOWN, which services take it for that do not know the field: whether the column in
+      `path`, of the declared type `type`, is one of these. */
+  10: optional Keys keys
 }
 
 /** Which files of a slice the caller reads. */

@@ -22,6 +22,7 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
   private static final org.apache.thrift.protocol.TField FUNCTION_NAME_FIELD_DESC = new org.apache.thrift.protocol.TField("functionName", org.apache.thrift.protocol.TType.STRING, (short)7);
   private static final org.apache.thrift.protocol.TField TYPE_FIELD_DESC = new org.apache.thrift.protocol.TField("type", org.apache.thrift.protocol.TType.STRING, (short)8);
   private static final org.apache.thrift.protocol.TField TEXT_FIELD_DESC = new org.apache.thrift.protocol.TField("text", org.apache.thrift.protocol.TType.STRING, (short)9);
+  private static final org.apache.thrift.protocol.TField KEYS_FIELD_DESC = new org.apache.thrift.protocol.TField("keys", org.apache.thrift.protocol.TType.STRUCT, (short)10);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new NodeStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new NodeTupleSchemeFactory();
@@ -47,6 +48,11 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
   public @org.apache.thrift.annotation.Nullable java.lang.String functionName; // optional
   public @org.apache.thrift.annotation.Nullable java.lang.String type; // optional
   public @org.apache.thrift.annotation.Nullable java.lang.String text; // optional
+  /**
+   * Only of UNKNOWN, which services take it for that do not know the field: whether the column in
+   * `path`, of the declared type `type`, is one of these.
+   */
+  public @org.apache.thrift.annotation.Nullable Keys keys; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -70,7 +76,12 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
     LITERAL((short)6, "literal"),
     FUNCTION_NAME((short)7, "functionName"),
     TYPE((short)8, "type"),
-    TEXT((short)9, "text");
+    TEXT((short)9, "text"),
+    /**
+     * Only of UNKNOWN, which services take it for that do not know the field: whether the column in
+     * `path`, of the declared type `type`, is one of these.
+     */
+    KEYS((short)10, "keys");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -104,6 +115,8 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
           return TYPE;
         case 9: // TEXT
           return TEXT;
+        case 10: // KEYS
+          return KEYS;
         default:
           return null;
       }
@@ -147,7 +160,7 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
   }
 
   // isset id assignments
-  private static final _Fields optionals[] = {_Fields.CHILDREN,_Fields.OP,_Fields.TRUTH,_Fields.PATH,_Fields.LITERAL,_Fields.FUNCTION_NAME,_Fields.TYPE,_Fields.TEXT};
+  private static final _Fields optionals[] = {_Fields.CHILDREN,_Fields.OP,_Fields.TRUTH,_Fields.PATH,_Fields.LITERAL,_Fields.FUNCTION_NAME,_Fields.TYPE,_Fields.TEXT,_Fields.KEYS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -171,6 +184,8 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     tmpMap.put(_Fields.TEXT, new org.apache.thrift.meta_data.FieldMetaData("text", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.KEYS, new org.apache.thrift.meta_data.FieldMetaData("keys", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, Keys.class)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(Node.class, metaDataMap);
   }
@@ -218,6 +233,9 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
     if (other.isSetText()) {
       this.text = other.text;
     }
+    if (other.isSetKeys()) {
+      this.keys = new Keys(other.keys);
+    }
   }
 
   @Override
@@ -236,6 +254,7 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
     this.functionName = null;
     this.type = null;
     this.text = null;
+    this.keys = null;
   }
 
   /**
@@ -519,6 +538,39 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
     }
   }
 
+  /**
+   * Only of UNKNOWN, which services take it for that do not know the field: whether the column in
+   * `path`, of the declared type `type`, is one of these.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public Keys getKeys() {
+    return this.keys;
+  }
+
+  /**
+   * Only of UNKNOWN, which services take it for that do not know the field: whether the column in
+   * `path`, of the declared type `type`, is one of these.
+   */
+  public Node setKeys(@org.apache.thrift.annotation.Nullable Keys keys) {
+    this.keys = keys;
+    return this;
+  }
+
+  public void unsetKeys() {
+    this.keys = null;
+  }
+
+  /** Returns true if field keys is set (has been assigned a value) and false otherwise */
+  public boolean isSetKeys() {
+    return this.keys != null;
+  }
+
+  public void setKeysIsSet(boolean value) {
+    if (!value) {
+      this.keys = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -594,6 +646,14 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
       }
       break;
 
+    case KEYS:
+      if (value == null) {
+        unsetKeys();
+      } else {
+        setKeys((Keys)value);
+      }
+      break;
+
     }
   }
 
@@ -628,6 +688,9 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
     case TEXT:
       return getText();
 
+    case KEYS:
+      return getKeys();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -658,6 +721,8 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
       return isSetType();
     case TEXT:
       return isSetText();
+    case KEYS:
+      return isSetKeys();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -756,6 +821,15 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
         return false;
     }
 
+    boolean this_present_keys = true && this.isSetKeys();
+    boolean that_present_keys = true && that.isSetKeys();
+    if (this_present_keys || that_present_keys) {
+      if (!(this_present_keys && that_present_keys))
+        return false;
+      if (!this.keys.equals(that.keys))
+        return false;
+    }
+
     return true;
   }
 
@@ -798,6 +872,10 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
     hashCode = hashCode * 8191 + ((isSetText()) ? 131071 : 524287);
     if (isSetText())
       hashCode = hashCode * 8191 + text.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetKeys()) ? 131071 : 524287);
+    if (isSetKeys())
+      hashCode = hashCode * 8191 + keys.hashCode();
 
     return hashCode;
   }
@@ -896,6 +974,16 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
     }
     if (isSetText()) {
       lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.text, other.text);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetKeys(), other.isSetKeys());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetKeys()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.keys, other.keys);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -1011,6 +1099,16 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
       }
       first = false;
     }
+    if (isSetKeys()) {
+      if (!first) sb.append(", ");
+      sb.append("keys:");
+      if (this.keys == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.keys);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -1023,6 +1121,9 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
     // check for sub-struct validity
     if (literal != null) {
       literal.validate();
+    }
+    if (keys != null) {
+      keys.validate();
     }
   }
 
@@ -1155,6 +1256,15 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 10: // KEYS
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRUCT) {
+              struct.keys = new Keys();
+              struct.keys.read(iprot);
+              struct.setKeysIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1246,6 +1356,13 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
           oprot.writeFieldEnd();
         }
       }
+      if (struct.keys != null) {
+        if (struct.isSetKeys()) {
+          oprot.writeFieldBegin(KEYS_FIELD_DESC);
+          struct.keys.write(oprot);
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1290,7 +1407,10 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
       if (struct.isSetText()) {
         optionals.set(7);
       }
-      oprot.writeBitSet(optionals, 8);
+      if (struct.isSetKeys()) {
+        optionals.set(8);
+      }
+      oprot.writeBitSet(optionals, 9);
       if (struct.isSetChildren()) {
         {
           oprot.writeI32(struct.children.size());
@@ -1327,6 +1447,9 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
       if (struct.isSetText()) {
         oprot.writeString(struct.text);
       }
+      if (struct.isSetKeys()) {
+        struct.keys.write(oprot);
+      }
     }
 
     @Override
@@ -1334,7 +1457,7 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
       struct.kind = io.pyhudi.hive.protocol.NodeKind.findByValue(iprot.readI32());
       struct.setKindIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(8);
+      java.util.BitSet incoming = iprot.readBitSet(9);
       if (incoming.get(0)) {
         {
           org.apache.thrift.protocol.TList _list10 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
@@ -1385,6 +1508,11 @@ public class Node implements org.apache.thrift.TBase<Node, Node._Fields>, java.i
       if (incoming.get(7)) {
         struct.text = iprot.readString();
         struct.setTextIsSet(true);
+      }
+      if (incoming.get(8)) {
+        struct.keys = new Keys();
+        struct.keys.read(iprot);
+        struct.setKeysIsSet(true);
       }
     }
   }
