@@ -8,6 +8,7 @@ import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.pruningConstants;
 import io.pyhudi.hive.table.HudiTable;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** Builds requests to the pruning service and sends them within the limits of the settings. */
 public final class PruneRequests {
@@ -33,14 +34,21 @@ public final class PruneRequests {
     return request;
   }
 
-  /** Sends a request. Throws PruningException if no address answers within the limits. */
+  /**
+   * Sends a request. Throws PruningException if no address answers within the limits.
+   *
+   * @param late takes an answer that comes later, in another thread
+   */
   public static PruneResponse send(
-      PruningClient client, PruneRequest request, PruningSettings settings)
+      PruningClient client,
+      PruneRequest request,
+      PruningSettings settings,
+      Consumer<PruneResponse> late)
       throws PruningException {
     PruningClient.Limits limits =
         new PruningClient.Limits(
             settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
     return client.prune(
-        request, settings.addresses(request.getBasePath()), settings.credentials(), limits);
+        request, settings.addresses(request.getBasePath()), settings.credentials(), limits, late);
   }
 }

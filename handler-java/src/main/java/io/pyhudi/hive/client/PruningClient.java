@@ -4,20 +4,16 @@ import io.pyhudi.hive.protocol.MetadataRequest;
 import io.pyhudi.hive.protocol.MetadataResponse;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
-import io.pyhudi.hive.protocol.PruneStatus;
-import io.pyhudi.hive.protocol.pruningConstants;
-import java.net.SocketTimeoutException;
+import io.pyhudi.hive.protocol.ServiceInfo;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
-import org.apache.thrift.TApplicationException;
+import java.util.function.Consumer;
 import org.apache.thrift.TException;
 import org.apache.thrift.transport.TTransportException;
 
@@ -27,15 +23,32 @@ import org.apache.thrift.transport.TTransportException;
  * <p>The time limit holds for everything together: name look-up, connecting, sending, the service's
  * work and reading its answer. Each call therefore runs in a thread of its own, whose socket is
  * closed when the time is up.
+ *
+ * <p>A slow service is not a dead one. When half of the time is up, the client asks it for its
+ * version, over another connection. If it has answered that when all of the time is up, it is
+ * computing: the circuit breaker does not count this, and the call goes on for a while, so that the
+ * next equal question finds its answer ({@link LateCalls}). If it has not, or if the call does not
+ * end in this while, it counts as a failure.
  */
 public final class PruningClient {
+  private static final long LATE_MILLIS = 30_000;
+  private static final int MAX_SIGN_BYTES = 1 << 20;
   private static final PruningClient SHARED = new PruningClient();
 
   private final ConnectionPool pool = new ConnectionPool();
   private final CircuitBreaker breaker = new CircuitBreaker(System::nanoTime);
+  private final LateCalls lateCalls;
   private final ExecutorService threads;
 
   public PruningClient() {
+    this(LATE_MILLIS);
+  }
+
+  /**
+   * @param lateMillis how long the call of a slow service goes on
+   */
+  PruningClient(long lateMillis) {
+    lateCalls = new LateCalls(lateMillis);
     AtomicInteger number = new AtomicInteger();
     threads =
         Executors.newCachedThreadPool(
@@ -67,57 +80,27 @@ public final class PruningClient {
     }
   }
 
-  /** What every response says of itself. */
-  private static final class Envelope {
-    final PruneStatus status;
-    final int version;
-    final String id;
-    final String basePath;
-    final String message;
-
-    Envelope(PruneStatus status, int version, String id, String basePath, String message) {
-      this.status = status;
-      this.version = version;
-      this.id = id;
-      this.basePath = basePath;
-      this.message = message;
-    }
-  }
-
-  /** One exchange with a service, for a request of this id and base path. */
-  private abstract static class Call<T> {
-    private final String id;
-    private final String basePath;
-
-    Call(String id, String basePath) {
-      this.id = id;
-      this.basePath = basePath;
-    }
-
-    abstract T send(ServiceConnection connection, int timeoutMillis) throws TException;
-
-    abstract Envelope envelope(T response);
-
-    /** Checks that the response belongs to the request and has status OK. */
-    final void check(T response, ServiceAddress address) throws PruningException {
-      Envelope found = envelope(response);
-      checkVersion(found.status, found.version, address);
-      checkIds(id, basePath, found.id, found.basePath, address);
-      checkStatus(found.status, found.message, address);
-    }
-  }
-
   /**
    * Returns the response of the first service that gives one.
    *
+   * @param late takes such a response if it comes when the time is up, in another thread
    * @return a response to exactly this request, with status OK
    * @throws PruningException if there is none; its outcome and message give the reason
    */
   public PruneResponse prune(
-      PruneRequest request, List<ServiceAddress> addresses, Credentials credentials, Limits limits)
+      PruneRequest request,
+      List<ServiceAddress> addresses,
+      Credentials credentials,
+      Limits limits,
+      Consumer<PruneResponse> late)
       throws PruningException {
     Call<PruneResponse> call =
         new Call<PruneResponse>(request.getRequestId(), request.getBasePath()) {
+          @Override
+          void late(PruneResponse response) {
+            late.accept(response);
+          }
+
           @Override
           PruneResponse send(ServiceConnection connection, int timeoutMillis) throws TException {
             return connection.prune(request, timeoutMillis);
@@ -191,51 +174,125 @@ public final class PruningClient {
         continue;
       }
       try {
-        T response = send(address, call, left / (allowed.size() - i), credentials, limits);
-        breaker.succeeded(address);
-        return response;
+        return send(address, call, left / (allowed.size() - i), credentials, limits);
       } catch (PruningException e) {
         if (!e.blamesService()) {
-          breaker.succeeded(address);
           throw e;
         }
-        breaker.failed(address, limits.breakerMillis);
         failure = e;
       }
     }
     throw failure;
   }
 
+  /** Calls one service, and tells the breaker what that says of it. */
   private <T> T send(
       ServiceAddress address, Call<T> call, long millis, Credentials credentials, Limits limits)
       throws PruningException {
-    int timeout = (int) Math.max(1, Math.min(millis, Integer.MAX_VALUE));
-    AtomicReference<ServiceConnection> used = new AtomicReference<>();
-    Future<T> answer =
-        threads.submit(
-            () -> exchange(address, call, timeout, credentials, limits.maxResponseBytes, used));
+    int timeout = (int) Math.max(1, Math.min(millis, Integer.MAX_VALUE / 2));
+    Attempt<T> answer =
+        Attempt.start(
+            threads,
+            attempt ->
+                exchange(address, call, timeout, credentials, limits.maxResponseBytes, attempt));
+    Attempt<ServiceInfo> sign = null;
     try {
-      T response = answer.get(timeout, TimeUnit.MILLISECONDS);
+      T response = awaitFirstHalf(answer, timeout);
+      if (response == null) {
+        sign =
+            Attempt.start(threads, attempt -> askForSign(address, credentials, timeout, attempt));
+        response = answer.await(timeout - timeout / 2);
+      }
       call.check(response, address);
+      breaker.succeeded(address);
       return response;
     } catch (TimeoutException e) {
-      throw abandon(
-          answer,
-          used,
-          new PruningException(Outcome.TIMED_OUT, late(address, timeout, limits.timeoutMillis)));
+      if (sign != null && sign.hasSucceeded()) {
+        throw slow(address, answer, call, timeout, limits);
+      }
+      throw failed(address, answer, timedOut(late(address, timeout, limits)), limits);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw abandon(
-          answer,
-          used,
-          new PruningException(Outcome.TIMED_OUT, "interrupted while waiting for " + address));
+      String message = "interrupted while waiting for " + address;
+      throw failed(address, answer, timedOut(message), limits);
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
       // The socket's own limit may expire a moment earlier.
-      throw isTimeout(cause)
-          ? new PruningException(
-              Outcome.TIMED_OUT, late(address, timeout, limits.timeoutMillis), cause)
-          : explain(address, cause);
+      PruningException reason =
+          Failures.isTimeout(cause)
+              ? new PruningException(Outcome.TIMED_OUT, late(address, timeout, limits), cause)
+              : Failures.explain(address, cause);
+      throw failed(address, answer, reason, limits);
+    } catch (PruningException e) {
+      judge(address, e, limits);
+      throw e;
+    } finally {
+      if (sign != null) {
+        sign.abandon();
+      }
+    }
+  }
+
+  /** Returns the answer, or null if there is none when half of the time is up. */
+  private static <T> T awaitFirstHalf(Attempt<T> answer, int timeoutMillis)
+      throws InterruptedException, ExecutionException {
+    try {
+      return answer.await(timeoutMillis / 2);
+    } catch (TimeoutException e) {
+      return null;
+    }
+  }
+
+  /** Asks a service for what it answers at once if it is alive. */
+  private static ServiceInfo askForSign(
+      ServiceAddress address, Credentials credentials, int millis, Attempt<ServiceInfo> attempt)
+      throws TException {
+    try (ServiceConnection connection =
+        new ServiceConnection(address, credentials, MAX_SIGN_BYTES)) {
+      attempt.uses(connection);
+      connection.open(millis);
+      return connection.info(millis);
+    }
+  }
+
+  /** Lets the call of a service that is alive go on. */
+  private <T> PruningException slow(
+      ServiceAddress address, Attempt<T> answer, Call<T> call, int timeout, Limits limits) {
+    breaker.succeeded(address);
+    boolean goesOn =
+        lateCalls.accept(
+            answer, (response, failure) -> takeLate(address, call, response, failure, limits));
+    String next = goesOn ? "; it is at work, and an equal question may use its answer" : "";
+    return timedOut(late(address, timeout, limits) + next);
+  }
+
+  private <T> void takeLate(
+      ServiceAddress address, Call<T> call, T response, Throwable failure, Limits limits) {
+    if (failure != null) {
+      breaker.failed(address, limits.breakerMillis);
+      return;
+    }
+    try {
+      call.check(response, address);
+      breaker.succeeded(address);
+      call.late(response);
+    } catch (PruningException e) {
+      judge(address, e, limits);
+    }
+  }
+
+  private PruningException failed(
+      ServiceAddress address, Attempt<?> answer, PruningException reason, Limits limits) {
+    answer.abandon();
+    judge(address, reason, limits);
+    return reason;
+  }
+
+  private void judge(ServiceAddress address, PruningException reason, Limits limits) {
+    if (reason.blamesService()) {
+      breaker.failed(address, limits.breakerMillis);
+    } else {
+      breaker.succeeded(address);
     }
   }
 
@@ -245,23 +302,23 @@ public final class PruningClient {
       int timeoutMillis,
       Credentials credentials,
       int maxResponseBytes,
-      AtomicReference<ServiceConnection> used)
+      Attempt<T> attempt)
       throws TException {
     ServiceConnection pooled = pool.take(address, credentials, maxResponseBytes);
     if (pooled != null) {
       try {
-        return exchange(address, pooled, call, timeoutMillis, used);
+        return exchange(address, pooled, call, timeoutMillis, attempt);
       } catch (TTransportException e) {
         // The service may have been restarted since; retry on a new connection.
-        if (isTimeout(e)) {
+        if (Failures.isTimeout(e)) {
           throw e;
         }
       }
     }
     ServiceConnection fresh = new ServiceConnection(address, credentials, maxResponseBytes);
-    used.set(fresh);
+    attempt.uses(fresh);
     fresh.open(timeoutMillis);
-    return exchange(address, fresh, call, timeoutMillis, used);
+    return exchange(address, fresh, call, timeoutMillis, attempt);
   }
 
   private <T> T exchange(
@@ -269,17 +326,17 @@ public final class PruningClient {
       ServiceConnection connection,
       Call<T> call,
       int timeoutMillis,
-      AtomicReference<ServiceConnection> used)
+      Attempt<T> attempt)
       throws TException {
-    used.set(connection);
+    attempt.uses(connection);
     boolean done = false;
     try {
-      T response = call.send(connection, timeoutMillis);
+      T response = call.send(connection, timeoutMillis + (int) lateCalls.limitMillis());
       done = true;
       return response;
     } finally {
+      attempt.usesNone();
       if (done) {
-        used.set(null);
         pool.give(address, connection);
       } else {
         connection.close();
@@ -287,106 +344,16 @@ public final class PruningClient {
     }
   }
 
+  private static PruningException timedOut(String message) {
+    return new PruningException(Outcome.TIMED_OUT, message);
+  }
+
   /** Names the limit, of which an address has only a part if there are several. */
-  private static String late(ServiceAddress address, int millis, long limitMillis) {
+  private static String late(ServiceAddress address, int millis, Limits limits) {
     return address
         + " did not answer within "
         + millis
         + " ms, its part of hudi.pruning.timeout.ms="
-        + limitMillis;
-  }
-
-  private static PruningException abandon(
-      Future<?> answer, AtomicReference<ServiceConnection> used, PruningException reason) {
-    answer.cancel(true);
-    ServiceConnection connection = used.get();
-    if (connection != null) {
-      connection.close();
-    }
-    return reason;
-  }
-
-  private static PruningException explain(ServiceAddress address, Throwable cause) {
-    if (cause instanceof TApplicationException
-        && ((TApplicationException) cause).getType()
-            == TApplicationException.UNSUPPORTED_CLIENT_TYPE) {
-      return new PruningException(
-          Outcome.UNREACHABLE,
-          address + " refuses HiveServer2 (hudi.pruning.token.file): " + cause.getMessage(),
-          cause);
-    }
-    if (cause instanceof TTransportException
-        && ((TTransportException) cause).getType() == TTransportException.END_OF_FILE) {
-      return new PruningException(
-          Outcome.UNREACHABLE,
-          address
-              + " closed the connection before it answered. Its log says why; perhaps it needs TLS"
-              + " (hudi.pruning.tls.ca) or a certificate (hudi.pruning.tls.keystore)",
-          cause);
-    }
-    if (cause instanceof TApplicationException
-        && ((TApplicationException) cause).getType() == TApplicationException.UNKNOWN_METHOD) {
-      return new PruningException(
-          Outcome.OTHER_VERSION, address + " is older than this handler; upgrade it", cause);
-    }
-    boolean unreachable =
-        cause instanceof TTransportException
-            && ((TTransportException) cause).getType() != TTransportException.CORRUPTED_DATA;
-    return new PruningException(
-        unreachable ? Outcome.UNREACHABLE : Outcome.WRONG_ANSWER,
-        address + ": " + (cause.getMessage() == null ? cause.toString() : cause.getMessage()),
-        cause);
-  }
-
-  private static boolean isTimeout(Throwable cause) {
-    return cause instanceof TTransportException
-        && (((TTransportException) cause).getType() == TTransportException.TIMED_OUT
-            || cause.getCause() instanceof SocketTimeoutException);
-  }
-
-  private static void checkVersion(PruneStatus status, int version, ServiceAddress address)
-      throws PruningException {
-    if (status == PruneStatus.UNSUPPORTED_VERSION || version != pruningConstants.PROTOCOL_VERSION) {
-      throw new PruningException(
-          Outcome.OTHER_VERSION,
-          address
-              + " uses protocol version "
-              + version
-              + ", this handler uses "
-              + pruningConstants.PROTOCOL_VERSION);
-    }
-  }
-
-  private static void checkIds(
-      String id, String basePath, String answeredId, String answeredPath, ServiceAddress address)
-      throws PruningException {
-    if (!id.equals(answeredId) || !basePath.equals(answeredPath)) {
-      throw new PruningException(
-          Outcome.WRONG_ANSWER,
-          address
-              + " answered "
-              + answeredId
-              + " for "
-              + answeredPath
-              + ", expected "
-              + id
-              + " for "
-              + basePath);
-    }
-  }
-
-  private static void checkStatus(PruneStatus status, String message, ServiceAddress address)
-      throws PruningException {
-    if (status != PruneStatus.OK) {
-      throw new PruningException(
-          outcomeOf(status), address + " answered " + status + ": " + message);
-    }
-  }
-
-  private static Outcome outcomeOf(PruneStatus status) {
-    if (status == PruneStatus.NOT_PRUNED) {
-      return Outcome.NOTHING_PROVED;
-    }
-    return status == PruneStatus.BAD_REQUEST ? Outcome.REFUSED : Outcome.SERVICE_FAILED;
+        + limits.timeoutMillis;
   }
 }

@@ -125,7 +125,8 @@ final class TableMetadataCache<T> {
 
   private CachedValue<T> load(HudiTable table, PruningSettings settings) {
     try {
-      PruneResponse response = PruneRequests.send(CLIENT, request(table, settings), settings);
+      PruneResponse response =
+          PruneRequests.send(CLIENT, request(table, settings), settings, late -> {});
       boolean isOfState =
           table.asOf() != null || Objects.equals(response.getInstant(), table.newestInstant());
       return new CachedValue<>(reader.apply(response), isOfState ? null : System.nanoTime());

@@ -72,6 +72,11 @@ public final class FilterEncoder {
     return encoder.nodes.nodes();
   }
 
+  /** Returns whether an encoded filter says nothing at all. */
+  public static boolean isUnknown(List<Node> filter) {
+    return NodeList.isUnknown(filter);
+  }
+
   private int predicate(ExprNodeDesc expression, int depth) {
     int start = nodes.size();
     try {
@@ -130,6 +135,13 @@ public final class FilterEncoder {
     }
     if (function instanceof GenericUDFOPNot) {
       return nodes.tree(NodeKind.NOT, predicates(children, depth));
+    }
+    if (function instanceof GenericUDFIn && children.get(0) instanceof ExprNodeColumnDesc) {
+      ExprNodeColumnDesc column = (ExprNodeColumnDesc) children.get(0);
+      KeyList keys = KeyList.of(children.subList(1, children.size()), column.getTypeInfo());
+      if (keys != null) {
+        return nodes.keys(terms.pathOf(column), typeOf(column), keys);
+      }
     }
     if (children.size() > MAX_OPERANDS) {
       throw new InexpressibleException("more operands than a service accepts");
@@ -209,8 +221,7 @@ public final class FilterEncoder {
     if (argument.getExpression().toString().contains("YES_NO_NULL")) {
       throw new InexpressibleException("not expressible as a search argument");
     }
-    return new SearchArguments(
-            nodes, terms.pathOf(column), column.getTypeString().toLowerCase(Locale.ROOT), literals)
+    return new SearchArguments(nodes, terms.pathOf(column), typeOf(column), literals)
         .encode(argument);
   }
 
@@ -277,6 +288,10 @@ public final class FilterEncoder {
 
   private int not(int index) {
     return nodes.tree(NodeKind.NOT, Collections.singletonList(index));
+  }
+
+  private static String typeOf(ExprNodeDesc column) {
+    return column.getTypeString().toLowerCase(Locale.ROOT);
   }
 
   private static List<ExprNodeDesc> reversed(List<ExprNodeDesc> children) {

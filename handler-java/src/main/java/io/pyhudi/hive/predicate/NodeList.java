@@ -53,8 +53,24 @@ final class NodeList {
   }
 
   int unknown(String text) {
+    return add(unknownNode(text));
+  }
+
+  /** Adds whether a column is one of many keys; older services take it for unknown. */
+  int keys(List<String> path, String type, KeyList keys) {
+    Node node = unknownNode(String.join(".", path) + " IN (" + keys.count() + " keys)");
+    return add(node.setPath(path).setType(type).setKeys(keys.toThrift()));
+  }
+
+  /** Returns whether nothing is known of a whole filter. */
+  static boolean isUnknown(List<Node> filter) {
+    Node root = filter.get(filter.size() - 1);
+    return root.getKind() == NodeKind.UNKNOWN && !root.isSetKeys();
+  }
+
+  private static Node unknownNode(String text) {
     String shown = text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "...";
-    return add(new Node(NodeKind.UNKNOWN).setText(shown));
+    return new Node(NodeKind.UNKNOWN).setText(shown);
   }
 
   private int add(Node node) {

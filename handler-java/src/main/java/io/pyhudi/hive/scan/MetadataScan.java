@@ -8,7 +8,6 @@ import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.predicate.FilterEncoder;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.Node;
-import io.pyhudi.hive.protocol.NodeKind;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
@@ -65,7 +64,7 @@ public final class MetadataScan {
     Outcome outcome = settings.enabled() ? Outcome.PRUNED : Outcome.DISABLED;
     if (filter == null) {
       outcome = Outcome.NO_FILTER;
-    } else if (filter.get(filter.size() - 1).getKind() == NodeKind.UNKNOWN) {
+    } else if (FilterEncoder.isUnknown(filter)) {
       outcome = Outcome.NOT_EXPRESSIBLE;
     }
     List<Node> sent = outcome == Outcome.PRUNED ? filter : all;

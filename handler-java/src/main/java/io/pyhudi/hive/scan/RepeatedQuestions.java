@@ -11,6 +11,9 @@ import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.table.HudiTable;
 import java.security.MessageDigest;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Asks the pruning service, or takes the answer that an earlier query got to the same question
@@ -45,6 +48,7 @@ import java.util.concurrent.TimeUnit;
  * is why answers are used for {@code hudi.pruning.cache.ms} only.
  */
 final class RepeatedQuestions {
+  private static final Logger LOG = LoggerFactory.getLogger(RepeatedQuestions.class);
   private static final AnswerCache ANSWERS = new AnswerCache(System::nanoTime);
 
   private RepeatedQuestions() {}
@@ -55,7 +59,8 @@ final class RepeatedQuestions {
     long start = System.nanoTime();
     long maxAgeMillis = settings.cacheMillis();
     if (maxAgeMillis == 0) {
-      return ScanVerdict.of(send(request, settings), AnswerSource.BY_SERVICE, micros(start));
+      return ScanVerdict.of(
+          send(request, settings, late -> {}), AnswerSource.BY_SERVICE, micros(start));
     }
     AnswerCache.Question question =
         AnswerCache.Question.of(
@@ -68,17 +73,41 @@ final class RepeatedQuestions {
     if (known != null) {
       return ScanVerdict.of(known, AnswerSource.BY_CACHE, micros(start));
     }
-    PruneResponse response = send(request, settings);
+    PruneResponse response =
+        send(request, settings, late -> keepLate(question, late, table, request));
     ScanVerdict verdict = ScanVerdict.of(response, AnswerSource.BY_SERVICE, micros(start));
-    if (response.getMessage() == null && isOfState(response, table, request)) {
-      ANSWERS.put(question, response);
-    }
+    keep(question, response, table, request);
     return verdict;
   }
 
-  private static PruneResponse send(PruneRequest request, PruningSettings settings)
+  private static PruneResponse send(
+      PruneRequest request, PruningSettings settings, Consumer<PruneResponse> late)
       throws PruningException {
-    return PruneRequests.send(PruningClient.shared(), request, settings);
+    return PruneRequests.send(PruningClient.shared(), request, settings, late);
+  }
+
+  private static void keep(
+      AnswerCache.Question question,
+      PruneResponse response,
+      HudiTable table,
+      PruneRequest request) {
+    if (response.getMessage() == null && isOfState(response, table, request)) {
+      ANSWERS.put(question, response);
+    }
+  }
+
+  /** Keeps an answer that its query did not wait for: as any other one, if it is consistent. */
+  private static void keepLate(
+      AnswerCache.Question question,
+      PruneResponse response,
+      HudiTable table,
+      PruneRequest request) {
+    try {
+      ScanVerdict.of(response, AnswerSource.BY_SERVICE, 0);
+      keep(question, response, table, request);
+    } catch (PruningException e) {
+      LOG.warn("{}: {}", table.basePath(), e.getMessage());
+    }
   }
 
   private static boolean isOfState(PruneResponse response, HudiTable table, PruneRequest request) {

@@ -8,7 +8,6 @@ import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.predicate.FilterEncoder;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.Node;
-import io.pyhudi.hive.protocol.NodeKind;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.ServiceListing;
@@ -82,7 +81,7 @@ final class ScanPruner {
     long start = System.nanoTime();
     try {
       List<Node> nodes = FilterEncoder.encode(filter, job, ScanFilter.metastoreColumns(job));
-      if (nodes.get(nodes.size() - 1).getKind() == NodeKind.UNKNOWN) {
+      if (FilterEncoder.isUnknown(nodes)) {
         return ScanVerdict.unpruned(Outcome.NOT_EXPRESSIBLE, null, micros(start));
       }
       return RepeatedQuestions.ask(table, newRequest(table, locations, nodes), settings);
