@@ -49,8 +49,7 @@ class KeyList:
         Raises:
             KeyTypeError: Keys do not have this type.
         """
-        found = pc.unique(values).drop_null()
-        physical = physical_keys(found)
+        physical = pc.unique(physical_keys(values)).drop_null()
         ordered = physical.take(pc.array_sort_indices(physical))
         return cls(values.type, ordered, ordered, len(ordered))
 

@@ -102,7 +102,7 @@ def _texts(wire: ttypes.Keys, max_bytes: int) -> KeyList:
         raise BadRequestError(f"a string key of {lengths.max()} bytes, {max_bytes} are allowed")
     buffers = [None, arrow_buffer(offsets), pa.py_buffer(texts)]
     found: AnyArray = pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
-    if not pc.all(pc.less(found[:-1], found[1:])).as_py():
+    if not pc.all(pc.less(found[:-1], found[1:]), min_count=0).as_py():
         raise BadRequestError("string keys that do not ascend")
     try:
         found.view(pa.large_string()).validate(full=True)

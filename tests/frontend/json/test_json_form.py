@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.expr import nodes as e
+from pyhudi_expr.expr.keys import KeyList
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.frontend.json.arrow_types import arrow_type_name, parse_arrow_type
 from pyhudi_expr.frontend.json.decoder import FormError, loads
@@ -168,3 +169,57 @@ def test_types_without_a_name(type_: pa.DataType) -> None:
 def test_unknown_names_of_types(name: str) -> None:
     with pytest.raises(InexpressibleError):
         parse_arrow_type(name)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([3, 1, 2], pa.int16()),
+        pa.array(["b", "", "né"]),
+        pa.array([-1, 5], pa.date32()),
+        pa.array([2**60, 7], pa.timestamp("ns")),
+    ],
+    ids=str,
+)
+def test_a_few_keys_survive_a_round_trip(values: Any) -> None:
+    sent = e.InKeys(A, KeyList.of(values), has_null=True)
+    back = loads(dumps(sent))
+    assert isinstance(back, e.InKeys)
+    assert (back.has_null, back.keys.count) == (True, len(values))
+    assert back.keys.python_ends() == sent.keys.python_ends()
+
+
+def test_many_keys_are_a_few_ranges() -> None:
+    sent = e.InKeys(A, KeyList.of(pa.array(range(0, 300_000, 3), pa.int64())))
+    text = dumps(sent)
+    assert len(text) < 3_000
+    back = loads(text)
+    assert isinstance(back, e.InKeys)
+    lows, highs = back.keys.python_ends()
+    assert (back.keys.count, len(lows), lows[0], highs[-1]) == (100_000, 16, 0, 299_997)
+
+
+def test_no_keys_are_no_options() -> None:
+    sent = e.InKeys(A, KeyList.of(pa.array([], pa.int64())))
+    assert loads(dumps(sent)) == e.In(A, ())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lows": []},
+        {"highs": []},
+        {"count": "1"},
+        {"lows": [{"node": "literal", "type": "int32", "value": 9}]},
+        {"lows": [{"node": "literal", "type": "int64", "value": 1}]},
+        {"lows": [{"node": "column", "path": ["b"]}]},
+        {"lows": [{"node": "literal", "type": "int32"}]},
+        {"term": {"node": "literal", "type": "int32", "value": 9}},
+    ],
+    ids=str,
+)
+def test_other_keys_are_refused(change: dict[str, Any]) -> None:
+    form = json.loads(dumps(e.InKeys(A, KeyList.of(pa.array([5], pa.int32())))))
+    form["predicate"] |= change
+    with pytest.raises(FormError):
+        loads(json.dumps(form))
