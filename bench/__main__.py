@@ -23,6 +23,7 @@ from bench import (
     virtual_keys,
     wide,
 )
+from bench.clients import join_keys
 from bench.fleet import measured as fleet
 from bench.reporting import publishing, results
 from bench.reporting.measuring import Benchmark, Measurement, registered
@@ -37,6 +38,7 @@ _MODULES = (
     iceberg,
     engines,
     service,
+    join_keys,
     hive,
     hive_planning,
     key_indexes,
