@@ -38,7 +38,7 @@ class Limits:
         nodes: Nodes in the tree; shared ones count as often as they are used.
         depth: Levels; nested AND, and nested OR, count as one.
         literal_bytes: Bytes of one string or binary constant.
-        keys: Keys of one node.
+        keys: Keys of one node; sixteen count as a node of the tree.
     """
 
     nodes: int = 200_000
@@ -48,6 +48,7 @@ class Limits:
 
 
 _Value: TypeAlias = HudiExpression | Term
+_KEYS_OF_A_NODE = 16
 
 _CONNECTIVES = (NodeKind.AND, NodeKind.OR)
 _TERMS = (e.Column, e.Literal, e.Cast, e.Call, e.Case)
@@ -117,7 +118,7 @@ class _Decoder:
         for index, node in enumerate(self._nodes):
             children = tuple(node.children or ())
             self._check_children(index, node, children)
-            size, depth = 1, 0
+            size, depth = 1 + self._weight(node), 0
             for child in children:
                 joined = node.kind in _CONNECTIVES and self._nodes[child].kind == node.kind
                 used[child] = True
@@ -136,6 +137,11 @@ class _Decoder:
             raise BadRequestError(f"node {used.index(False)} of the filter has no parent")
         needed[-1] = True
         return needed
+
+    def _weight(self, node: Node) -> int:
+        """Return how many nodes the keys of one count as: few bytes may stand for many keys."""
+        count = 0 if node.keys is None or node.keys.count is None else node.keys.count
+        return count // _KEYS_OF_A_NODE if 0 < count <= self._limits.keys else 0
 
     def _check_children(self, index: int, node: Node, children: tuple[int, ...]) -> None:
         expected = _CHILDREN.get(node.kind)

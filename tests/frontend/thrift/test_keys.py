@@ -144,6 +144,16 @@ def test_limits_hold_for_keys() -> None:
     assert wide.keys.python_ends() == ([1], [10**12])
 
 
+def test_keys_count_as_nodes_as_often_as_they_are_used() -> None:
+    """Few bytes stand for a million keys, and each use of them takes memory when it is bound."""
+    all_of_them = Keys(type="int", count=1_000_000, starts=packed(1), ends=packed(1_000_000))
+    uses = [Node(kind=NodeKind.AND, children=[0, 0, 0]), Node(kind=NodeKind.NOT, children=[1])]
+    assert isinstance(decode([node(all_of_them), *uses]), e.Not)
+    more = [Node(kind=NodeKind.AND, children=[0] * 4), *uses[1:]]
+    with pytest.raises(BadRequestError, match="250005 nodes"):
+        decode([node(all_of_them), *more])
+
+
 def test_keys_need_a_column() -> None:
     keys = Keys(type="int", count=1, starts=packed(1))
     with pytest.raises(BadRequestError, match="column without a proper path"):

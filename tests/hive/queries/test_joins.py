@@ -19,22 +19,33 @@ UNRESTRICTED = {"hudi.pruning.joins": "false"}
 _TYPES = ("string", "bigint", "timestamp", "date", "string", "decimal(15,2)", "boolean")
 KEYS = ("txn_id", "txn_ts", "txn_datetime", "txn_date", "region")
 COLUMNS = (*KEYS, "amount", "is_international")
+#: Keys of two rows of `fact`, and 3,000 others on both sides of them: too many for literals.
+_MANY = (
+    "SELECT txn_id AS m_txn_id, txn_ts AS m_txn_ts, txn_datetime AS m_txn_datetime,"
+    " txn_date AS m_txn_date FROM fact WHERE txn_id IN ('TXN-001', 'TXN-003')"
+    " UNION ALL SELECT concat(if(pos % 2 = 0, 'A-', 'Z-'), pos), CAST(-2 * pos AS bigint),"
+    " CAST(date_add('1950-01-01', pos) AS timestamp),"
+    " CAST(date_add(if(pos % 2 = 0, '1950-01-01', '2050-01-01'), pos) AS date)"
+    " FROM (SELECT split(space(2999), ' ') AS parts) s"
+    " LATERAL VIEW posexplode(parts) p AS pos, part"
+)
 
 
 @pytest.fixture(scope="module")
 def tables(hive: Hive, golden: Mapping[str, Path]) -> Iterator[None]:
-    """`fact`, and `few`: two of its rows under other names, and one without keys."""
+    """`fact`, `few` (two of its rows under other names, and one without keys), and `many`."""
     few = ", ".join(f"{column} AS k_{column}" for column in COLUMNS)
     nothing = ", ".join(f"CAST(NULL AS {type_})" for type_ in _TYPES)
     hive.run(
         create_with_handler("fact", golden["cow_v9_txns_simple_meta"]),
         create_with_handler("merged", golden["mor_v9_txns_simple_meta"]),
+        f"CREATE TABLE many STORED AS PARQUET AS {_MANY}",
         f"CREATE TABLE few STORED AS PARQUET AS SELECT {few}, 1 AS t FROM fact"
         " WHERE txn_id IN ('TXN-001', 'TXN-003')"
         f" UNION ALL SELECT {nothing}, 2",
     )
     yield
-    hive.run("DROP TABLE few", "DROP TABLE merged", "DROP TABLE fact")
+    hive.run("DROP TABLE few", "DROP TABLE many", "DROP TABLE merged", "DROP TABLE fact")
 
 
 def query_both_ways(hive: Hive, query: str) -> Answer:
@@ -58,6 +69,15 @@ def test_only_files_that_may_hold_a_key_are_read(hive: Hive, tables: None) -> No
         assert sorted(row[0] for row in answer.rows) == sorted(matching), column
         assert answer.scan.files_considered == 5
         assert answer.scan.files_kept < 5, column
+
+
+@pytest.mark.parametrize("column", ["txn_id", "txn_ts", "txn_datetime", "txn_date"])
+def test_thousands_of_keys_prune_as_a_few_do(hive: Hive, tables: None, column: str) -> None:
+    query = f"SELECT f.txn_id, f.amount FROM fact f JOIN many ON f.{column} = many.m_{column}"
+    answer = query_both_ways(hive, query)
+    assert {"TXN-001", "TXN-003"} <= {row[0] for row in answer.rows}
+    assert answer.scan.outcome == "PRUNED"
+    assert 0 < answer.scan.files_kept < answer.scan.files_considered == 5
 
 
 def test_without_any_key_no_file_is_read(hive: Hive, tables: None) -> None:
