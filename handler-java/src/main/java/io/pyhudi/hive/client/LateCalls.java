@@ -52,8 +52,11 @@ final class LateCalls {
     call.whenDone(
         (response, failure) -> {
           end.cancel(false);
-          places.release();
-          whenDone.accept(response, failure);
+          try {
+            whenDone.accept(response, failure);
+          } finally {
+            places.release();
+          }
         });
     return true;
   }

@@ -64,6 +64,11 @@ public final class PruningClient {
     return SHARED;
   }
 
+  /** Returns how many calls go on that no query waits for. */
+  int lateCalls() {
+    return lateCalls.running();
+  }
+
   /** The limits of a call. */
   public static final class Limits {
     final long timeoutMillis;
@@ -255,10 +260,9 @@ public final class PruningClient {
     }
   }
 
-  /** Lets the call of a service that is alive go on. */
+  /** Lets the call of a service that is alive go on. Whether it fails will be known later. */
   private <T> PruningException slow(
       ServiceAddress address, Attempt<T> answer, Call<T> call, int timeout, Limits limits) {
-    breaker.succeeded(address);
     boolean goesOn =
         lateCalls.accept(
             answer, (response, failure) -> takeLate(address, call, response, failure, limits));

@@ -49,7 +49,8 @@ class PruningClientTest {
   }
 
   private PruneResponse request(ServiceAddress... addresses) throws PruningException {
-    return client.prune(request("q1"), Arrays.asList(addresses), Credentials.NONE, limits(0));
+    return client.prune(
+        request("q1"), Arrays.asList(addresses), Credentials.NONE, limits(0), late -> {});
   }
 
   private Outcome outcomeOf(ServiceAddress... addresses) {
@@ -258,12 +259,12 @@ class PruningClientTest {
     for (int i = 0; i < 3; i++) {
       assertThrows(
           PruningException.class,
-          () -> client.prune(request("q1"), down, Credentials.NONE, limits(60_000)));
+          () -> client.prune(request("q1"), down, Credentials.NONE, limits(60_000), late -> {}));
     }
     PruningException skipped =
         assertThrows(
             PruningException.class,
-            () -> client.prune(request("q1"), down, Credentials.NONE, limits(60_000)));
+            () -> client.prune(request("q1"), down, Credentials.NONE, limits(60_000), late -> {}));
     assertTrue(skipped.getMessage().contains("skipped"), skipped.getMessage());
   }
 

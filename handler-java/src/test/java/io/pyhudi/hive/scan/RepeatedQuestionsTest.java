@@ -25,6 +25,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.apache.hadoop.conf.Configuration;
@@ -42,6 +44,7 @@ class RepeatedQuestionsTest {
   @TempDir java.nio.file.Path directory;
 
   private final AtomicInteger asked = new AtomicInteger();
+  private String timeoutMillis = "20000";
   private UnaryOperator<PruneResponse> change = response -> response;
   private Path path;
   private TestService service;
@@ -81,7 +84,7 @@ class RepeatedQuestionsTest {
   private AnswerSource ask(HudiTable table, String cacheMillis) throws PruningException {
     Configuration job = new Configuration(false);
     job.set(PruningSettings.ADDRESSES, service.address().toString());
-    job.set(PruningSettings.TIMEOUT_MS, "20000");
+    job.set(PruningSettings.TIMEOUT_MS, timeoutMillis);
     job.set(PruningSettings.CACHE_MS, cacheMillis);
     PruningSettings settings = PruningSettings.ofJob(job);
     List<Node> filter =
@@ -223,5 +226,47 @@ class RepeatedQuestionsTest {
     change = response -> response;
     assertEquals(1, ask());
     assertEquals(0, ask());
+  }
+
+  @Test
+  void anAnswerThatComesLateIsKeptForTheNextQuestion() throws Exception {
+    CountDownLatch ready = new CountDownLatch(1);
+    change = response -> afterwards(ready, response);
+    timeoutMillis = "400";
+    assertThrows(PruningException.class, this::ask);
+    ready.countDown();
+    AnswerSource source = AnswerSource.BY_SERVICE;
+    for (int i = 0; i < 1000 && source == AnswerSource.BY_SERVICE; i++) {
+      Thread.sleep(10);
+      change = response -> response.setStatus(PruneStatus.FAILED);
+      try {
+        source = ask(open(), "60000");
+      } catch (PruningException e) {
+        // It is not there yet.
+      }
+    }
+    assertEquals(AnswerSource.BY_CACHE, source);
+  }
+
+  @Test
+  void aLateAnswerThatContradictsItselfIsNotKept() throws Exception {
+    PartitionVerdict verdict = new PartitionVerdict("day=1", VerdictKind.DROP_PARTITION);
+    CountDownLatch ready = new CountDownLatch(1);
+    change = response -> afterwards(ready, response).setVerdicts(Arrays.asList(verdict, verdict));
+    timeoutMillis = "400";
+    assertThrows(PruningException.class, this::ask);
+    ready.countDown();
+    Thread.sleep(500);
+    change = response -> response;
+    assertEquals(1, ask());
+  }
+
+  private static PruneResponse afterwards(CountDownLatch ready, PruneResponse response) {
+    try {
+      ready.await(20, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    return response;
   }
 }
