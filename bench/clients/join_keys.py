@@ -12,7 +12,7 @@ from bench.reporting.measuring import Measurement, benchmark, median_seconds
 from bench.tables import synthetic
 from devtools.runtime import WORK
 from devtools.service import ServiceProcess
-from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.arrays import AnyArray, Int64Array, value_list
 from pyhudi_expr.expr.keys import KeyList
 from pyhudi_expr.expr.nodes import Column, HudiExpression, In, InKeys, Literal
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
@@ -30,7 +30,7 @@ def join_keys() -> Iterator[Measurement]:
     table = str(synthetic.ensure_written(_FILES, 20))
     rows = _FILES * synthetic.ROWS_PER_FILE
     spread = np.arange(_KEYS, dtype=np.int64) * 2 * synthetic.ROWS_PER_FILE // 100
-    kinds = {
+    kinds: dict[str, tuple[str, AnyArray]] = {
         # Those of every second file, within its rows: no two follow each other.
         "integers": ("spread", pa.array(_of_every_second_file())),
         "integers in one range": ("spread", pa.array(np.arange(_KEYS) + rows // 3)),
@@ -51,7 +51,7 @@ def join_keys() -> Iterator[Measurement]:
             yield Measurement(f"{title}: at the service", float(service), "ms", "< 20")
             yield Measurement(f"{title}: with the caller", client_seconds * 1e3, "ms")
         column, keys = kinds["integers"]
-        options = tuple(Literal(key, pa.int64()) for key in keys.to_pylist())
+        options = tuple(Literal(key, pa.int64()) for key in value_list(keys))
         ask = partial(_answer, client, table, In(Column((column,)), options))
         if _kept(ask()) != kept["integers"]:
             raise ValueError("keys and literals keep different files")
