@@ -1,31 +1,26 @@
 package io.pyhudi.hive.read;
 
-import io.pyhudi.hive.files.DataFile;
+import io.pyhudi.hive.merge.KeyRows;
+import io.pyhudi.hive.merge.MergedRows;
+import io.pyhudi.hive.merge.TableAtInstant;
 import io.pyhudi.hive.scan.MergedSlice;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.IndexedRecord;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.JobConf;
-import org.apache.hudi.common.config.TypedProperties;
-import org.apache.hudi.common.model.HoodieBaseFile;
-import org.apache.hudi.common.schema.HoodieSchema;
-import org.apache.hudi.common.table.HoodieTableMetaClient;
-import org.apache.hudi.common.util.Option;
-import org.apache.hudi.common.util.collection.ClosableIterator;
-import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 
 /** Reads the rows of a slice after Hudi has merged its log files, as Hive's Parquet rows. */
 final class MergedSliceReader extends RowReader {
-  private final ClosableIterator<IndexedRecord> records;
+  private final MergedRows records;
   private final List<Integer> targets = new ArrayList<>();
   private final List<Integer> sources = new ArrayList<>();
   private final List<WritableConverter> converters = new ArrayList<>();
 
-  MergedSliceReader(MergedSlice slice, JobConf job, Projection projection) throws IOException {
+  private MergedSliceReader(MergedSlice slice, JobConf job, Projection projection, Opener opener)
+      throws IOException {
     super(projection.columns());
     TableAtInstant table = TableAtInstant.of(job, slice.basePath(), slice.stateKey());
     List<Schema.Field> fields = new ArrayList<>();
@@ -45,7 +40,32 @@ final class MergedSliceReader extends RowReader {
       Schema.Field any = table.schema().getFields().get(0);
       fields.add(new Schema.Field(any, any.schema()));
     }
-    records = open(slice, table, requested(table.schema(), fields));
+    records = opener.open(slice, table, requested(table.schema(), fields));
+  }
+
+  private interface Opener {
+    MergedRows open(MergedSlice slice, TableAtInstant table, Schema requested) throws IOException;
+  }
+
+  /** Reads all rows of a slice. */
+  static MergedSliceReader all(MergedSlice slice, JobConf job, Projection projection)
+      throws IOException {
+    return new MergedSliceReader(slice, job, projection, MergedRows::all);
+  }
+
+  /** Reads the rows of which log files name the key, and leaves the others to Hive's readers. */
+  static MergedSliceReader named(MergedSlice slice, JobConf job, Projection projection)
+      throws IOException {
+    return new MergedSliceReader(
+        slice,
+        job,
+        projection,
+        (of, table, requested) ->
+            MergedRows.named(
+                of,
+                table,
+                requested,
+                file -> StoredColumns.areAsDeclared(projection, table.schema(), file)));
   }
 
   private static Schema requested(Schema table, List<Schema.Field> fields) {
@@ -53,34 +73,12 @@ final class MergedSliceReader extends RowReader {
         table.getName(), table.getDoc(), table.getNamespace(), false, fields);
   }
 
-  private static ClosableIterator<IndexedRecord> open(
-      MergedSlice slice, TableAtInstant table, Schema requested) throws IOException {
-    JobConf conf = new JobConf(table.metaClient().getStorageConf().unwrapAs(Configuration.class));
-    Option<HoodieBaseFile> base = slice.slice().getBaseFile();
-    return base.isPresent()
-        ? DataFile.read(
-            HadoopFSUtils.convertToHadoopPath(base.get().getStoragePath()),
-            base.get().getFileSize(),
-            conf,
-            settings -> merge(slice, table, requested, settings))
-        : merge(slice, table, requested, conf);
-  }
-
-  private static ClosableIterator<IndexedRecord> merge(
-      MergedSlice slice, TableAtInstant table, Schema requested, JobConf conf) throws IOException {
-    HoodieTableMetaClient metaClient = table.metaClient();
-    TypedProperties properties = new TypedProperties();
-    properties.putAll(metaClient.getTableConfig().getProps());
-    return FileGroupReading.of(slice.slice())
-        .with("ReaderContext", new MergeContext(metaClient, slice.commits(), properties, conf))
-        .with("HoodieTableMetaClient", metaClient)
-        .with("LatestCommitTime", slice.instant())
-        .with("DataSchema", HoodieSchema.fromAvroSchema(table.schema()))
-        .with("RequestedSchema", HoodieSchema.fromAvroSchema(requested))
-        .with("InternalSchema", table.internalSchema())
-        .with("Props", properties)
-        .<IndexedRecord>build()
-        .getClosableIterator();
+  /**
+   * Returns which rows of the base file are among these, merged; null if they are all of it, so
+   * that no other reader may read it.
+   */
+  KeyRows ofBaseFile() {
+    return records.ofBaseFile();
   }
 
   @Override

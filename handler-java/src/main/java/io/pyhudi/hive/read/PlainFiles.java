@@ -24,22 +24,26 @@ final class PlainFiles {
   /**
    * Opens a split.
    *
+   * @param hidden rows of the file that are not returned; null for none
    * @param reporter null if the engine has no counters
    */
   static <V> RecordReader<NullWritable, V> open(
-      HudiSplit split, JobConf job, Reporter reporter, Opener<V> opener) throws IOException {
+      HudiSplit split, HiddenRows hidden, JobConf job, Reporter reporter, Opener<V> opener)
+      throws IOException {
     FileSplit file = split.file();
     if (split.rows() != null) {
       SelectedParquet rows =
           SelectedParquet.open(
               file.getPath(), split.fileLength(), split.rows(), columns(file, job), job);
       if (rows != null) {
-        return SelectedRowsReader.open(rows, file, job, reporter, opener);
+        return SelectedRowsReader.open(rows, file, hidden, job, reporter, opener);
       }
       RowCounters.addWholeSplit(reporter);
     }
-    return DataFile.read(
-        file.getPath(), split.fileLength(), job, settings -> opener.open(file, settings));
+    RecordReader<NullWritable, V> reader =
+        DataFile.read(
+            file.getPath(), split.fileLength(), job, settings -> opener.open(file, settings));
+    return hidden == null ? reader : hidden.in(reader);
   }
 
   /**

@@ -13,6 +13,7 @@ import org.apache.hadoop.mapred.Reporter;
 final class SelectedRowsReader<V> implements RecordReader<NullWritable, V> {
   private final SelectedParquet rows;
   private final FileSplit file;
+  private final HiddenRows hidden;
   private final JobConf job;
   private final PlainFiles.Opener<V> opener;
   private SelectedContent content;
@@ -20,9 +21,14 @@ final class SelectedRowsReader<V> implements RecordReader<NullWritable, V> {
   private int next;
 
   private SelectedRowsReader(
-      SelectedParquet rows, FileSplit file, JobConf job, PlainFiles.Opener<V> opener) {
+      SelectedParquet rows,
+      FileSplit file,
+      HiddenRows hidden,
+      JobConf job,
+      PlainFiles.Opener<V> opener) {
     this.rows = rows;
     this.file = file;
+    this.hidden = hidden;
     this.job = job;
     this.opener = opener;
   }
@@ -32,15 +38,17 @@ final class SelectedRowsReader<V> implements RecordReader<NullWritable, V> {
    *
    * @param rows closed with this reader
    * @param file what the split stands for
+   * @param hidden rows that are not returned; null for none
    */
   static <V> RecordReader<NullWritable, V> open(
       SelectedParquet rows,
       FileSplit file,
+      HiddenRows hidden,
       JobConf job,
       Reporter reporter,
       PlainFiles.Opener<V> opener)
       throws IOException {
-    SelectedRowsReader<V> reader = new SelectedRowsReader<>(rows, file, job, opener);
+    SelectedRowsReader<V> reader = new SelectedRowsReader<>(rows, file, hidden, job, opener);
     boolean isOpen = false;
     try {
       reader.openNext();
@@ -59,7 +67,8 @@ final class SelectedRowsReader<V> implements RecordReader<NullWritable, V> {
     FileSplit whole = new FileSplit(file.getPath(), 0, content.length(), file.getLocations());
     boolean isOpen = false;
     try {
-      current = opener.open(whole, content.serve(job));
+      RecordReader<NullWritable, V> reader = opener.open(whole, content.serve(job));
+      current = hidden == null ? reader : hidden.in(reader, content.rows());
       isOpen = true;
     } finally {
       if (!isOpen) {

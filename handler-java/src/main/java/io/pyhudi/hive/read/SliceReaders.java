@@ -1,5 +1,6 @@
 package io.pyhudi.hive.read;
 
+import io.pyhudi.hive.merge.KeyRows;
 import io.pyhudi.hive.scan.HudiSplit;
 import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
@@ -40,20 +41,52 @@ public final class SliceReaders {
     }
     boolean isForHive =
         split.isPlainFile() && (split.mergedSlice() == null || !isForHudi(split, projection));
-    boolean isForBatches =
-        projection.projected().stream().map(projection::type).allMatch(SliceReaders::isForBatches);
-    if (split.extremes() == null && isForHive && vectorized && isForBatches) {
-      return PlainParquet.batches(split, job, reporter);
+    boolean inBatches = vectorized && isForBatches(projection);
+    if (split.extremes() == null && isForHive && inBatches) {
+      return PlainParquet.batches(split, null, job, reporter);
     }
     RecordReader<NullWritable, ArrayWritable> rows;
     if (split.extremes() != null) {
       rows = new ExtremeRowsReader(split.extremes(), projection);
     } else if (isForHive) {
-      rows = PlainParquet.rows(split, job, reporter);
+      rows = PlainParquet.rows(split, null, job, reporter);
+    } else if (split.isJoined()) {
+      MergedSliceReader merged = MergedSliceReader.named(split.mergedSlice(), job, projection);
+      JoinedReader.Opener<ArrayWritable> base = base(split, merged, job, reporter, inBatches);
+      if (inBatches && base != null) {
+        return new JoinedReader<>(asRows(new BatchReader(merged, split, job, projection)), base);
+      }
+      rows = base == null ? merged : new JoinedReader<>(merged, base);
     } else {
-      rows = new MergedSliceReader(split.mergedSlice(), job, projection);
+      rows = MergedSliceReader.all(split.mergedSlice(), job, projection);
     }
     return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
+  }
+
+  /**
+   * Returns what reads those rows of a base file that are not merged; null if there are none, or if
+   * Hudi returns all of them.
+   *
+   * @param merged the other rows
+   */
+  private static JoinedReader.Opener<ArrayWritable> base(
+      HudiSplit split,
+      MergedSliceReader merged,
+      JobConf job,
+      Reporter reporter,
+      boolean inBatches) {
+    KeyRows ofBase = merged.ofBaseFile();
+    if (ofBase == null) {
+      RowCounters.addWholeSplit(reporter);
+      return null;
+    }
+    if (split.rows() != null && split.rows().ranges().isEmpty()) {
+      return null;
+    }
+    HiddenRows hidden = HiddenRows.of(ofBase.rows(), ofBase.fileRows());
+    return inBatches
+        ? () -> PlainParquet.batches(split, hidden, job, reporter)
+        : () -> PlainParquet.rows(split, hidden, job, reporter);
   }
 
   @SuppressWarnings("unchecked")
@@ -65,6 +98,12 @@ public final class SliceReaders {
    * Returns whether Hive's vectorised Parquet reader supports the type: it reads at most one level
    * of nesting.
    */
+  private static boolean isForBatches(Projection projection) {
+    return projection.projected().stream()
+        .map(projection::type)
+        .allMatch(SliceReaders::isForBatches);
+  }
+
   private static boolean isForBatches(TypeInfo type) {
     return HiveVersion.readsInBatches(type.getCategory())
         && children(type).stream().allMatch(child -> child.getCategory() == Category.PRIMITIVE);

@@ -1,5 +1,6 @@
 package io.pyhudi.hive.read;
 
+import io.pyhudi.hive.merge.AvroUnions;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -25,7 +26,7 @@ final class WritableConverters {
    * @param selection the fields that a struct has in the rows
    */
   static WritableConverter of(Schema schema, TypeInfo type, FieldSelection selection) {
-    Schema value = withoutNull(schema);
+    Schema value = AvroUnions.withoutNull(schema);
     switch (type.getCategory()) {
       case PRIMITIVE:
         return PrimitiveConverters.of(value, (PrimitiveTypeInfo) type);
@@ -38,18 +39,6 @@ final class WritableConverters {
       default:
         throw new UnsupportedOperationException("columns of type " + type + " cannot be read");
     }
-  }
-
-  static Schema withoutNull(Schema schema) {
-    if (schema.getType() != Schema.Type.UNION) {
-      return schema;
-    }
-    for (Schema branch : schema.getTypes()) {
-      if (branch.getType() != Schema.Type.NULL) {
-        return branch;
-      }
-    }
-    return schema;
   }
 
   private static WritableConverter struct(

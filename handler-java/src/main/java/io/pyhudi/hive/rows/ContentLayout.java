@@ -15,6 +15,7 @@ import org.apache.parquet.format.RowGroup;
 final class ContentLayout {
   private final List<Segment> segments = new ArrayList<>();
   private final List<RowGroup> groups = new ArrayList<>();
+  private final RowRanges.Collector rows = new RowRanges.Collector();
   private long position;
 
   ContentLayout() {
@@ -40,8 +41,12 @@ final class ContentLayout {
     return copy;
   }
 
-  /** Adds chunks as they lie in the file, with all rows of their row group. */
-  void addWhole(FSDataInputStream file, List<ColumnMetaData> chunks, long rows) {
+  /**
+   * Adds chunks as they lie in the file, with all rows of their row group.
+   *
+   * @param ofFile these rows
+   */
+  void addWhole(FSDataInputStream file, List<ColumnMetaData> chunks, RowRanges ofFile) {
     long groupStart = position;
     List<ColumnMetaData> moved = new ArrayList<>();
     for (ColumnMetaData chunk : chunks) {
@@ -55,11 +60,15 @@ final class ContentLayout {
       moved.add(copy);
       add(Segment.ofFile(file, start, chunk.getTotal_compressed_size()));
     }
-    addGroup(groupStart, moved, rows);
+    addGroup(groupStart, moved, ofFile);
   }
 
-  /** Adds the row group of chunks that were added from {@code start} on. */
-  void addGroup(long start, List<ColumnMetaData> chunks, long rows) {
+  /**
+   * Adds the row group of chunks that were added from {@code start} on.
+   *
+   * @param ofFile the rows in the chunks
+   */
+  void addGroup(long start, List<ColumnMetaData> chunks, RowRanges ofFile) {
     List<ColumnChunk> columns = new ArrayList<>();
     long uncompressed = 0;
     for (ColumnMetaData chunk : chunks) {
@@ -68,15 +77,16 @@ final class ContentLayout {
       columns.add(column);
       uncompressed += chunk.getTotal_uncompressed_size();
     }
-    RowGroup group = new RowGroup(columns, uncompressed, rows);
+    RowGroup group = new RowGroup(columns, uncompressed, ofFile.count());
     group.setFile_offset(start);
     group.setTotal_compressed_size(position - start);
     groups.add(group);
+    ofFile.addTo(rows);
   }
 
   /** Ends the layout. */
   SelectedContent content(Path path, FileMetaData metadata) throws IOException {
     add(Segment.ofMemory(ParquetFooter.write(metadata, groups)));
-    return new SelectedContent(path, segments);
+    return new SelectedContent(path, segments, rows.ranges());
   }
 }

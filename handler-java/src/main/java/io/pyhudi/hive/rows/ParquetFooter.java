@@ -34,6 +34,23 @@ final class ParquetFooter {
    * @param digest SHA-256
    */
   static FileMetaData read(FSDataInputStream file, long length, byte[] digest) throws IOException {
+    byte[] metadata = bytes(file, length);
+    return metadata != null && MessageDigest.isEqual(sha256(metadata), digest)
+        ? Util.readFileMetaData(new ByteArrayInputStream(metadata))
+        : null;
+  }
+
+  /**
+   * Reads the metadata of a file. Returns null if it has none that are not encrypted.
+   *
+   * @param length the file's length in bytes
+   */
+  static FileMetaData read(FSDataInputStream file, long length) throws IOException {
+    byte[] metadata = bytes(file, length);
+    return metadata == null ? null : Util.readFileMetaData(new ByteArrayInputStream(metadata));
+  }
+
+  private static byte[] bytes(FSDataInputStream file, long length) throws IOException {
     if (length < MAGIC.length + TAIL_BYTES) {
       return null;
     }
@@ -46,9 +63,7 @@ final class ParquetFooter {
     }
     byte[] metadata = new byte[bytes];
     file.readFully(length - TAIL_BYTES - bytes, metadata);
-    return MessageDigest.isEqual(sha256(metadata), digest)
-        ? Util.readFileMetaData(new ByteArrayInputStream(metadata))
-        : null;
+    return metadata;
   }
 
   private static byte[] sha256(byte[] bytes) {

@@ -33,6 +33,13 @@ public final class RowRanges {
     return new RowRanges(starts, ends);
   }
 
+  /** Returns the rows of [start, end). */
+  public static RowRanges between(long start, long end) {
+    Collector all = new Collector();
+    all.add(start, end);
+    return all.ranges();
+  }
+
   public boolean isEmpty() {
     return starts.length == 0;
   }
@@ -76,18 +83,69 @@ public final class RowRanges {
     return intersect(first, end).count() == end - first;
   }
 
+  /** Returns the places of other rows among these: 0 is that of the first of these rows. */
+  public RowRanges places(RowRanges other) {
+    Collector places = new Collector();
+    long passed = 0;
+    for (int i = 0; i < starts.length; i++) {
+      other.clipped(starts[i], ends[i], starts[i] - passed).addTo(places);
+      passed += ends[i] - starts[i];
+    }
+    return places.ranges();
+  }
+
+  /** Adds these rows to others, all of which are before them. */
+  void addTo(Collector others) {
+    for (int i = 0; i < starts.length; i++) {
+      others.add(starts[i], ends[i]);
+    }
+  }
+
+  /** Collects rows in their order. */
+  public static final class Collector {
+    private long[] starts = new long[8];
+    private long[] ends = new long[8];
+    private int count;
+
+    /**
+     * Adds the rows of [start, end), if any.
+     *
+     * @param start not before the end of the rows that were added last
+     */
+    public void add(long start, long end) {
+      if (start == end) {
+        return;
+      }
+      if (count > 0 && ends[count - 1] == start) {
+        ends[count - 1] = end;
+        return;
+      }
+      if (count == starts.length) {
+        starts = Arrays.copyOf(starts, 2 * count);
+        ends = Arrays.copyOf(ends, 2 * count);
+      }
+      starts[count] = start;
+      ends[count++] = end;
+    }
+
+    public RowRanges ranges() {
+      return RowRanges.of(Arrays.copyOf(starts, count), Arrays.copyOf(ends, count));
+    }
+  }
+
   /** Iterates over rows in their order, and tells which are in the ranges. */
-  Cursor cursor() {
+  public Cursor cursor() {
     return new Cursor();
   }
 
-  final class Cursor {
+  /** Iterates over rows in their order. */
+  public final class Cursor {
     private int range;
 
     /**
      * @param row not before the row of the last call
      */
-    boolean contains(long row) {
+    public boolean contains(long row) {
       while (range < ends.length && ends[range] <= row) {
         range++;
       }

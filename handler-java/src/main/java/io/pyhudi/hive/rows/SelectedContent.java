@@ -17,13 +17,21 @@ public final class SelectedContent extends ServedFile {
   /** Where each segment starts, and the length of all. */
   private final long[] starts;
 
-  SelectedContent(Path path, List<Segment> segments) {
+  private final RowRanges rows;
+
+  SelectedContent(Path path, List<Segment> segments, RowRanges rows) {
     super(path);
+    this.rows = rows;
     segments.stream().filter(segment -> segment.length() > 0).forEach(this.segments::add);
     starts = new long[this.segments.size() + 1];
     for (int i = 0; i < this.segments.size(); i++) {
       starts[i + 1] = starts[i] + this.segments.get(i).length();
     }
+  }
+
+  /** Returns which rows of the file these are, in their order. */
+  public RowRanges rows() {
+    return rows;
   }
 
   @Override

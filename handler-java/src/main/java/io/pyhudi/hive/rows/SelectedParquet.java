@@ -87,13 +87,45 @@ public final class SelectedParquet implements Closeable {
   public static SelectedParquet open(
       Path path, long length, RowSelection rows, ColumnChoice choice, JobConf job)
       throws IOException {
+    return open(
+        path,
+        length,
+        file -> metadata(path, file, length, rows.footerDigest()),
+        rows.ranges(),
+        choice,
+        job);
+  }
+
+  /**
+   * Opens a file whose rows were selected by its content. Returns null if they cannot be told apart
+   * in this way.
+   *
+   * @param length the file's length in bytes
+   */
+  public static SelectedParquet open(
+      Path path, long length, RowRanges rows, ColumnChoice choice, JobConf job) throws IOException {
+    return open(path, length, file -> ParquetFooter.read(file, length), rows, choice, job);
+  }
+
+  private interface MetadataReader {
+    FileMetaData read(FSDataInputStream file) throws IOException;
+  }
+
+  private static SelectedParquet open(
+      Path path,
+      long length,
+      MetadataReader metadata,
+      RowRanges rows,
+      ColumnChoice choice,
+      JobConf job)
+      throws IOException {
     if (!ServedFile.isPossible(path, job)) {
       return null;
     }
     FSDataInputStream file = DataFile.open(path, length, job);
     SelectedParquet opened = null;
     try {
-      opened = open(path, file, length, rows, choice, job);
+      opened = open(path, file, metadata.read(file), rows, choice, job);
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: its rows cannot be selected, the split is read whole", path, e);
     } finally {
@@ -104,21 +136,29 @@ public final class SelectedParquet implements Closeable {
     return opened;
   }
 
-  private static SelectedParquet open(
-      Path path,
-      FSDataInputStream file,
-      long length,
-      RowSelection rows,
-      ColumnChoice choice,
-      JobConf job)
-      throws IOException {
-    FileMetaData metadata = ParquetFooter.read(file, length, rows.footerDigest());
+  /** Returns the metadata of a file, or null if it has others than those with this digest. */
+  private static FileMetaData metadata(
+      Path path, FSDataInputStream file, long length, byte[] digest) throws IOException {
+    FileMetaData metadata = ParquetFooter.read(file, length, digest);
     if (metadata == null) {
       LOG.warn(
           "{}: rows were selected in a file of {} bytes with another footer, the split is read"
               + " whole",
           path,
           length);
+    }
+    return metadata;
+  }
+
+  private static SelectedParquet open(
+      Path path,
+      FSDataInputStream file,
+      FileMetaData metadata,
+      RowRanges rows,
+      ColumnChoice choice,
+      JobConf job)
+      throws IOException {
+    if (metadata == null) {
       return null;
     }
     MessageType schema = ParquetFooter.schema(metadata);
@@ -129,17 +169,24 @@ public final class SelectedParquet implements Closeable {
       }
     }
     long last = metadata.getRow_groups().stream().mapToLong(RowGroup::getNum_rows).sum();
-    if (columns.isEmpty() || metadata.isSetEncryption_algorithm() || rows.ranges().end() > last) {
+    if (columns.isEmpty() || metadata.isSetEncryption_algorithm() || rows.end() > last) {
       return null;
     }
     SelectedParquet opened =
-        new SelectedParquet(path, file, metadata, rows.ranges(), columns, new CodecFactory(job, 0));
+        new SelectedParquet(path, file, metadata, rows, columns, new CodecFactory(job, 0));
     return opened.findGroups() ? opened : null;
   }
 
   /** Returns the number of files that a reader has to read instead of this one. */
   public int contents() {
     return contents.size();
+  }
+
+  /** Returns whether pages can be selected in each row group of which not all rows are selected. */
+  public boolean hasPages() {
+    return contents.stream()
+        .flatMap(List::stream)
+        .allMatch(group -> group.isWhole() || group.hasIndexes());
   }
 
   /** Returns how many row groups had to be read whole although rows of them were excluded. */
@@ -155,11 +202,17 @@ public final class SelectedParquet implements Closeable {
 
   /** A row group of which some rows are selected. */
   private static final class Group {
+    private final long first;
     private final long rows;
     private final RowRanges selected;
     private final Map<ColumnDescriptor, ColumnChunk> chunks;
 
-    Group(long rows, RowRanges selected, Map<ColumnDescriptor, ColumnChunk> chunks) {
+    /**
+     * @param first the first row in the file
+     * @param selected the rows to read, counted from the first one
+     */
+    Group(long first, long rows, RowRanges selected, Map<ColumnDescriptor, ColumnChunk> chunks) {
+      this.first = first;
       this.rows = rows;
       this.selected = selected;
       this.chunks = chunks;
@@ -188,6 +241,7 @@ public final class SelectedParquet implements Closeable {
     long bytes = 0;
     for (RowGroup group : metadata.getRow_groups()) {
       RowRanges selected = ranges.within(first, first + group.getNum_rows());
+      long start = first;
       first += group.getNum_rows();
       if (selected.isEmpty()) {
         continue;
@@ -206,7 +260,7 @@ public final class SelectedParquet implements Closeable {
         }
         chunks.put(column, chunk);
       }
-      Group found = new Group(group.getNum_rows(), selected, chunks);
+      Group found = new Group(start, group.getNum_rows(), selected, chunks);
       if (contents.isEmpty() || bytes + found.bytes() > CONTENT_BYTES) {
         contents.add(new ArrayList<>());
         bytes = 0;
@@ -225,7 +279,7 @@ public final class SelectedParquet implements Closeable {
       if (pages.isEmpty()) {
         List<ColumnMetaData> chunks = new ArrayList<>();
         group.chunks.values().forEach(chunk -> chunks.add(chunk.getMeta_data()));
-        layout.addWhole(file, chunks, group.rows);
+        layout.addWhole(file, chunks, RowRanges.between(group.first, group.first + group.rows));
       } else {
         add(group, pages, layout);
       }
@@ -295,7 +349,7 @@ public final class SelectedParquet implements Closeable {
     for (SelectedPages each : pages) {
       chunks.add(each.addTo(layout, dictionaries.get(each.dictionary())));
     }
-    layout.addGroup(start, chunks, group.selected.count());
+    layout.addGroup(start, chunks, ranges.intersect(group.first, group.first + group.rows));
   }
 
   private Map<ByteRange, ByteBuffer> fetch(List<ByteRange> places) throws IOException {

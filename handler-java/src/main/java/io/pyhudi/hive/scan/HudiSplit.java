@@ -26,6 +26,7 @@ import org.apache.hadoop.mapred.Reporter;
 public final class HudiSplit extends FileSplit {
   private MergedSlice merged;
   private boolean isPlain;
+  private boolean isJoined;
   private String hidesKeysOf;
   private ScanReport report;
   private String table;
@@ -121,9 +122,10 @@ public final class HudiSplit extends FileSplit {
     return table == null ? super.getPath() : new Path(table);
   }
 
-  /** The part of a plain Parquet file. */
+  /** The part of a plain Parquet file, or the base file of a joined slice. */
   public FileSplit file() throws IOException {
-    long length = rows == null ? getLength() : rows.bytes();
+    long wholeLength = isJoined ? fileLength : getLength();
+    long length = rows == null ? wholeLength : rows.bytes();
     return new FileSplit(super.getPath(), getStart(), length, getLocations());
   }
 
@@ -169,6 +171,18 @@ public final class HudiSplit extends FileSplit {
     return merged == null || isPlain;
   }
 
+  /** Lets Hive's Parquet reader read those rows of the base file that no log file changes. */
+  HudiSplit asJoined() {
+    this.isJoined = true;
+    this.fileLength = merged.slice().getBaseFile().get().getFileSize();
+    return this;
+  }
+
+  /** Returns whether Hive's Parquet reader may read rows of the base file that are not merged. */
+  public boolean isJoined() {
+    return isJoined;
+  }
+
   /** Attaches the scan's numbers; the task of this split adds them to the counters. */
   public HudiSplit withReport(ScanReport scan) {
     this.report = scan;
@@ -206,6 +220,7 @@ public final class HudiSplit extends FileSplit {
       merged.write(out);
     }
     out.writeBoolean(isPlain);
+    out.writeBoolean(isJoined);
     writeText(out, hidesKeysOf);
     writeText(out, table);
     out.writeBoolean(report != null);
@@ -232,6 +247,7 @@ public final class HudiSplit extends FileSplit {
     super.readFields(in);
     merged = in.readBoolean() ? MergedSlice.read(in) : null;
     isPlain = in.readBoolean();
+    isJoined = in.readBoolean();
     hidesKeysOf = readText(in);
     table = readText(in);
     report = in.readBoolean() ? ScanReport.read(in) : null;

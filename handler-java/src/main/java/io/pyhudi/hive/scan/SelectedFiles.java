@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.apache.hudi.common.model.HoodieBaseFile;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,17 +17,21 @@ import org.slf4j.LoggerFactory;
 /**
  * The base files of which a scan reads some rows only, by the service's answer.
  *
- * <p>Rows of a base file are those of its slice only if no log file changes them. A file of another
- * size is another file.
+ * <p>Rows of a base file are those of its slice only if no log file changes them: in a slice with
+ * log files the answer is about rows whose keys they do not name. A file of another size is another
+ * file.
  */
 final class SelectedFiles {
   private static final Logger LOG = LoggerFactory.getLogger(SelectedFiles.class);
-  private static final SelectedFiles NONE = new SelectedFiles(Collections.emptyMap());
+  private static final SelectedFiles NONE =
+      new SelectedFiles(Collections.emptyMap(), Slice::isPlainParquet);
 
   private final Map<String, FileRows> byFile;
+  private final Predicate<Slice> readable;
 
-  private SelectedFiles(Map<String, FileRows> byFile) {
+  private SelectedFiles(Map<String, FileRows> byFile, Predicate<Slice> readable) {
     this.byFile = byFile;
+    this.readable = readable;
   }
 
   /** Returns a selection that has every row of every file. */
@@ -59,16 +64,32 @@ final class SelectedFiles {
       LOG.warn("the selected rows of {} contradict themselves, these files are read whole", wrong);
       byFile.keySet().removeAll(wrong);
     }
-    return new SelectedFiles(byFile);
+    return new SelectedFiles(byFile, Slice::isPlainParquet);
+  }
+
+  /** Returns the same selection for a scan that joins slices with log files. */
+  SelectedFiles joiningSlices() {
+    return new SelectedFiles(byFile, Slice::hasPlainBase);
   }
 
   boolean isEmpty() {
     return byFile.isEmpty();
   }
 
-  /** Returns the rows to read of a slice, or null if all of them are read. */
+  /**
+   * Returns whether a slice's base file is read by Hive's readers, without the rows that log files
+   * change, and these by Hudi.
+   */
+  boolean joins(Slice slice) {
+    return !slice.isPlainParquet() && readable.test(slice);
+  }
+
+  /**
+   * Returns the rows to read of a slice's base file, or null if all of them are read. If the slice
+   * has log files, this is about rows that these do not name.
+   */
   FileRows rows(Slice slice) {
-    if (byFile.isEmpty() || !slice.isPlainParquet()) {
+    if (byFile.isEmpty() || !readable.test(slice)) {
       return null;
     }
     HoodieBaseFile file = slice.fileSlice().getBaseFile().get();

@@ -66,6 +66,8 @@ public final class Splits {
             HudiSplit.merged(table.basePath(), slice, newest, state).ofCommits(commits);
         if (isPlain) {
           split.asPlainFile().ofRows(rows == null ? null : rows.whole());
+        } else if (scan.rows().joins(slice)) {
+          split.asJoined().ofRows(rows == null ? null : rows.whole());
         }
         splits.add(split);
       }

@@ -16,6 +16,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hudi.common.config.HoodieMetadataConfig;
 import org.apache.hudi.common.config.TypedProperties;
+import org.apache.hudi.common.model.HoodieTableType;
 import org.apache.hudi.common.table.HoodieTableConfig;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.TableSchemaResolver;
@@ -247,6 +248,11 @@ public final class HudiTable {
               .isPresent();
     }
     return schemaHistory;
+  }
+
+  /** Returns whether slices of the table may have log files. */
+  public boolean isMergeOnRead() {
+    return metaClient.getTableType() == HoodieTableType.MERGE_ON_READ;
   }
 
   /** Returns whether the record key is not stored, or the stored key must be ignored. */

@@ -83,7 +83,12 @@ public final class Slice {
 
   /** Returns whether the slice is one Parquet file whose rows need no merging. */
   public boolean isPlainParquet() {
-    if (slice.hasLogFiles() || !slice.getBaseFile().isPresent()) {
+    return !slice.hasLogFiles() && hasPlainBase();
+  }
+
+  /** Returns whether the slice has a Parquet file with all columns, and perhaps log files. */
+  public boolean hasPlainBase() {
+    if (!slice.getBaseFile().isPresent()) {
       return false;
     }
     HoodieBaseFile base = slice.getBaseFile().get();

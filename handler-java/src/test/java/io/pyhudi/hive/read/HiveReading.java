@@ -75,7 +75,8 @@ final class HiveReading {
 
   private static List<String> rows(HudiSplit split, JobConf job) throws IOException {
     List<String> rows = new ArrayList<>();
-    RecordReader<NullWritable, ArrayWritable> reader = PlainParquet.rows(split, job, Reporter.NULL);
+    RecordReader<NullWritable, ArrayWritable> reader =
+        PlainParquet.rows(split, null, job, Reporter.NULL);
     ArrayWritable row = reader.createValue();
     while (reader.next(NullWritable.get(), row)) {
       rows.add(text(row));
@@ -96,7 +97,7 @@ final class HiveReading {
   private static List<String> batches(HudiSplit split, JobConf job) throws IOException {
     List<String> rows = new ArrayList<>();
     RecordReader<NullWritable, VectorizedRowBatch> reader =
-        (RecordReader) PlainParquet.batches(split, job, Reporter.NULL);
+        (RecordReader) PlainParquet.batches(split, null, job, Reporter.NULL);
     VectorizedRowBatch batch = reader.createValue();
     List<Integer> columns = ColumnProjectionUtils.getReadColumnIDs(job);
     while (reader.next(NullWritable.get(), batch)) {

@@ -25,20 +25,24 @@ final class PlainParquet {
   private PlainParquet() {}
 
   static RecordReader<NullWritable, ArrayWritable> rows(
-      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
-    return open(split, settings(job, false), reporter);
+      HudiSplit split, HiddenRows hidden, JobConf job, Reporter reporter) throws IOException {
+    return open(split, hidden, settings(job, false), reporter);
   }
 
   /** Opens a reader of batches, which Hive passes through the type of rows. */
   static RecordReader<NullWritable, ArrayWritable> batches(
-      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
-    return open(split, settings(job, true), reporter);
+      HudiSplit split, HiddenRows hidden, JobConf job, Reporter reporter) throws IOException {
+    return open(split, hidden, settings(job, true), reporter);
   }
 
   private static RecordReader<NullWritable, ArrayWritable> open(
-      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+      HudiSplit split, HiddenRows hidden, JobConf job, Reporter reporter) throws IOException {
     return PlainFiles.open(
-        split, job, reporter, (file, settings) -> HIVE.getRecordReader(file, settings, reporter));
+        split,
+        hidden,
+        job,
+        reporter,
+        (file, settings) -> HIVE.getRecordReader(file, settings, reporter));
   }
 
   private static JobConf settings(JobConf job, boolean vectorized) {

@@ -33,9 +33,10 @@ final class PlainParquet {
   private PlainParquet() {}
 
   static RecordReader<NullWritable, ArrayWritable> rows(
-      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+      HudiSplit split, HiddenRows hidden, JobConf job, Reporter reporter) throws IOException {
     return PlainFiles.open(
         split,
+        hidden,
         withGregorianDays(job),
         reporter,
         (file, settings) -> open(file, settings, reporter));
@@ -52,9 +53,9 @@ final class PlainParquet {
 
   /** Opens a reader of batches, which Hive passes through the type of rows. */
   static RecordReader<NullWritable, ArrayWritable> batches(
-      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+      HudiSplit split, HiddenRows hidden, JobConf job, Reporter reporter) throws IOException {
     return SliceReaders.asRows(
-        PlainFiles.open(split, withGregorianDays(job), reporter, Batches::new));
+        PlainFiles.open(split, hidden, withGregorianDays(job), reporter, Batches::new));
   }
 
   private static JobConf withGregorianDays(JobConf job) {

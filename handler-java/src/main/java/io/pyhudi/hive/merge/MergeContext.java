@@ -1,4 +1,4 @@
-package io.pyhudi.hive.read;
+package io.pyhudi.hive.merge;
 
 import java.io.IOException;
 import java.util.Collections;
@@ -27,15 +27,18 @@ import org.apache.parquet.schema.MessageType;
 
 /** Hudi's Avro reader for merging, extended to read integer decimals correctly. */
 final class MergeContext extends HoodieAvroReaderContext {
+  private final NamedRows named;
   private HoodieStorage storage;
 
   /**
    * @param commits whose rows are read; empty for all
+   * @param named the only rows to read of the base file; null for all
    * @param conf the configuration by which the base file is opened
    */
   MergeContext(
       HoodieTableMetaClient metaClient,
       Set<String> commits,
+      NamedRows named,
       TypedProperties properties,
       Configuration conf) {
     super(
@@ -44,6 +47,7 @@ final class MergeContext extends HoodieAvroReaderContext {
         range(commits),
         Option.empty(),
         properties);
+    this.named = named;
   }
 
   private static Option<InstantRange> range(Set<String> commits) {
@@ -65,12 +69,31 @@ final class MergeContext extends HoodieAvroReaderContext {
       HoodieSchema required,
       HoodieStorage pathStorage)
       throws IOException {
+    if (named != null && named.areOf(path.getPath())) {
+      return getFileRecordIterator(path.getPath(), start, length, data, required, pathStorage);
+    }
     storage = pathStorage;
     return super.getFileRecordIterator(path, start, length, data, required, pathStorage);
   }
 
   @Override
   public ClosableIterator<IndexedRecord> getFileRecordIterator(
+      StoragePath path,
+      long start,
+      long length,
+      HoodieSchema data,
+      HoodieSchema required,
+      HoodieStorage pathStorage)
+      throws IOException {
+    return named != null && named.areOf(path)
+        ? named.read(
+            required.toAvroSchema(),
+            pathStorage,
+            found -> records(path, start, length, data, required, found))
+        : records(path, start, length, data, required, pathStorage);
+  }
+
+  private ClosableIterator<IndexedRecord> records(
       StoragePath path,
       long start,
       long length,

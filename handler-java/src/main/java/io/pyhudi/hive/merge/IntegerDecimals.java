@@ -1,4 +1,4 @@
-package io.pyhudi.hive.read;
+package io.pyhudi.hive.merge;
 
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
@@ -37,7 +37,7 @@ final class IntegerDecimals {
    * @return {@code requested} itself if the file has no integer decimals among its columns
    */
   static Schema asStored(Schema requested, Schema file) {
-    Schema stored = WritableConverters.withoutNull(file);
+    Schema stored = AvroUnions.withoutNull(file);
     switch (requested.getType()) {
       case UNION:
         return unionAsStored(requested, stored);
@@ -113,10 +113,7 @@ final class IntegerDecimals {
       return UnaryOperator.identity();
     }
     UnaryOperator<Object> converter =
-        present(
-            WritableConverters.withoutNull(requested),
-            WritableConverters.withoutNull(stored),
-            parquet);
+        present(AvroUnions.withoutNull(requested), AvroUnions.withoutNull(stored), parquet);
     return value -> value == null ? null : converter.apply(value);
   }
 

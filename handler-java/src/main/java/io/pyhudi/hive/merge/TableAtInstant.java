@@ -1,4 +1,4 @@
-package io.pyhudi.hive.read;
+package io.pyhudi.hive.merge;
 
 import io.pyhudi.hive.table.HudiTable;
 import java.io.IOException;
@@ -16,7 +16,7 @@ import org.apache.hudi.common.util.Option;
 import org.apache.hudi.internal.schema.InternalSchema;
 
 /** The state of a table that every merged slice of one query needs; opened once for many slices. */
-final class TableAtInstant {
+public final class TableAtInstant {
   private static final int ENTRIES = 8;
 
   private static final Map<List<String>, TableAtInstant> RECENT =
@@ -45,7 +45,8 @@ final class TableAtInstant {
   /**
    * @param stateKey of the state that the query reads
    */
-  static TableAtInstant of(Configuration conf, Path basePath, String stateKey) throws IOException {
+  public static TableAtInstant of(Configuration conf, Path basePath, String stateKey)
+      throws IOException {
     String user = UserGroupInformation.getCurrentUser().getUserName();
     List<String> key = Arrays.asList(user, basePath.toString(), stateKey);
     synchronized (RECENT) {
@@ -62,7 +63,7 @@ final class TableAtInstant {
     return metaClient;
   }
 
-  Schema schema() {
+  public Schema schema() {
     return schema;
   }
 

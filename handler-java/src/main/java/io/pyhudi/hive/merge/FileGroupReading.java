@@ -1,4 +1,4 @@
-package io.pyhudi.hive.read;
+package io.pyhudi.hive.merge;
 
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;

@@ -1,4 +1,4 @@
-package io.pyhudi.hive.read;
+package io.pyhudi.hive.merge;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;

@@ -1,0 +1,86 @@
+package io.pyhudi.hive.merge;
+
+import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.avro.generic.IndexedRecord;
+import org.apache.hudi.common.config.TypedProperties;
+import org.apache.hudi.common.engine.HoodieReaderContext;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.common.table.read.BaseFileUpdateCallback;
+import org.apache.hudi.common.table.read.HoodieReadStats;
+import org.apache.hudi.common.table.read.InputSplit;
+import org.apache.hudi.common.table.read.ReaderParameters;
+import org.apache.hudi.common.table.read.buffer.FileGroupRecordBufferLoader;
+import org.apache.hudi.common.table.read.buffer.HoodieFileGroupRecordBuffer;
+import org.apache.hudi.common.table.read.buffer.KeyBasedFileGroupRecordBuffer;
+import org.apache.hudi.common.util.Option;
+import org.apache.hudi.common.util.collection.Pair;
+import org.apache.hudi.storage.HoodieStorage;
+import org.apache.parquet.io.api.Binary;
+
+/**
+ * The record keys that the log files of a slice name, for data or for a deletion.
+ *
+ * <p>They are those of the buffer in which Hudi itself looks up each row of the base file, taken
+ * when it has read the log files and no row yet. So nothing about log blocks is decided here:
+ * neither which of them are valid, nor how their records are merged with each other.
+ */
+final class LogKeys implements FileGroupRecordBufferLoader<IndexedRecord> {
+  /** More keys would take too much memory beside Hudi's buffer, which spills to disk. */
+  private static final int MOST = 1_000_000;
+
+  private Set<Binary> keys;
+
+  /**
+   * Returns the keys as UTF-8, or null if they are not known: there are too many, or Hudi does not
+   * merge by keys.
+   */
+  Set<Binary> keys() {
+    return keys;
+  }
+
+  @Override
+  public Pair<HoodieFileGroupRecordBuffer<IndexedRecord>, List<String>> getRecordBuffer(
+      HoodieReaderContext<IndexedRecord> context,
+      HoodieStorage storage,
+      InputSplit split,
+      List<String> orderingFields,
+      HoodieTableMetaClient metaClient,
+      TypedProperties properties,
+      ReaderParameters parameters,
+      HoodieReadStats stats,
+      Option<BaseFileUpdateCallback<IndexedRecord>> callback) {
+    FileGroupRecordBufferLoader<IndexedRecord> loader = FileGroupRecordBufferLoader.createDefault();
+    Pair<HoodieFileGroupRecordBuffer<IndexedRecord>, List<String>> loaded =
+        loader.getRecordBuffer(
+            context,
+            storage,
+            split,
+            orderingFields,
+            metaClient,
+            properties,
+            parameters,
+            stats,
+            callback);
+    keys = keys(loaded.getLeft());
+    return loaded;
+  }
+
+  private static Set<Binary> keys(HoodieFileGroupRecordBuffer<IndexedRecord> buffer) {
+    // Other buffers, also those that extend this one, may pair rows in other ways.
+    if (buffer.getClass() != KeyBasedFileGroupRecordBuffer.class || buffer.size() > MOST) {
+      return null;
+    }
+    Set<Binary> found = new HashSet<>();
+    for (Serializable key : buffer.getLogRecords().keySet()) {
+      if (!(key instanceof String)) {
+        return null;
+      }
+      found.add(Binary.fromConstantByteArray(((String) key).getBytes(StandardCharsets.UTF_8)));
+    }
+    return found;
+  }
+}
