@@ -1,9 +1,10 @@
 """The rows of kept base files that can match, by what their footers and page indexes prove.
 
 A query that opens a kept file need not read all of it. The proof is about a file of this size and
-footer, so it holds whatever happened to the table since. What cannot be judged is read whole: files
-of slices with log files, whose rows are made of several files, and files that are too small to pay
-off, too many, or not read in time.
+footer, so it holds whatever happened to the table since. In a slice with log files it is about
+those rows of the base file that no log file changes, and a reader has to merge the others as if
+they all could match. What cannot be judged is read whole: files that are too small to pay off, too
+many, or not read in time.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class RowOptions:
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The rows of kept files that can match.
+    """The rows of kept base files that can match, if no log file of their slice changes them.
 
     Attributes:
         files: The judged files, as ascending positions in the listing.
@@ -151,11 +152,16 @@ class RowJudge:
         return self._judged(result, table, positions, frozenset(unread))
 
     def _positions(self, result: PruneResult) -> Int64Array:
-        """Return the files that are slices of their own, and large enough."""
+        """Return the base files that are large enough.
+
+        Of an evolved table only those that are slices of their own: former names are
+        known for these.
+        """
         listing = result.listing
         kept = listing.files_of(result.kept.positions)
-        alone = np.diff(np.append(kept.starts, kept.num_files)) == 1
-        firsts = kept.starts[alone]
+        firsts = kept.starts
+        if result.is_evolved:
+            firsts = firsts[np.diff(np.append(firsts, kept.num_files)) == 1]
         files = kept.files[firsts[~kept.file_is_log[firsts]]]
         return files[listing.file_size[files] >= self._options.least_bytes]
 

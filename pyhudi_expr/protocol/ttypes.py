@@ -1541,6 +1541,9 @@ class SelectedRows(object):
     The rows of one base file that can match, by its row groups and pages. No other row of it can. This
     holds for the file of this size and footer only: a caller reads any other one whole.
 
+    If the slice has log files, this is about the rows whose record keys no log file names. A caller
+    merges the others wherever they are, or reads the file whole.
+
     Rows are counted from 0 over the whole file. Ranges are not empty, ascend, and do not touch.
 
     Attributes:
