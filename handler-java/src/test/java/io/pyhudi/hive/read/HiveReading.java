@@ -70,13 +70,19 @@ final class HiveReading {
 
   /** Returns the rows of a split as texts. */
   static List<String> read(HudiSplit split, JobConf job) throws IOException {
-    return Utilities.getIsVectorized(job) ? batches(split, job) : rows(split, job);
+    return read(split, null, job);
   }
 
-  private static List<String> rows(HudiSplit split, JobConf job) throws IOException {
+  /** Returns the rows of a split as texts, without hidden ones if there are some. */
+  static List<String> read(HudiSplit split, HiddenRows hidden, JobConf job) throws IOException {
+    return Utilities.getIsVectorized(job) ? batches(split, hidden, job) : rows(split, hidden, job);
+  }
+
+  private static List<String> rows(HudiSplit split, HiddenRows hidden, JobConf job)
+      throws IOException {
     List<String> rows = new ArrayList<>();
     RecordReader<NullWritable, ArrayWritable> reader =
-        PlainParquet.rows(split, null, job, Reporter.NULL);
+        PlainParquet.rows(split, hidden, job, Reporter.NULL);
     ArrayWritable row = reader.createValue();
     while (reader.next(NullWritable.get(), row)) {
       rows.add(text(row));
@@ -94,14 +100,16 @@ final class HiveReading {
   }
 
   @SuppressWarnings({"unchecked", "rawtypes"})
-  private static List<String> batches(HudiSplit split, JobConf job) throws IOException {
+  private static List<String> batches(HudiSplit split, HiddenRows hidden, JobConf job)
+      throws IOException {
     List<String> rows = new ArrayList<>();
     RecordReader<NullWritable, VectorizedRowBatch> reader =
-        (RecordReader) PlainParquet.batches(split, null, job, Reporter.NULL);
+        (RecordReader) PlainParquet.batches(split, hidden, job, Reporter.NULL);
     VectorizedRowBatch batch = reader.createValue();
     List<Integer> columns = ColumnProjectionUtils.getReadColumnIDs(job);
     while (reader.next(NullWritable.get(), batch)) {
-      for (int row = 0; row < batch.size; row++) {
+      for (int at = 0; at < batch.size; at++) {
+        int row = batch.selectedInUse ? batch.selected[at] : at;
         StringBuilder text = new StringBuilder();
         for (int column : columns) {
           text.append(text.length() == 0 ? "[" : ", ");

@@ -1,0 +1,97 @@
+package io.pyhudi.hive.merge;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.pyhudi.hive.rows.RowRanges;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.parquet.example.data.Group;
+import org.apache.parquet.example.data.simple.SimpleGroup;
+import org.apache.parquet.hadoop.ParquetWriter;
+import org.apache.parquet.hadoop.example.ExampleParquetWriter;
+import org.apache.parquet.io.api.Binary;
+import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.MessageTypeParser;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class KeyRowsTest {
+  private static final int ROWS = 4000;
+  private static final MessageType KEYED =
+      MessageTypeParser.parseMessageType(
+          "message m { optional int32 v; optional binary _hoodie_record_key (STRING); }");
+  private static final MessageType NUMBERED =
+      MessageTypeParser.parseMessageType("message m { optional int64 _hoodie_record_key; }");
+
+  @TempDir java.nio.file.Path directory;
+
+  private final JobConf job = new JobConf(new Configuration());
+
+  /** Writes keys of which every ninth is NULL, and some are there twice. */
+  private Path write(boolean hasDictionary) throws Exception {
+    Path path = new Path("file://" + directory.resolve("keys.parquet"));
+    try (ParquetWriter<Group> writer =
+        ExampleParquetWriter.builder(path)
+            .withType(KEYED)
+            .withDictionaryEncoding(hasDictionary)
+            .withPageSize(512)
+            .withRowGroupSize(16_384L)
+            .build()) {
+      for (int row = 0; row < ROWS; row++) {
+        Group group = new SimpleGroup(KEYED).append("v", row);
+        writer.write(row % 9 == 0 ? group : group.append("_hoodie_record_key", key(row)));
+      }
+    }
+    return path;
+  }
+
+  private static String key(int row) {
+    return "k\u00e9y " + row % 3000;
+  }
+
+  private static Set<Binary> keys(String... keys) {
+    return Arrays.stream(keys)
+        .map(key -> Binary.fromConstantByteArray(key.getBytes(StandardCharsets.UTF_8)))
+        .collect(Collectors.toSet());
+  }
+
+  private KeyRows find(Path path, Set<Binary> keys) throws Exception {
+    long length = path.getFileSystem(job).getFileStatus(path).getLen();
+    return KeyRows.find(path, length, keys, job);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void rowsOfKeysAreFound(boolean hasDictionary) throws Exception {
+    Path path = write(hasDictionary);
+    KeyRows found = find(path, keys(key(1), key(2), key(9), key(500), key(2999), "none"));
+    assertEquals(ROWS, found.fileRows());
+    RowRanges expected =
+        RowRanges.of(
+            new long[] {1, 500, 2999, 3001, 3009, 3500},
+            new long[] {3, 501, 3000, 3003, 3010, 3501});
+    assertEquals(expected, found.rows());
+    assertEquals(RowRanges.between(0, 0), find(path, keys("none")).rows());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void keysThatAreNoTextsAreNotFound(boolean hasDictionary) throws Exception {
+    Path path = new Path("file://" + directory.resolve("numbers.parquet"));
+    try (ParquetWriter<Group> writer =
+        ExampleParquetWriter.builder(path)
+            .withType(NUMBERED)
+            .withDictionaryEncoding(hasDictionary)
+            .build()) {
+      writer.write(new SimpleGroup(NUMBERED).append("_hoodie_record_key", 1L));
+    }
+    assertNull(find(path, keys("1")));
+  }
+}
