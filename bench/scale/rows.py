@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
-from bench.tables import large_files
+from bench.tables import large_files, merged_slice
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
 from devtools.runtime import WORK
@@ -91,6 +91,7 @@ def rows() -> Iterator[Measurement]:
         yield from _bytes(hive, nine)
         for engine in ENGINES:
             yield from _times(hive, engine)
+        yield from _merged(hive)
 
 
 def _bytes(hive: _Hive, nine: Path) -> Iterator[Measurement]:
@@ -164,3 +165,35 @@ def _full_scan(hive: _Hive, engine: str) -> Iterator[Measurement]:
     )
     longer = (min(ours) / min(native) - 1) * 100
     yield Measurement(f"rows: {engine}, full scan, longer than Hive's table", longer, "%", "< 3")
+
+
+def _merged(hive: _Hive) -> Iterator[Measurement]:
+    """A slice with log files against Hudi's merge, Hive's reader of the base file, and Spark."""
+    query = "SELECT sum(id), sum(v), max(city), min(note) FROM {}"
+    spark = statistics.median(merged_slice.measured_by_spark(query, 6)[1:])
+    hive.session.run(create_with_handler("merged", merged_slice.PATH))
+    hive.session.run(
+        f"CREATE EXTERNAL TABLE merged_base ({merged_slice.COLUMNS}) STORED AS PARQUET"
+        f" LOCATION '{merged_slice.BASE}'"
+    )
+    for engine in ("mr", "tez"):
+        hive.session.set(ENGINES[engine])
+        expected = hive.rows(query.format("merged"), _OFF)
+        of_base = hive.rows(query.format("merged_base"), {})
+        ours, whole, base = map(
+            statistics.median,
+            interleaved(
+                [
+                    partial(hive.seconds, query.format("merged"), _ON, expected),
+                    partial(hive.seconds, query.format("merged"), _OFF, expected),
+                    partial(hive.seconds, query.format("merged_base"), {}, of_base),
+                ],
+                5,
+            ),
+        )
+        title = f"rows: {engine}, slice of 1,000,000 rows with 1% updates"
+        yield Measurement(title, ours, "s")
+        yield Measurement(f"{title}, merged by Hudi", whole, "s")
+        yield Measurement(f"{title}, its base file by Hive", base, "s")
+        yield Measurement(f"{title}, by Hudi's Spark reader", spark, "s")
+        yield Measurement(f"{title}, ours / the better one", ours / min(base, spark), "x", "<= 1.5")

@@ -30,7 +30,7 @@ import org.apache.parquet.io.api.Binary;
  */
 final class LogKeys implements FileGroupRecordBufferLoader<IndexedRecord> {
   /** More keys would take too much memory beside Hudi's buffer, which spills to disk. */
-  private static final int MOST = 1_000_000;
+  private static final int MOST = 300_000;
 
   private Set<Binary> keys;
 

@@ -94,16 +94,16 @@ public final class SliceReaders {
     return (RecordReader<NullWritable, ArrayWritable>) batches;
   }
 
-  /**
-   * Returns whether Hive's vectorised Parquet reader supports the type: it reads at most one level
-   * of nesting.
-   */
   private static boolean isForBatches(Projection projection) {
     return projection.projected().stream()
         .map(projection::type)
         .allMatch(SliceReaders::isForBatches);
   }
 
+  /**
+   * Returns whether Hive's vectorised Parquet reader supports the type: it reads at most one level
+   * of nesting.
+   */
   private static boolean isForBatches(TypeInfo type) {
     return HiveVersion.readsInBatches(type.getCategory())
         && children(type).stream().allMatch(child -> child.getCategory() == Category.PRIMITIVE);

@@ -81,7 +81,9 @@ final class SelectedFiles {
    * change, and these by Hudi.
    */
   boolean joins(Slice slice) {
-    return !slice.isPlainParquet() && readable.test(slice);
+    return !slice.isPlainParquet()
+        && readable.test(slice)
+        && slice.fileSlice().getBaseFile().get().getFileSize() > 0;
   }
 
   /**
