@@ -1,0 +1,113 @@
+package io.pyhudi.hive.read;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.pyhudi.hive.HudiMergeOnReadInputFormat;
+import io.pyhudi.hive.PruningSettings;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipInputStream;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hadoop.hive.ql.io.IOConstants;
+import org.apache.hadoop.hive.serde2.ColumnProjectionUtils;
+import org.apache.hadoop.io.ArrayWritable;
+import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.mapred.FileInputFormat;
+import org.apache.hadoop.mapred.InputSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RecordReader;
+import org.apache.hadoop.mapred.Reporter;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Slices of which Hive reads the base rows that no log file names have the rows of Hudi's merge.
+ */
+class JoinedSlicesTest {
+  private static final File GOLDEN = new File("../tests/data/golden");
+  private static final List<String> NAMES =
+      Arrays.asList(
+          "_hoodie_commit_time", "_hoodie_record_key", "id", "p", "q", "s", "d", "m", "b", "dt");
+  private static final String TYPES =
+      "string:string:bigint:string:int:string:double:decimal(20,4):boolean:date";
+
+  @TempDir java.nio.file.Path directory;
+
+  private void unzip(String archive) throws IOException {
+    try (InputStream file = Files.newInputStream(new File(GOLDEN, archive + ".zip").toPath());
+        ZipInputStream content = new ZipInputStream(file)) {
+      for (ZipEntry entry; (entry = content.getNextEntry()) != null; ) {
+        java.nio.file.Path target = directory.resolve(entry.getName());
+        if (entry.isDirectory()) {
+          Files.createDirectories(target);
+        } else {
+          Files.createDirectories(target.getParent());
+          Files.copy(content, target);
+        }
+      }
+    }
+  }
+
+  private JobConf job(String table, boolean selectsRows) {
+    JobConf job = new JobConf(new HiveConf());
+    job.set(IOConstants.COLUMNS, String.join(",", NAMES));
+    job.set(IOConstants.COLUMNS_TYPES, TYPES);
+    List<Integer> ids = new ArrayList<>();
+    NAMES.forEach(name -> ids.add(ids.size()));
+    ColumnProjectionUtils.setReadColumns(job, ids);
+    job.setBoolean(PruningSettings.ROWS, selectsRows);
+    FileInputFormat.setInputPaths(job, new Path("file://" + directory.resolve(table)));
+    return job;
+  }
+
+  /** Reads a table. Counts the readers that Hive and Hudi share. */
+  private static List<String> read(JobConf job, int[] joined) throws IOException {
+    HudiMergeOnReadInputFormat format = new HudiMergeOnReadInputFormat();
+    List<String> rows = new ArrayList<>();
+    for (InputSplit split : format.getSplits(job, 1)) {
+      RecordReader<NullWritable, ArrayWritable> reader =
+          format.getRecordReader(split, job, Reporter.NULL);
+      joined[0] += reader instanceof JoinedReader ? 1 : 0;
+      ArrayWritable row = reader.createValue();
+      while (reader.next(NullWritable.get(), row)) {
+        rows.add(
+            Arrays.stream(row.get())
+                .limit(NAMES.size())
+                .map((Writable value) -> String.valueOf(value))
+                .collect(Collectors.joining(", ")));
+      }
+      reader.close();
+    }
+    Collections.sort(rows);
+    return rows;
+  }
+
+  @Tag("session")
+  @ParameterizedTest
+  @CsvSource({
+    "mor_v6_metadata_pending_compaction, mor_v6_part",
+    "mor_v8_metadata_pending_compaction, mor_v8_part"
+  })
+  void rowsAreThoseOfHudisMerge(String archive, String table) throws Exception {
+    unzip(archive);
+    int[] joined = {0};
+    List<String> merged = read(job(table, false), joined);
+    assertEquals(0, joined[0]);
+    assertFalse(merged.isEmpty());
+    assertEquals(merged, read(job(table, true), joined));
+    assertFalse(joined[0] == 0);
+  }
+}
