@@ -44,15 +44,15 @@ final class HiveReading {
     ColumnProjectionUtils.setReadColumns(job, ids);
     job.setBoolean(Utilities.VECTOR_MODE, isVectorized);
     if (isVectorized) {
-      setContext(job);
+      setContext(job, Arrays.asList(ParquetFiles.NAMES), String.join(":", ParquetFiles.TYPES));
     }
     return job;
   }
 
-  private static void setContext(JobConf job) {
-    List<TypeInfo> types =
-        TypeInfoUtils.getTypeInfosFromTypeString(String.join(":", ParquetFiles.TYPES));
-    TypeInfo row = TypeInfoFactory.getStructTypeInfo(Arrays.asList(ParquetFiles.NAMES), types);
+  /** Makes a query read batches of these columns. */
+  static void setContext(JobConf job, List<String> names, String typeNames) {
+    List<TypeInfo> types = TypeInfoUtils.getTypeInfosFromTypeString(typeNames);
+    TypeInfo row = TypeInfoFactory.getStructTypeInfo(names, types);
     VectorizedRowBatchCtx context = new VectorizedRowBatchCtx();
     try {
       context.init(
@@ -102,9 +102,13 @@ final class HiveReading {
   @SuppressWarnings({"unchecked", "rawtypes"})
   private static List<String> batches(HudiSplit split, HiddenRows hidden, JobConf job)
       throws IOException {
+    return batches((RecordReader) PlainParquet.batches(split, hidden, job, Reporter.NULL), job);
+  }
+
+  /** Returns the rows of a reader of batches as texts. */
+  static List<String> batches(RecordReader<NullWritable, VectorizedRowBatch> reader, JobConf job)
+      throws IOException {
     List<String> rows = new ArrayList<>();
-    RecordReader<NullWritable, VectorizedRowBatch> reader =
-        (RecordReader) PlainParquet.batches(split, hidden, job, Reporter.NULL);
     VectorizedRowBatch batch = reader.createValue();
     List<Integer> columns = ColumnProjectionUtils.getReadColumnIDs(job);
     while (reader.next(NullWritable.get(), batch)) {

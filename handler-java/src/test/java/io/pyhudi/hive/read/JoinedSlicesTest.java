@@ -18,6 +18,7 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hadoop.hive.ql.exec.Utilities;
 import org.apache.hadoop.hive.ql.io.IOConstants;
 import org.apache.hadoop.hive.serde2.ColumnProjectionUtils;
 import org.apache.hadoop.io.ArrayWritable;
@@ -61,7 +62,7 @@ class JoinedSlicesTest {
     }
   }
 
-  private JobConf job(String table, boolean selectsRows) {
+  private JobConf job(String table, boolean selectsRows, boolean isVectorized) {
     JobConf job = new JobConf(new HiveConf());
     job.set(IOConstants.COLUMNS, String.join(",", NAMES));
     job.set(IOConstants.COLUMNS_TYPES, TYPES);
@@ -69,11 +70,16 @@ class JoinedSlicesTest {
     NAMES.forEach(name -> ids.add(ids.size()));
     ColumnProjectionUtils.setReadColumns(job, ids);
     job.setBoolean(PruningSettings.ROWS, selectsRows);
+    job.setBoolean(Utilities.VECTOR_MODE, isVectorized);
+    if (isVectorized) {
+      HiveReading.setContext(job, NAMES, TYPES);
+    }
     FileInputFormat.setInputPaths(job, new Path("file://" + directory.resolve(table)));
     return job;
   }
 
   /** Reads a table. Counts the readers that Hive and Hudi share. */
+  @SuppressWarnings({"unchecked", "rawtypes"})
   private static List<String> read(JobConf job, int[] joined) throws IOException {
     HudiMergeOnReadInputFormat format = new HudiMergeOnReadInputFormat();
     List<String> rows = new ArrayList<>();
@@ -81,33 +87,46 @@ class JoinedSlicesTest {
       RecordReader<NullWritable, ArrayWritable> reader =
           format.getRecordReader(split, job, Reporter.NULL);
       joined[0] += reader instanceof JoinedReader ? 1 : 0;
-      ArrayWritable row = reader.createValue();
-      while (reader.next(NullWritable.get(), row)) {
-        rows.add(
-            Arrays.stream(row.get())
-                .limit(NAMES.size())
-                .map((Writable value) -> String.valueOf(value))
-                .collect(Collectors.joining(", ")));
-      }
-      reader.close();
+      rows.addAll(
+          Utilities.getIsVectorized(job)
+              ? HiveReading.batches((RecordReader) reader, job)
+              : rows(reader));
     }
     Collections.sort(rows);
+    return rows;
+  }
+
+  private static List<String> rows(RecordReader<NullWritable, ArrayWritable> reader)
+      throws IOException {
+    List<String> rows = new ArrayList<>();
+    ArrayWritable row = reader.createValue();
+    while (reader.next(NullWritable.get(), row)) {
+      rows.add(
+          Arrays.stream(row.get())
+              .limit(NAMES.size())
+              .map((Writable value) -> String.valueOf(value))
+              .collect(Collectors.joining(", ")));
+    }
+    reader.close();
     return rows;
   }
 
   @Tag("session")
   @ParameterizedTest
   @CsvSource({
-    "mor_v6_metadata_pending_compaction, mor_v6_part",
-    "mor_v8_metadata_pending_compaction, mor_v8_part"
+    "mor_v6_metadata_pending_compaction, mor_v6_part, true",
+    "mor_v6_metadata_pending_compaction, mor_v6_part, false",
+    "mor_v8_metadata_pending_compaction, mor_v8_part, true",
+    "mor_v8_metadata_pending_compaction, mor_v8_part, false"
   })
-  void rowsAreThoseOfHudisMerge(String archive, String table) throws Exception {
+  void rowsAreThoseOfHudisMerge(String archive, String table, boolean isVectorized)
+      throws Exception {
     unzip(archive);
     int[] joined = {0};
-    List<String> merged = read(job(table, false), joined);
+    List<String> merged = read(job(table, false, isVectorized), joined);
     assertEquals(0, joined[0]);
     assertFalse(merged.isEmpty());
-    assertEquals(merged, read(job(table, true), joined));
+    assertEquals(merged, read(job(table, true, isVectorized), joined));
     assertFalse(joined[0] == 0);
   }
 }
