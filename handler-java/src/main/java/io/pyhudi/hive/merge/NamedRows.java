@@ -45,6 +45,7 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
   private ClosableIterator<IndexedRecord> current;
   private int keyField;
   private IndexedRecord next;
+  private long returned;
 
   /**
    * @param logKeys filled when Hudi has read the log files
@@ -124,9 +125,20 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
         IndexedRecord record = current.hasNext() ? current.next() : null;
         next = record == null || named == null || isNamed(record) ? record : null;
       }
+      if (next == null) {
+        requireAll();
+      }
       return next != null;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Fails if rows are missing that are hidden from the other reader. */
+  private void requireAll() throws IOException {
+    if (named != null && returned != named.rows().count()) {
+      throw new IOException(
+          path + ": " + returned + " rows have keys of log files, not " + named.rows().count());
     }
   }
 
@@ -168,6 +180,7 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
     }
     IndexedRecord record = next;
     next = null;
+    returned++;
     return record;
   }
 
