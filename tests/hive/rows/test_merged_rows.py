@@ -167,6 +167,24 @@ def test_partial_updates(tables: MergedTables, tmp_path: Path) -> None:
     spark.sql(f"DROP TABLE {name}")
 
 
+def test_fewer_bytes_are_read(tables: MergedTables) -> None:
+    name = tables.get("event_time_9").name
+    query = f"SELECT {_EVERY} FROM {name} WHERE id = 2222"
+    read = []
+    for settings in ({}, _OFF):
+        for _ in range(2):  # the first one warms up
+            before = _bytes_read(tables.hive.server.pid)
+            assert tables.hive.query(query, settings=settings).rows
+            found = _bytes_read(tables.hive.server.pid) - before
+        read.append(found)
+    assert read[0] < read[1] / 2
+
+
+def _bytes_read(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/io").read_text().splitlines()
+    return int(dict(line.split(": ") for line in lines)["rchar"])
+
+
 def test_explain_tells_of_rows(tables: MergedTables) -> None:
     name = tables.get("event_time_9").name
     lines = tables.hive.query(f"EXPLAIN SELECT name FROM {name} WHERE id = 2222").rows

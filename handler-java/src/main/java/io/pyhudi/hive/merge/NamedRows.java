@@ -19,6 +19,8 @@ import org.apache.hudi.storage.HoodieStorage;
 import org.apache.hudi.storage.StoragePath;
 import org.apache.parquet.io.api.Binary;
 import org.apache.parquet.schema.MessageType;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The rows of a base file that Hudi gets to merge them: those whose keys the log files name.
@@ -28,6 +30,8 @@ import org.apache.parquet.schema.MessageType;
  * files then. It gets all of them if they cannot be told apart.
  */
 final class NamedRows implements ClosableIterator<IndexedRecord> {
+  private static final Logger LOG = LoggerFactory.getLogger(NamedRows.class);
+
   private final LogKeys logKeys;
   private final Path path;
   private final long length;
@@ -96,23 +100,34 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
 
   private void open() throws IOException {
     isOpen = true;
+    KeyRows found = null;
+    String obstacle = "keys of log files are not known";
     Schema.Field key = required.getField(HoodieRecord.RECORD_KEY_METADATA_FIELD);
     keys = logKeys.keys();
-    KeyRows found = keys == null || key == null ? null : KeyRows.find(path, length, keys, conf);
-    if (found == null || !isForOthers.test(found.schema())) {
+    if (keys != null && key != null) {
+      found = KeyRows.find(path, length, keys, conf);
+      keyField = key.pos();
+      obstacle = found == null ? "it has no column of keys" : obstacle(found);
+    }
+    if (obstacle == null) {
+      named = found;
+    } else {
+      LOG.info("{}: Hudi merges its slice as a whole: {}", path, obstacle);
       current = opener.open(fileStorage);
-      return;
     }
-    keyField = key.pos();
-    if (!found.rows().isEmpty()) {
-      ColumnChoice columns = (schema, names) -> required.getField(names[0]) != null;
-      rows = SelectedParquet.open(path, length, found.rows(), columns, conf);
-      if (rows == null || !rows.hasPages()) {
-        current = opener.open(fileStorage);
-        return;
-      }
+  }
+
+  /** Opens the rows. Returns what prevents that; null if they can be read. */
+  private String obstacle(KeyRows found) throws IOException {
+    if (!isForOthers.test(found.schema())) {
+      return "a column is stored otherwise than the table declares it";
     }
-    named = found;
+    if (found.rows().isEmpty()) {
+      return null;
+    }
+    ColumnChoice columns = (schema, names) -> required.getField(names[0]) != null;
+    rows = SelectedParquet.open(path, length, found.rows(), columns, conf);
+    return rows == null || !rows.hasPages() ? "its rows cannot be selected" : null;
   }
 
   @Override
