@@ -21,6 +21,8 @@ _PAGED = {
     "hoodie.index.type": "BUCKET",
     "hoodie.bucket.index.num.buckets": str(FILES),
 }
+# Without a field that orders them, the last version of a record is the newest one.
+_UNORDERED = {"hoodie.datasource.write.precombine.field": ""}
 _PAYLOAD = "hoodie.datasource.write.payload.class"
 _MODEL = "org.apache.hudi.common.model."
 
@@ -35,14 +37,8 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "event_time_9": Kind(9, {"hoodie.record.merge.mode": "EVENT_TIME_ORDERING"}),
-    "commit_time_9": Kind(9, {"hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"}),
-    "positions_8": Kind(
-        8,
-        {
-            "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
-            "hoodie.write.record.positions": "true",
-        },
-    ),
+    "commit_time_9": Kind(9, _UNORDERED),
+    "positions_8": Kind(8, {**_UNORDERED, "hoodie.write.record.positions": "true"}),
     "parquet_blocks_9": Kind(9, {"hoodie.logfile.data.block.format": "parquet"}),
     "newest_6": Kind(6, {_PAYLOAD: f"{_MODEL}OverwriteWithLatestAvroPayload"}),
     "event_time_6": Kind(6, {_PAYLOAD: f"{_MODEL}DefaultHoodieRecordPayload"}),
