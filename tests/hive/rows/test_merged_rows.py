@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
-from devtools.tables import HudiTable
+from devtools.tables import HudiTable, upsert
 from tests.hive.query_results import FETCH, MR, TEZ, Answer, Hive
-from tests.hive.rows.merged_tables import KINDS, ROWS, rows, undo_last_commit, upsert, write
+from tests.hive.rows.merged_tables import KINDS, ROWS, rows, undo_last_commit, write
 from tests.marks import long
 
 pytestmark = [pytest.mark.hive, pytest.mark.spark]
