@@ -153,7 +153,10 @@ def test_partial_updates(tables: MergedTables, tmp_path: Path) -> None:
         "TBLPROPERTIES (type='mor', primaryKey='id', preCombineField='t', "
         f"'hoodie.parquet.page.size'='1024') LOCATION '{path}'"
     )
-    spark.sql(f"INSERT INTO {name} SELECT id, 1, int(id), concat('z', id) FROM range(0, 3000)")
+    spark.sql(
+        f"INSERT INTO {name} SELECT id, 1L AS t, int(id) AS x, concat('z', id) AS z"
+        " FROM range(0, 3000)"
+    )
     spark.sql(
         f"MERGE INTO {name} AS old USING (SELECT id * 300 AS id, 5L AS t, 777 AS x"
         " FROM range(1, 9)) AS new ON old.id = new.id"
