@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.files.CountedFileSystem;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -39,6 +40,8 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 class JoinedSlicesTest {
   private static final File GOLDEN = new File("../tests/data/golden");
+  private static final String LOCAL = "file://";
+  private static final String REMOTE = CountedFileSystem.SCHEME + "://bucket";
   private static final List<String> NAMES =
       Arrays.asList(
           "_hoodie_commit_time", "_hoodie_record_key", "id", "p", "q", "s", "d", "m", "b", "dt");
@@ -62,8 +65,8 @@ class JoinedSlicesTest {
     }
   }
 
-  private JobConf job(String table, boolean selectsRows, boolean isVectorized) {
-    JobConf job = new JobConf(new HiveConf());
+  private JobConf job(String root, String table, boolean selectsRows, boolean isVectorized) {
+    JobConf job = new JobConf(new HiveConf(CountedFileSystem.configuration(), HiveReading.class));
     job.set(IOConstants.COLUMNS, String.join(",", NAMES));
     job.set(IOConstants.COLUMNS_TYPES, TYPES);
     List<Integer> ids = new ArrayList<>();
@@ -74,7 +77,7 @@ class JoinedSlicesTest {
     if (isVectorized) {
       HiveReading.setContext(job, NAMES, TYPES);
     }
-    FileInputFormat.setInputPaths(job, new Path("file://" + directory.resolve(table)));
+    FileInputFormat.setInputPaths(job, new Path(root + directory.resolve(table)));
     return job;
   }
 
@@ -123,10 +126,13 @@ class JoinedSlicesTest {
       throws Exception {
     unzip(archive);
     int[] joined = {0};
-    List<String> merged = read(job(table, false, isVectorized), joined);
+    List<String> merged = read(job(LOCAL, table, false, isVectorized), joined);
     assertEquals(0, joined[0]);
     assertFalse(merged.isEmpty());
-    assertEquals(merged, read(job(table, true, isVectorized), joined));
+    assertEquals(merged, read(job(LOCAL, table, true, isVectorized), joined));
     assertFalse(joined[0] == 0);
+    int[] remotelyJoined = {0};
+    assertEquals(merged, read(job(REMOTE, table, true, isVectorized), remotelyJoined));
+    assertEquals(joined[0], remotelyJoined[0]);
   }
 }
