@@ -80,6 +80,26 @@ def test_thousands_of_keys_prune_as_a_few_do(hive: Hive, tables: None, column: s
     assert 0 < answer.scan.files_kept < answer.scan.files_considered == 5
 
 
+def test_more_keys_than_a_service_takes_literals_prune(hive: Hive, tables: None) -> None:
+    numbers = "SELECT split(space(399), ' ') AS parts"
+    exploded = f"({numbers}) s LATERAL VIEW posexplode(parts) p AS pos, part"
+    hive.run(
+        "CREATE TABLE most STORED AS PARQUET AS SELECT m_txn_ts AS k FROM many WHERE m_txn_ts > 0"
+        " UNION ALL SELECT CAST(-3 * (400 * a.pos + b.pos) AS bigint)"
+        f" FROM (SELECT pos FROM {exploded}) a CROSS JOIN (SELECT pos FROM {exploded}) b"
+    )
+    sizes = {"hive.tez.dynamic.partition.pruning.max.event.size": "16000000"}
+    query = "SELECT f.txn_id FROM fact f JOIN most ON f.txn_ts = most.k"
+    try:
+        assert hive.query("SELECT count(*) FROM most").rows == [(160_002,)]
+        answer = hive.query(query, TEZ, settings=sizes)
+        assert sorted(answer.rows) == [("TXN-001",), ("TXN-003",)]
+        assert answer.scan.outcomes == ("PRUNED",)
+        assert 0 < answer.scan.files_kept < 5
+    finally:
+        hive.run("DROP TABLE most")
+
+
 def test_without_any_key_no_file_is_read(hive: Hive, tables: None) -> None:
     query = "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id = few.k_txn_id WHERE few.t = 3"
     answer = hive.query(query, TEZ)
