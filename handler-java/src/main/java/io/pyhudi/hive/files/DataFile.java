@@ -88,11 +88,13 @@ public final class DataFile extends ServedFile {
   }
 
   /**
-   * Fetches the end of a file. Returns null if the file system gains nothing, or if the end is not
-   * one of a Parquet file: then the length is wrong, and the file is read as Hive does it.
+   * Fetches the end of a file. Returns null if the file system gains nothing, if the configuration
+   * is one in which the file is served already, or if the end is not one of a Parquet file: then
+   * the length is wrong, and the file is read as Hive does it.
    */
   private static DataFile of(Path path, long length, JobConf job) {
-    if (length < 0 || !isRemote(path) || !isPossible(path, job)) {
+    boolean isNeeded = length >= 0 && isRemote(path) && !isServed(path, job);
+    if (!isNeeded || !isPossible(path, job)) {
       return null;
     }
     DataFile file = new DataFile(path, length);

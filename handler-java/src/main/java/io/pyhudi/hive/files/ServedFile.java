@@ -89,6 +89,13 @@ public abstract class ServedFile {
     SERVED.remove(id);
   }
 
+  /** Returns whether a reader of this configuration gets a content at the path. */
+  static boolean isServed(Path path, Configuration conf) {
+    String id = conf.get(ID);
+    ServedFile file = id == null ? null : SERVED.get(id);
+    return file != null && file.path.equals(path);
+  }
+
   static Iterable<String> replaced(String scheme) {
     return Arrays.asList("fs." + scheme + ".impl", "fs." + scheme + ".impl.disable.cache");
   }

@@ -77,6 +77,10 @@ public final class MergedRows implements ClosableIterator<IndexedRecord> {
         settings -> {
           ClosableIterator<IndexedRecord> records =
               merge(slice, table, requested, settings, keys, named);
+          if (named != null) {
+            // Hudi asks for rows of the base file first; its end is in memory here.
+            records.hasNext();
+          }
           return new MergedRows(records, named);
         };
     return base.isPresent()
@@ -117,8 +121,6 @@ public final class MergedRows implements ClosableIterator<IndexedRecord> {
    * are rows of the slice as they are.
    */
   public KeyRows ofBaseFile() {
-    // Hudi asks for rows of the base file first.
-    records.hasNext();
     return named == null ? null : named.named();
   }
 

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.IndexedRecord;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hudi.common.model.HoodieRecord;
@@ -54,6 +55,7 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
   /**
    * @param logKeys filled when Hudi has read the log files
    * @param length of the file, bytes
+   * @param conf by which the rows are served to Hudi
    * @param isForOthers whether another reader returns the same values from a file of this schema
    */
   NamedRows(
@@ -105,7 +107,7 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
     Schema.Field key = required.getField(HoodieRecord.RECORD_KEY_METADATA_FIELD);
     keys = logKeys.keys();
     if (keys != null && key != null) {
-      found = KeyRows.find(path, length, keys, conf);
+      found = KeyRows.find(path, length, keys, ofFile());
       keyField = key.pos();
       obstacle = found == null ? "it has no column of keys" : obstacle(found);
     }
@@ -117,6 +119,11 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
     }
   }
 
+  /** Returns the configuration in which the end of the file is fetched once for all readers. */
+  private JobConf ofFile() {
+    return new JobConf(fileStorage.getConf().unwrapAs(Configuration.class));
+  }
+
   /** Opens the rows. Returns what prevents that; null if they can be read. */
   private String obstacle(KeyRows found) throws IOException {
     if (!isForOthers.test(found.schema())) {
@@ -126,7 +133,7 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
       return null;
     }
     ColumnChoice columns = (schema, names) -> required.getField(names[0]) != null;
-    rows = SelectedParquet.open(path, length, found.rows(), columns, conf);
+    rows = SelectedParquet.open(path, length, found.rows(), columns, ofFile());
     return rows == null || !rows.hasPages() ? "its rows cannot be selected" : null;
   }
 
