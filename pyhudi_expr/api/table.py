@@ -283,13 +283,10 @@ class Table:
             view: "snapshot" or "read_optimized".
             dialect: "hive", "spark", "trino" or "presto".
             zone: An IANA time zone.
-            order_by: The order of the rows: SQL text ("fare DESC NULLS FIRST, id") or pairs as
-                `pyarrow.Table.sort_by` takes them ([("fare", "descending"), "id"]). NULL comes
-                last where nothing else is said, and NaN just before it. The rows, up to the
-                limit, are held in memory. With a limit, files that cannot hold one of the first
-                rows are not read. None: no order.
-            progress: Called after each batch with one value, whose attributes are `slices`,
-                `slices_total` and `rows`.
+            order_by: The order of the rows, which are held in memory, up to the limit: SQL text
+                ("fare DESC NULLS FIRST, id") or pairs as `pyarrow.Table.sort_by` takes them. NULL
+                comes last where nothing else is said, after NaN. None: no order.
+            progress: Called after each batch with its `slices`, `slices_total` and `rows`.
 
         Raises:
             FilterNotApplicable: The predicate can prune files, but cannot filter rows without an
