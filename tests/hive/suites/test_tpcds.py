@@ -26,9 +26,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive]
 SCALE = 0.01
 FACT_FILES = 6
 TABLES = ("store_sales", "date_dim", "item", "store")
-#: Each reads some months of the fact: one scan of it, windows, a rollup.
+#: Each reads some days or months of the fact, by the keys of its join with the days.
 QUERIES: Mapping[TableType, Sequence[str]] = {
-    TableType.COW: ("36", "42", "53", "98"),
+    TableType.COW: ("42", "53", "55", "98"),
     TableType.MOR: ("43", "52", "63", "89"),
 }
 
