@@ -78,7 +78,7 @@ def tables(
     directory = tmp_path_factory.mktemp("merged")
     config = directory / "service.toml"
     config.write_text("row_file_bytes = 0\nrow_seconds = 30\n")
-    own = {"hudi.pruning.timeout.ms": "30000"}
+    own = {"hudi.pruning.timeout.ms": "30000", "hudi.pruning.rows.merged.bytes": "0"}
     with (
         ServiceProcess(directory, "--config", str(config)) as service,
         Hive(hive_server, service, directory / "scans", own) as hive,

@@ -26,6 +26,7 @@ final class AdministratorSettings {
           PruningSettings.ENABLED,
           PruningSettings.JOINS,
           PruningSettings.ROWS,
+          PruningSettings.MERGED_ROWS_BYTES,
           PruningSettings.LISTING,
           PruningSettings.TIMEOUT_MS,
           PruningSettings.METADATA_TIMEOUT_MS,

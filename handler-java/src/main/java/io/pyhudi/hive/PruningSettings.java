@@ -27,6 +27,7 @@ public final class PruningSettings {
   public static final String ENABLED = "hudi.pruning.enabled";
   public static final String JOINS = "hudi.pruning.joins";
   public static final String ROWS = "hudi.pruning.rows";
+  public static final String MERGED_ROWS_BYTES = "hudi.pruning.rows.merged.bytes";
   public static final String LISTING = "hudi.pruning.listing";
   public static final String ADDRESSES = "hudi.pruning.service.addresses";
   public static final String ORDER = "hudi.pruning.service.order";
@@ -52,6 +53,7 @@ public final class PruningSettings {
     defaults.put(ENABLED, "true");
     defaults.put(JOINS, "true");
     defaults.put(ROWS, "true");
+    defaults.put(MERGED_ROWS_BYTES, "1048576");
     defaults.put(LISTING, "true");
     defaults.put(ADDRESSES, "127.0.0.1:9099");
     defaults.put(ORDER, "table");
@@ -189,6 +191,11 @@ public final class PruningSettings {
   /** Returns whether rows of files that are read are skipped, too. */
   public boolean rows() {
     return enabled() && !"false".equalsIgnoreCase(values.get(ROWS));
+  }
+
+  /** Returns the size from which a base file with log files is not merged as a whole, in bytes. */
+  public long mergedRowsBytes() {
+    return number(MERGED_ROWS_BYTES);
   }
 
   /** Returns whether the service may list the files to read, instead of Hudi. */

@@ -67,9 +67,18 @@ final class SelectedFiles {
     return new SelectedFiles(byFile, Slice::isPlainParquet);
   }
 
-  /** Returns the same selection for a scan that joins slices with log files. */
-  SelectedFiles joiningSlices() {
-    return new SelectedFiles(byFile, Slice::hasPlainBase);
+  /**
+   * Returns the same selection for a scan that joins slices with log files.
+   *
+   * @param leastBytes the size from which a base file is shared between two readers: each of them
+   *     reads its footer, which is not worth it for a small file
+   */
+  SelectedFiles joiningSlices(long leastBytes) {
+    return new SelectedFiles(
+        byFile,
+        slice ->
+            slice.isPlainParquet()
+                || (slice.hasPlainBase() && sizeOfBase(slice) >= Math.max(1, leastBytes)));
   }
 
   boolean isEmpty() {
@@ -81,9 +90,7 @@ final class SelectedFiles {
    * change, and these by Hudi.
    */
   boolean joins(Slice slice) {
-    return !slice.isPlainParquet()
-        && readable.test(slice)
-        && slice.fileSlice().getBaseFile().get().getFileSize() > 0;
+    return !slice.isPlainParquet() && readable.test(slice);
   }
 
   /**
@@ -99,6 +106,10 @@ final class SelectedFiles {
     boolean isSelected =
         rows != null && rows.fileSize() == file.getFileSize() && rows.selected() < rows.rows();
     return isSelected ? rows : null;
+  }
+
+  private static long sizeOfBase(Slice slice) {
+    return slice.fileSlice().getBaseFile().get().getFileSize();
   }
 
   private static String key(String partitionPath, String fileName) {

@@ -151,7 +151,7 @@ public final class TableScan {
     if (isOff || table.hasSchemaHistory()) {
       return SelectedFiles.none();
     }
-    return joins ? verdict.rows().joiningSlices() : verdict.rows();
+    return joins ? verdict.rows().joiningSlices(settings.mergedRowsBytes()) : verdict.rows();
   }
 
   /**

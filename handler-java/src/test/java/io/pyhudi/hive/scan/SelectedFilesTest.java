@@ -1,8 +1,10 @@
 package io.pyhudi.hive.scan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pyhudi.hive.protocol.SelectedRows;
 import io.pyhudi.hive.table.Slice;
@@ -70,6 +72,22 @@ class SelectedFilesTest {
     assertNull(selected.rows(Slice.snapshot(changed)), "rows that log files change");
     assertNotNull(selected.rows(Slice.readOptimized(changed)));
     assertNull(SelectedFiles.of(null).rows(Slice.snapshot(slice("p=1", 1000))));
+  }
+
+  @Test
+  void largeBaseFilesWithLogFilesAreShared() {
+    FileSlice merged = slice("p=1", 1000);
+    merged.addLogFile(new HoodieLogFile(info("file:/table/p=1/.aaaa-0_002.log.1_0-2-2", 7)));
+    Slice slice = Slice.snapshot(merged);
+    SelectedFiles shared = files(answer()).joiningSlices(1000);
+    assertTrue(shared.joins(slice));
+    assertEquals(20, shared.rows(slice).selected());
+    SelectedFiles whole = files(answer()).joiningSlices(1001);
+    assertFalse(whole.joins(slice), "too small");
+    assertNull(whole.rows(slice));
+    assertNotNull(whole.rows(Slice.snapshot(slice("p=1", 1000))), "no log files");
+    assertFalse(files(answer()).joins(slice), "a scan that joins none");
+    assertFalse(files().joiningSlices(0).joins(Slice.snapshot(slice("p=1", 0))), "unknown size");
   }
 
   @Test
