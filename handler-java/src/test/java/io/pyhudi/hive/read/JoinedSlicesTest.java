@@ -73,6 +73,7 @@ class JoinedSlicesTest {
     NAMES.forEach(name -> ids.add(ids.size()));
     ColumnProjectionUtils.setReadColumns(job, ids);
     job.setBoolean(PruningSettings.ROWS, selectsRows);
+    job.set(PruningSettings.MERGED_ROWS_BYTES, "0");
     job.setBoolean(Utilities.VECTOR_MODE, isVectorized);
     if (isVectorized) {
       HiveReading.setContext(job, NAMES, TYPES);
