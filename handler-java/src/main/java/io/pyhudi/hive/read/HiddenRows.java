@@ -39,7 +39,7 @@ final class HiddenRows {
   }
 
   /** Returns the other rows, one by one or in batches. */
-  private static final class Visible<V> implements RecordReader<NullWritable, V> {
+  private static final class Visible<V> extends ForwardingReader<V> {
     private final RecordReader<NullWritable, V> reader;
     private final RowRanges places;
     private final RowRanges.Cursor cursor;
@@ -97,28 +97,8 @@ final class HiddenRows {
     }
 
     @Override
-    public NullWritable createKey() {
-      return reader.createKey();
-    }
-
-    @Override
-    public V createValue() {
-      return reader.createValue();
-    }
-
-    @Override
-    public long getPos() throws IOException {
-      return reader.getPos();
-    }
-
-    @Override
-    public float getProgress() throws IOException {
-      return reader.getProgress();
-    }
-
-    @Override
-    public void close() throws IOException {
-      reader.close();
+    RecordReader<NullWritable, V> reader() {
+      return reader;
     }
   }
 }

@@ -5,7 +5,7 @@ import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.mapred.RecordReader;
 
 /** Reads the rows of one reader, and then those of another. */
-final class JoinedReader<V> implements RecordReader<NullWritable, V> {
+final class JoinedReader<V> extends ForwardingReader<V> {
   private final Opener<V> second;
   private RecordReader<NullWritable, V> current;
   private boolean isSecond;
@@ -38,27 +38,7 @@ final class JoinedReader<V> implements RecordReader<NullWritable, V> {
   }
 
   @Override
-  public NullWritable createKey() {
-    return current.createKey();
-  }
-
-  @Override
-  public V createValue() {
-    return current.createValue();
-  }
-
-  @Override
-  public long getPos() throws IOException {
-    return current.getPos();
-  }
-
-  @Override
-  public float getProgress() throws IOException {
-    return current.getProgress();
-  }
-
-  @Override
-  public void close() throws IOException {
-    current.close();
+  RecordReader<NullWritable, V> reader() {
+    return current;
   }
 }

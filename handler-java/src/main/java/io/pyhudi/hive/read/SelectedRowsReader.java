@@ -10,7 +10,7 @@ import org.apache.hadoop.mapred.RecordReader;
 import org.apache.hadoop.mapred.Reporter;
 
 /** Reads the selected rows of a file by Hive's readers, one after another. */
-final class SelectedRowsReader<V> implements RecordReader<NullWritable, V> {
+final class SelectedRowsReader<V> extends ForwardingReader<V> {
   private final SelectedParquet rows;
   private final FileSplit file;
   private final HiddenRows hidden;
@@ -95,21 +95,6 @@ final class SelectedRowsReader<V> implements RecordReader<NullWritable, V> {
   }
 
   @Override
-  public NullWritable createKey() {
-    return current.createKey();
-  }
-
-  @Override
-  public V createValue() {
-    return current.createValue();
-  }
-
-  @Override
-  public long getPos() throws IOException {
-    return current.getPos();
-  }
-
-  @Override
   public float getProgress() throws IOException {
     return (next - 1 + current.getProgress()) / rows.contents();
   }
@@ -121,5 +106,10 @@ final class SelectedRowsReader<V> implements RecordReader<NullWritable, V> {
     } finally {
       rows.close();
     }
+  }
+
+  @Override
+  RecordReader<NullWritable, V> reader() {
+    return current;
   }
 }
