@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class RowOptions:
     cache_bytes: int = 64 << 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KeptRows:
     """The rows of kept base files that can match, if no log file of their slice changes them.
 
@@ -66,8 +66,14 @@ class KeptRows:
     pages_kept: int = 0
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Return one line, as there may be a thousand files."""
+        return f"<KeptRows: {self}>"
+
     def __str__(self) -> str:
         """Return one line: the rows, pages and row groups that can match, of how many."""
+        if not self.rows:
+            return "; ".join(["all rows of the kept files are read", *self.notes])
         parts = (
             (self.groups_kept, self.groups, "row groups"),
             (self.pages_kept, self.pages, "pages"),
@@ -111,6 +117,12 @@ class KeptRows:
 
 #: For people who ask about one query: files of any size, read without haste.
 OF_ANY_SIZE = RowOptions(least_bytes=0, seconds=60)
+
+
+def without_merged_slices(result: PruneResult) -> PruneResult:
+    """Return a result without its slices with log files, for a reader that merges none of them."""
+    listing = result.listing
+    return replace(result, keep=result.keep & ~listing.any_file_of_slice(listing.file_is_log))
 
 
 class RowJudge:

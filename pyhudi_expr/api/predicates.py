@@ -97,7 +97,7 @@ def warn_of_query(predicate: Predicate | None) -> None:
     """Warn of a whole query: its columns, LIMIT and the like are not carried out."""
     if isinstance(predicate, str) and is_query(predicate):
         warnings.warn(
-            "of the query only the WHERE is used: give columns= and limit= to scan",
+            "of the query only the WHERE is used: give columns=, order_by= and limit= to scan",
             PyHudiWarning,
             stacklevel=_depth_of_caller(),
         )

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 class Scan:
     """Rows that are not read yet: those of a table for which a predicate is TRUE.
 
-    `Table.scan` makes it. Each of the methods reads the rows anew, in no order. Batches are read
-    file by file, so that iteration holds few of them in memory, and stops early at a limit. A scan
-    is a stream of Arrow's C data interface, too: `pa.table(scan)`, `polars.DataFrame(scan)` and
-    DuckDB's `FROM scan` take it as it is.
+    `Table.scan` makes it. Each of the methods reads the rows anew, in no order but that of
+    `order_by`. Without one batches are read file by file, so that iteration holds few of them in
+    memory, and stops early at a limit. A scan is a stream of Arrow's C data interface, too:
+    `pa.table(scan)`, `polars.DataFrame(scan)` and DuckDB's `FROM scan` take it as it is.
 
     Attributes:
         schema: The columns of the rows.
@@ -160,6 +160,8 @@ class Scan:
         yield "table", self.plan.uri
         yield "files", self.plan.summary
         yield "instant", self.plan.instant or "no commit"
+        if self._rows.order:
+            yield "order", ", ".join(map(str, self._rows.order))
         if self.limit is not None:
             yield "limit", f"{self.limit:,} rows"
         yield "columns", ", ".join(f"{field.name} {field.type}" for field in self.schema)

@@ -21,5 +21,6 @@ def is_asked(is_confirmed: bool) -> bool:
 
 
 def confirm(what: str) -> None:
-    """Ask whether to do it. Raises click.Abort if not."""
-    click.confirm(f"{what}\nGo on?", abort=True, err=True)
+    """Ask whether to do it. If not, exit with code 1."""
+    if not click.confirm(f"{what}\nGo on?", err=True):
+        raise click.ClickException("nothing was changed")

@@ -77,7 +77,7 @@ def plan_registration(
 
 
 def ask_to_drop(address: HiveAddress, planned: PlannedRegistration) -> None:
-    """Ask before a table in Hive is dropped. Raises click.Abort if it shall stay."""
+    """Ask before a table in Hive is dropped. If it shall stay, exit with code 1."""
     with progress_while("querying HiveServer2"):
         todo = [_would_run(address, one, replacing=True) for one in _targets(planned)]
     for target, to_run in zip(_targets(planned), todo, strict=True):

@@ -39,7 +39,7 @@ from pyhudi_expr.reading.pruned_rows import CAUTIOUS, EAGER, PrunedRows
 from pyhudi_expr.reading.row_filter import columns_of, row_filter
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.slice_ranking import ranked_slices
-from pyhudi_expr.reading.sorting import check_order
+from pyhudi_expr.reading.sorting import SortKey, check_order
 from pyhudi_expr.reading.supported_tables import check_supported
 from pyhudi_expr.table.errors import FilterNotApplicable, UnknownColumn
 from pyhudi_expr.table.hudi_names import RECORD_KEY
@@ -98,6 +98,11 @@ class Scan:
         """Return one line, without reading rows."""
         files = f"{self.result.files_kept} of {self.result.files_total} files"
         return f"<Scan of {files}: {', '.join(self.schema.names)}>"
+
+    @property
+    def order(self) -> Sequence[SortKey]:
+        """The order of the rows, the first key first; empty for none."""
+        return self._ordered.keys if self._ordered else ()
 
     def reporting_to(self, progress: Callable[[Progress], None]) -> Scan:
         """Return the same scan, whose progress another function hears."""
@@ -271,7 +276,10 @@ def scan_snapshot(
         compared = columns_read(filter, schema)
     else:
         compared = columns_of(predicate, schema)
-    keys = [replace(key, column=_top_level(key.column, schema)) for key in sort_keys(order_by)]
+    keys = []
+    for key in sort_keys(order_by):
+        check_columns(Column((key.column,)), schema, table.base_path)
+        keys.append(replace(key, column=_top_level(key.column, schema)))
     check_order(keys, schema)
     read = _fields([*requested.names, *compared, *(key.column for key in keys)], schema)
     if RECORD_KEY in read.names and is_virtual(table.properties):

@@ -30,6 +30,11 @@ class SortKey:
     descending: bool = False
     nulls_first: bool = False
 
+    def __str__(self) -> str:
+        """Return the key as in ORDER BY."""
+        direction = "DESC" if self.descending else "ASC"
+        return f"{self.column} {direction} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+
 
 def check_order(keys: Sequence[SortKey], schema: pa.Schema) -> None:
     """Check that the columns have an order.

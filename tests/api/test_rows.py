@@ -323,3 +323,17 @@ def test_scan_of_the_package_is_that_of_a_table(golden: Mapping[str, Path]) -> N
     expected = pc.field("region") == "us"
     whole = ph.scan(path, "region = 'us'").to_dataset()
     assert whole.to_table(filter=expected).num_rows == ph.scan(path, "region = 'us'").count()
+
+
+def test_rows_of_slices_with_log_files_are_not_judged(golden: Mapping[str, Path]) -> None:
+    """The log file of a base file without a matching row has one."""
+    table = ph.table(golden[WITH_LOGS])
+    matching = table.scan("isActive = false").count()
+    plan = table.prune("isActive = false")
+    judged = plan.kept_rows()
+    merged = table.files()["kind"].to_pylist().count("log")
+    assert merged > 0
+    assert len(judged.files) == plan.result.listing.num_slices - merged
+    assert judged.num_rows_kept <= matching
+    assert "judged files" in repr(judged)
+    assert len(repr(judged)) < 200

@@ -38,7 +38,7 @@ def test_no_is_an_answer(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch)
     before = contents(table)
     screen = at_a_terminal(monkeypatch, "n\n")
     code, out, _ = run("index", "drop", "merchant_idx", "--table", table)
-    assert (code, out) == (130, "")
+    assert (code, out) == (1, "")
     assert f"The index merchant_idx of {table} is removed: secondary_index_" in screen.getvalue()
     assert contents(table) == before
 
@@ -87,7 +87,7 @@ def test_a_clustering_is_confirmed_before_spark_starts(
     run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen = at_a_terminal(monkeypatch, "n\n")
-    assert run("layout", "cluster", table, "--columns", "amount")[0] == 130
+    assert run("layout", "cluster", table, "--columns", "amount")[0] == 1
     assert f"Rewrites 5 files of {table}" in screen.getvalue()
 
 

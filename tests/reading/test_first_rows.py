@@ -20,9 +20,10 @@ from bench.tables.plain_files import WITHOUT_META_FIELDS, file_name, write_metad
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.reading.orders import sort_keys
 from pyhudi_expr.reading.scan import Progress, scan
 from pyhudi_expr.reading.sorting import SortKey
-from pyhudi_expr.table.errors import HudiError, InvalidType, UnknownColumn
+from pyhudi_expr.table.errors import HudiError, InvalidType, InvalidValue, UnknownColumn
 from tests.example_counts import examples
 from tests.reading.nasty_tables import COLUMNS, arrow_filters, write_nasty_table
 
@@ -219,3 +220,39 @@ def test_what_has_no_order_is_refused(nasty: tuple[str, pa.Table]) -> None:
     with pytest.raises(UnknownColumn, match="nothing"):
         scan(nasty[0], order_by=[SortKey("nothing")])
     assert issubclass(InvalidType, HudiError)
+
+
+@pytest.mark.parametrize(
+    ("order_by", "keys"),
+    [
+        ("fare DESC NULLS FIRST, id", [SortKey("fare", True, True), SortKey("id")]),
+        ("ORDER BY `id`desc", [SortKey("id", descending=True)]),
+        ('"fare" asc nulls last', [SortKey("fare")]),
+        (["id desc", ("fare", "ascending")], [SortKey("id", True), SortKey("fare")]),
+        (("ts", SortKey("id")), [SortKey("ts"), SortKey("id")]),
+        (None, []),
+    ],
+)
+def test_orders_are_understood(order_by: Any, keys: list[SortKey]) -> None:
+    assert list(sort_keys(order_by)) == keys
+    assert [*sort_keys(", ".join(map(str, keys)) if keys else None)] == keys
+
+
+@pytest.mark.parametrize(
+    ("order_by", "error"),
+    [
+        ({"fare": "descending"}, InvalidType),
+        ({"fare"}, InvalidType),
+        (5, InvalidType),
+        (["fare", 5], InvalidType),
+        ([("fare", "down")], InvalidValue),
+        ([], InvalidValue),
+        ("", InvalidValue),
+        ("lower(city)", InvalidValue),
+        ("fare * -1", InvalidValue),
+        ("fare DESC id", InvalidValue),
+    ],
+)
+def test_other_orders_are_refused(order_by: Any, error: type[HudiError]) -> None:
+    with pytest.raises(error, match="order_by: "):
+        sort_keys(order_by)

@@ -29,7 +29,7 @@ from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.kept_rows import OF_ANY_SIZE, RowJudge
+from pyhudi_expr.kept_rows import OF_ANY_SIZE, RowJudge, without_merged_slices
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.listing import TableView
 
@@ -121,7 +121,9 @@ def explain(
     snapshot, result = _pruned(table, predicate, **question)
     path = table_location(table)
     explanation = result.explain(snapshot.row_counts())
-    rows = RowJudge(OF_ANY_SIZE).rows(result, snapshot.table) if judges_rows else None
+    rows = None
+    if judges_rows:
+        rows = RowJudge(OF_ANY_SIZE).rows(without_merged_slices(result), snapshot.table)
     if html is not None:
         from pyhudi_expr.pages.explanation import explain_page
 

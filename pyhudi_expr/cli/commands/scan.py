@@ -63,7 +63,11 @@ _SHOWN_ROWS = 40
     type=click.IntRange(min=0),
     help=f"The maximum number of rows; by default {_SHOWN_ROWS} on a terminal, all in a pipe.",
 )
-@click.option("--order-by", help="The order of the rows, as in SQL: 'fare DESC NULLS LAST, id'.")
+@click.option(
+    "--order-by",
+    help="The order of the rows, as in SQL: 'fare DESC, id'. NULL comes last without NULLS FIRST,"
+    " and NaN beside it.",
+)
 @FOOTERS
 @DIALECT
 @VIEW
@@ -109,7 +113,10 @@ def scan(
             pruner=Pruner(prune_options(footers)),
         )
     if is_query(predicate):
-        click.echo("note: of the query only the WHERE is used; see --columns, --limit", err=True)
+        click.echo(
+            "note: of the query only the WHERE is used; see --columns, --order-by, --limit",
+            err=True,
+        )
     if as_table:
         with bar:
             found = rows.to_table()
