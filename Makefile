@@ -67,7 +67,7 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME_OF_$(HIVE)) ## two Hudi tables, Hi
 	$(BIN)/python -m devtools.demo --hive $(HIVE)
 
 test: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## the Python tests, with Spark and Hive, but those of test-long
-	PYHUDI_EXAMPLES=0.25 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
+	TEST_EXAMPLES=0.25 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
 		-m "not long and not further and not containers" $(PYTEST_ARGS)
 
 test-long: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## tests of minutes, and the other cases of tests with Spark and Hive
@@ -106,7 +106,7 @@ test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## 
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive nor S3, with fewer random cases
-	PYHUDI_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
+	TEST_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
 		-m "not spark and not hive and not s3 and not slow and not long and not containers" $(PYTEST_ARGS)
 
 coverage: $(VENV) ## line coverage by the tests of test-fast, as a table and in .work/coverage
@@ -115,7 +115,7 @@ coverage: $(VENV) ## line coverage by the tests of test-fast, as a table and in 
 		-m "not spark and not hive and not s3 and not slow and not long and not containers" $(PYTEST_ARGS)
 
 fuzz: $(VENV) ## new random cases for every property that needs no server, TIMES=N as many
-	PYHUDI_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
+	TEST_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
 		-m "hypothesis and not spark and not hive and not s3 and not containers" tests $(PYTEST_ARGS)
 
 soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), evaluated by the installed engines

@@ -101,5 +101,7 @@ def flink(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """The base path of each table that Flink wrote, by name (see its README). Read-only."""
     target = tmp_path_factory.mktemp("flink")
     with tarfile.open(FLINK_DATA / "tables.tar.xz") as content:
-        content.extractall(target, filter="data")
+        # Some releases of Python 3.10 and 3.11 have no filters.
+        options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        content.extractall(target, **options)
     return {path.name: path for path in sorted(target.iterdir()) if path.is_dir()}

@@ -1,6 +1,6 @@
 """Whatever writers do to a table in whichever order, a right metadata table has no finding.
 
-PYHUDI_EXAMPLES multiplies the number of lives.
+TEST_EXAMPLES multiplies the number of lives.
 """
 
 from __future__ import annotations

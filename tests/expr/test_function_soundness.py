@@ -1,6 +1,6 @@
 """No function of any column excludes a file with a matching row.
 
-PYHUDI_EXAMPLES multiplies the number of random tables.
+TEST_EXAMPLES multiplies the number of random tables.
 """
 
 from __future__ import annotations

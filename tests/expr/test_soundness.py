@@ -1,6 +1,6 @@
 """No file with a matching row is dropped, for any rows, statistics and predicate.
 
-PYHUDI_EXAMPLES multiplies the number of random tables.
+TEST_EXAMPLES multiplies the number of random tables.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whatever bytes are sent as a filter, the result is a protocol error or a predicate.
 
-PYHUDI_EXAMPLES multiplies the number of filters.
+TEST_EXAMPLES multiplies the number of filters.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ class Supervisor:
         self._in_force = in_force
         self._read_again = read_again
         self._children: dict[str, Child] = {}
+        #: Workers whose process is being started.
+        self._launched: set[str] = set()
         #: What each worker was started with.
         self._given: dict[str, ServiceSettings] = {}
         self._gathering = Gathering()
@@ -116,8 +118,12 @@ class Supervisor:
         """Run one worker after another, until the service stops."""
         short_lives = 0
         while not self._stopping.is_set():
-            child = await Child.start(name)
-            self._children[name] = child
+            self._launched.add(name)
+            try:
+                child = await Child.start(name)
+                self._children[name] = child
+            finally:
+                self._launched.discard(name)
             self._given[name] = self._settings
             child.send(Message(Kind.START, body=_share(self._settings)))
             if self._stopping.is_set():
@@ -146,7 +152,8 @@ class Supervisor:
         return [child for child in self._children.values() if child.state is State.READY]
 
     def _is_starting(self) -> bool:
-        return any(child.state is State.STARTING for child in self._children.values())
+        starting = (child.state is State.STARTING for child in self._children.values())
+        return bool(self._launched) or any(starting)
 
     def _take(self, child: Child, message: Message) -> None:
         """Take a worker's message."""

@@ -1,7 +1,7 @@
 """Random histories of tables: whatever writers and table services do, no matching row is lost, and
 an audit of the metadata finds nothing.
 
-PYHUDI_LIVES=N runs N histories instead of one (about half a minute each); each run draws new ones.
+TEST_LIVES=N runs N histories instead of one (about half a minute each); each run draws new ones.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from tests.service.service_process import Process
 
 pytestmark = pytest.mark.spark
 
-LIVES = int(os.environ.get("PYHUDI_LIVES", "1"))
+LIVES = int(os.environ.get("TEST_LIVES", "1"))
 STEPS = 6
 WORKERS = 2
 

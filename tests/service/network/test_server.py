@@ -292,8 +292,12 @@ def test_a_signal_ends_the_process_gracefully(golden, number, tmp_path):
     settings = tmp_path / "service.toml"
     settings.write_text('port = 0\nlog_format = "json"\n')
     command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(settings)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        _starting, listening = process.stderr.readline(), process.stderr.readline()
+    with (
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
+        contextlib.ExitStack() as ending,
+    ):
+        ending.callback(process.kill)  # which waits for its end, also after a failure
+        listening = next(line for line in process.stderr if '"event": "listening"' in line)
         port = int(listening.split('"port": ')[1].split(",")[0])
         with PruningClient(port=port, timeout=PATIENCE) as client:
             table = str(golden["cow_v9_txns_simple_meta"])

@@ -2,7 +2,7 @@
 extension. Whatever writers, table services, builds and refreshes do, in any order, no matching row
 is lost, and a new or refreshed index agrees with the files.
 
-PYHUDI_LIVES=N, or PYHUDI_EXAMPLES, runs N histories instead of one.
+TEST_LIVES=N, or TEST_EXAMPLES, runs N histories instead of one.
 """
 
 from __future__ import annotations

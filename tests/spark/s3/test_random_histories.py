@@ -1,7 +1,7 @@
 """Random histories of tables in a bucket whose server is overloaded: no matching row is lost.
 
 Of the requests of pruning, builds and refreshes 5% are answered 503, and the bodies of as many
-answers are cut. PYHUDI_LIVES=N runs N histories instead of one.
+answers are cut. TEST_LIVES=N runs N histories instead of one.
 """
 
 from __future__ import annotations

@@ -88,6 +88,18 @@ public final class PruningClient {
   /**
    * Returns the response of the first service that gives one.
    *
+   * @return a response to exactly this request, with status OK
+   * @throws PruningException if there is none; its outcome and message give the reason
+   */
+  public PruneResponse prune(
+      PruneRequest request, List<ServiceAddress> addresses, Credentials credentials, Limits limits)
+      throws PruningException {
+    return prune(request, addresses, credentials, limits, late -> {});
+  }
+
+  /**
+   * Returns the response of the first service that gives one.
+   *
    * @param late takes such a response if it comes when the time is up, in another thread
    * @return a response to exactly this request, with status OK
    * @throws PruningException if there is none; its outcome and message give the reason
