@@ -71,7 +71,8 @@ def as_text(report: Report) -> str:
     indexes = {each["name"]: _index_line(each) for each in report["indexes"]}
     files = {name: value for name, value in report["files"].items() if name != "bytes"}
     files["size"] = size_text(report["files"]["bytes"])
-    shown = {**report, "files": files, "partitions": _some(report["partitions"])}
+    partitions = {name or "(not partitioned)": size for name, size in report["partitions"].items()}
+    shown = {**report, "files": files, "partitions": _some(partitions)}
     return reports.as_text({**shown, "indexes": indexes or None})
 
 

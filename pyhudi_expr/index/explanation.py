@@ -241,7 +241,7 @@ def _reason(
         return "there is no index"
     if not any(_has_columns(node, source) for source in evidence):
         return "no index has its columns"
-    return "what the indexes that were asked know of each file admits a match"
+    return "by the indexes that were asked, each file may hold a matching row"
 
 
 def _has_columns(node: BoundExpression, source: NamedEvidence) -> bool:

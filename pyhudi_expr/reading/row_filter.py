@@ -68,7 +68,8 @@ def row_filter(
         return condition
     except pa.ArrowNotImplementedError as error:
         raise FilterNotApplicable(
-            f"rows cannot be filtered: a value of another type (write 100, not '100'): {error}"
+            "rows cannot be filtered: a value does not have its column's type (100 is a number,"
+            f" '100' a text): {error}"
         ) from error
     except (InexpressibleInArrowError, pa.ArrowException, ValueError, OverflowError) as error:
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error

@@ -115,7 +115,7 @@ def test_reasons_name_unsupported_parts() -> None:
     assert "unknown zone" in (explained("hour(at) = 5", STATS).reason or "")
     assert explained("hour(at) = 5", STATS, zone="UTC").excluded == 4
     assert explained("length(s) = 7", STATS).reason == "length() has no order"
-    admitted = "what the indexes that were asked know of each file admits a match"
+    admitted = "by the indexes that were asked, each file may hold a matching row"
     assert explained("x > -1", STATS).reason == admitted
     assert explained("x = 1").reason == "there is no index"
     assert explained("p = 'a'", STATS).reason == "no index has its columns"
