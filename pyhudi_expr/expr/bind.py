@@ -8,6 +8,7 @@ and no row is lost.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 
@@ -115,15 +116,17 @@ def _taken_apart(leaf: HudiExpression, place: Term, choice: Case, scope: Scope) 
     """
     if isinstance(place, Call) and place.name == "nullif":
         _check_nullif(place, scope)
-    _check_results(choice, scope)
+    domain = _check_results(choice, scope)
     parts: list[BoundExpression] = []
     skipped: list[BoundExpression] = []
     for condition, term in choice.branches:
         taken = is_true(_bind_piece(condition, scope))
-        given = _bind_piece(case_rewrite.substitute(leaf, place, term), scope)
+        result = _typed(term, domain)
+        given = _bind_piece(case_rewrite.substitute(leaf, place, result), scope)
         parts.append(conjunction([*skipped, taken, given]))
         skipped.append(negation(taken))
-    otherwise = _bind_piece(case_rewrite.substitute(leaf, place, choice.otherwise), scope)
+    result = _typed(choice.otherwise, domain)
+    otherwise = _bind_piece(case_rewrite.substitute(leaf, place, result), scope)
     return disjunction([*parts, conjunction([*skipped, otherwise])])
 
 
@@ -146,8 +149,25 @@ def _check_nullif(nullif: Call, scope: Scope) -> None:
         raise UnboundError("nullif() of decimals")
 
 
-def _check_results(choice: Case, scope: Scope) -> None:
-    """Refuse a CASE with results of several domains, which engines convert first."""
+def _typed(result: Term, domain: Domain | None) -> Term:
+    """Return a result of a CASE as one of its type, if that is a decimal.
+
+    Beside another decimal the type decides whether both have a common one, and what becomes NULL
+    if not.
+    """
+    if domain is None or domain.kind is not Kind.DECIMAL or not isinstance(result, Literal):
+        return result
+    if result.value is None or _domain_of_constant(result) == domain:
+        return result
+    return Cast(result, pa.decimal128(domain.precision, domain.scale))
+
+
+def _check_results(choice: Case, scope: Scope) -> Domain | None:
+    """Refuse a CASE with results of several domains, which engines convert first.
+
+    Returns:
+        The domain of its results; of constants alone it is known for decimals only.
+    """
     computed: list[Domain] = []
     written: list[Domain] = []
     for term in case_rewrite.case_results(choice):
@@ -164,6 +184,18 @@ def _check_results(choice: Case, scope: Scope) -> None:
         raise UnboundError("a CASE of a column and a constant of another type")
     if not computed and len({domain.kind for domain in written}) > 1:
         raise UnboundError("a CASE of constants of several types")
+    if computed:
+        return computed[0]
+    return _common_decimal(written) if written and written[0].kind is Kind.DECIMAL else None
+
+
+def _common_decimal(domains: Sequence[Domain]) -> Domain:
+    """Return the type of decimal constants. Raises UnboundError if it has too many digits."""
+    scale = max(domain.scale for domain in domains)
+    whole = max(domain.precision - domain.scale for domain in domains)
+    if whole + scale > MAX_DIGITS:
+        raise UnboundError("a CASE of decimals without a common type")
+    return Domain(Kind.DECIMAL, precision=whole + scale, scale=scale)
 
 
 def _domain_of_constant(literal: Literal) -> Domain:
