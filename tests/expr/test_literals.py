@@ -22,6 +22,7 @@ from pyhudi_expr.expr.nodes import (
     Not,
     Op,
 )
+from pyhudi_expr.frontend.sql.parser import HIVE, SPARK, SqlDialect, parse_predicate
 from tests.expr.kept_files import X, among, eq, kept, less, lit
 
 INT, LONG, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
@@ -313,3 +314,40 @@ def test_a_column_is_supported_only_if_the_engine_reads_the_stored_type(
     never_null = {"x": stored}
     value: Any = Decimal(1) if stored == SMALL else b"1" if stored == pa.binary() else 1
     assert kept(predicate, never_null, [(value,)]) == ([] if usable else [0])
+
+
+DECIMALS = {
+    "e38": pa.decimal128(38, 37),
+    "d20": pa.decimal128(20, 0),
+    "d38": pa.decimal128(38, 0),
+    "d9": pa.decimal128(9, 2),
+}
+#: Without a value of the columns that have another one in its place.
+LARGE_DECIMALS = (None, Decimal(2_162_693), Decimal(10) ** 37, None)
+
+
+def is_null_kept(text: str, dialect: SqlDialect) -> bool:
+    """Whether the row may be one for which a predicate is NULL."""
+    return kept(parse_predicate(f"({text}) IS NULL", dialect), DECIMALS, [LARGE_DECIMALS]) == [0]
+
+
+@pytest.mark.parametrize("dialect", [HIVE, SPARK], ids=["hive", "spark"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Spark, with all digits of a fraction kept: 2162693 is no decimal(38,37), and so NULL.
+        "coalesce(e38, 0.5) < d20",
+        "d20 = coalesce(e38, 0.5)",
+        "coalesce(e38, 0.5) < 2162693",
+        "coalesce(e38, 0.5) IN (2162693, 3)",
+        "coalesce(d9, 0) < d38",
+        "CASE WHEN d20 < 1 THEN 0.1234567890123456789012345678901234567 ELSE 0.5 END < d20",
+    ],
+)
+def test_a_constant_of_a_case_has_its_type(text: str, dialect: SqlDialect) -> None:
+    assert is_null_kept(text, dialect)
+
+
+@pytest.mark.parametrize("text", ["coalesce(d9, 0) > 165", "coalesce(d9, 0.5) < d20"])
+def test_a_case_of_narrow_decimals_has_a_common_type(text: str) -> None:
+    assert not is_null_kept(text, SPARK)
