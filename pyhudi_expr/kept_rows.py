@@ -122,7 +122,7 @@ OF_ANY_SIZE = RowOptions(least_bytes=0, seconds=60)
 def without_merged_slices(result: PruneResult) -> PruneResult:
     """Return a result without its slices with log files, for a reader that merges none of them."""
     listing = result.listing
-    return replace(result, keep=result.keep & ~listing.any_file_of_slice(listing.file_is_log))
+    return replace(result, keep=result.keep & ~listing.slice_has_logs)
 
 
 class RowJudge:

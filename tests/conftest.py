@@ -12,6 +12,8 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+from pyhudi_expr.cli.demo_indexes import write_demo_indexes
+from pyhudi_expr.cli.demo_table import write_demo_table
 from tests.example_counts import examples
 from tests.sampling import mark_further_cases
 
@@ -105,3 +107,19 @@ def flink(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
         options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
         content.extractall(target, **options)
     return {path.name: path for path in sorted(target.iterdir()) if path.is_dir()}
+
+
+@pytest.fixture(scope="session")
+def trips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's table: 80 files, 160,000 rows of ten days. Read-only: copy to change."""
+    path = tmp_path_factory.mktemp("api") / "trips"
+    write_demo_table(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def indexed_trips(trips: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same table with the demo's indexes. Read-only."""
+    path = shutil.copytree(trips, tmp_path_factory.mktemp("indexed") / "trips")
+    write_demo_indexes(path)
+    return path

@@ -54,7 +54,7 @@ class MergedSlices:
         table: HudiTable, listing: FileListing, columns: Sequence[BoundColumn]
     ) -> MergedSlices:
         """Read the columns of those of a listing's slices that have log files."""
-        logs = listing.any_file_of_slice(listing.file_is_log)
+        logs = listing.slice_has_logs
         if not logs.any():
             return MergedSlices(frozenset(), (), (), ())
         some = list(file_slices(listing.some(logs)))

@@ -8,7 +8,6 @@ and no row is lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 
@@ -26,7 +25,7 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.comparisons import compare, compare_in, compare_prefix, float_widths
 from pyhudi_expr.expr.connectives import conjunction, disjunction, negation
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of, integer_range
-from pyhudi_expr.expr.functions.casts import MAX_DIGITS
+from pyhudi_expr.expr.functions.casts import MAX_DIGITS, common_decimal
 from pyhudi_expr.expr.functions.patterns import ANY
 from pyhudi_expr.expr.implied import implied
 from pyhudi_expr.expr.key_comparisons import among_keys, as_literals
@@ -186,16 +185,12 @@ def _check_results(choice: Case, scope: Scope) -> Domain | None:
         raise UnboundError("a CASE of constants of several types")
     if computed:
         return computed[0]
-    return _common_decimal(written) if written and written[0].kind is Kind.DECIMAL else None
-
-
-def _common_decimal(domains: Sequence[Domain]) -> Domain:
-    """Return the type of decimal constants. Raises UnboundError if it has too many digits."""
-    scale = max(domain.scale for domain in domains)
-    whole = max(domain.precision - domain.scale for domain in domains)
-    if whole + scale > MAX_DIGITS:
+    if not written or written[0].kind is not Kind.DECIMAL:
+        return None
+    common = common_decimal(written)
+    if common is None:
         raise UnboundError("a CASE of decimals without a common type")
-    return Domain(Kind.DECIMAL, precision=whole + scale, scale=scale)
+    return common
 
 
 def _domain_of_constant(literal: Literal) -> Domain:

@@ -25,7 +25,6 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.domains import Domain, Kind, integer_range
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, may_be
 from pyhudi_expr.expr.functions import casts
-from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal
 from pyhudi_expr.expr.functions.conversions import identity_or_null
 from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
 from pyhudi_expr.expr.nodes import Call, Cast, CharType, Constant, Literal, Op, Term, Truth, Unknown
@@ -233,11 +232,9 @@ def _as_compared(term: BoundTerm, literals: Iterable[Literal]) -> BoundTerm:
     if term.domain.kind not in _FIXED_POINT:
         return term
     domains = [declared_domain(literal.type) for literal in literals]
-    decimals = [as_decimal(d) for d in (term.domain, *domains) if d and d.kind in _FIXED_POINT]
-    scale = max(decimal.scale for decimal in decimals)
-    whole = max(decimal.precision - decimal.scale for decimal in decimals)
-    is_decimal = any(d and d.kind is Kind.DECIMAL for d in (term.domain, *domains))
-    if not is_decimal or scale + whole <= MAX_DIGITS:
+    numbers = [d for d in (term.domain, *domains) if d and d.kind in _FIXED_POINT]
+    is_decimal = any(number.kind is Kind.DECIMAL for number in numbers)
+    if not is_decimal or casts.common_decimal(numbers) is not None:
         return term
     return BoundCall("as compared", identity_or_null, (term,), term.domain)
 

@@ -1,7 +1,7 @@
 """Many constants of one type: the keys of a join's other side, in arrays instead of literals.
 
 A list of a hundred thousand literals takes seconds to read, to bind and to write into a log. The
-same keys as sorted arrays are bound by a few operations on arrays (`pyhudi_expr.expr.bind_keys`).
+same keys as sorted arrays are bound by a few operations on arrays (`expr.key_comparisons`).
 """
 
 from __future__ import annotations

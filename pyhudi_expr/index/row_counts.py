@@ -180,7 +180,5 @@ def _in_buckets(listing: FileListing) -> BoolArray:
         [bool(_BUCKET.match(text)) for text in string_list(listing.slice_file_id)], np.bool_
     )
     only_buckets = np.bincount(listing.slice_partition, weights=~is_bucket_id) == 0
-    has_logs = np.zeros(listing.num_slices, np.bool_)
-    has_logs[listing.file_slice[listing.file_is_log]] = True
-    flags: BoolArray = only_buckets[listing.slice_partition] & has_logs
+    flags: BoolArray = only_buckets[listing.slice_partition] & listing.slice_has_logs
     return flags

@@ -195,7 +195,7 @@ def _laid_out(
     instants = np.array(listing.slice_base_instant.to_pylist(), object)
     partitions = listing.slice_partition
     is_so = np.array([instant in commits for instant in instants], np.bool_)
-    is_so &= ~listing.any_file_of_slice(listing.file_is_log)
+    is_so &= ~listing.slice_has_logs
     differs = np.zeros(len(listing.partitions), np.bool_)
     differs[partitions[chosen & ~is_so]] = True
     for number in np.unique(partitions[chosen]):

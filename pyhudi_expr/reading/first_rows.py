@@ -57,10 +57,8 @@ class FirstRows:
         """
         rows, found = self.rows, self.rows.schema.empty_table()
         left, portion = self.rows.result.keep.copy(), 1
-        if self.limit == 0:
-            left[:] = False
         ranking = self.ranking()
-        while left.any():
+        while left.any() and self.limit != 0:
             waiting = ranking[left[ranking]]
             chosen = waiting if self.limit is None else waiting[:portion]
             left[chosen] = False

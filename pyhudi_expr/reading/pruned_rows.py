@@ -320,7 +320,7 @@ class PrunedRows:
     def _merged(self) -> BoolArray:
         """The kept slices that have log files."""
         listing = self.result.listing
-        flags: BoolArray = self.result.keep & listing.any_file_of_slice(listing.file_is_log)
+        flags: BoolArray = self.result.keep & listing.slice_has_logs
         return flags
 
     def _changed(self) -> BoolArray:

@@ -216,7 +216,7 @@ def _key_merger(table: HudiTable) -> KeyMerger | None:
 
 def may_be_merged(table: HudiTable, listing: FileListing) -> BoolArray:
     """Return for each slice whether it can be read here, by the table and the file names alone."""
-    logs = listing.any_file_of_slice(listing.file_is_log)
+    logs = listing.slice_has_logs
     bases = listing.any_file_of_slice(~listing.file_is_log)
     merges = slice_merging(table.properties) is SliceMerging.WHOLE_RECORDS
     alone = not has_delete_marker(table.properties)

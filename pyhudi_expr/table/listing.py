@@ -114,6 +114,11 @@ class FileListing:
         return found
 
     @cached_property
+    def slice_has_logs(self) -> BoolArray:
+        """One flag for each slice: whether any file of it is a log file; not to be written to."""
+        return self.any_file_of_slice(self.file_is_log)
+
+    @cached_property
     def has_logs(self) -> bool:
         """Whether any file is a log file."""
         return bool(self.file_is_log.any())

@@ -17,8 +17,6 @@ import pytest
 from hypothesis import settings
 
 from bench.tables.plain_files import WITHOUT_META_FIELDS, file_name, write_metadata
-from pyhudi_expr.cli.demo_indexes import write_demo_indexes
-from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.reading.orders import sort_keys
 from pyhudi_expr.reading.scan import Progress, scan
@@ -168,14 +166,6 @@ def test_rows_are_those_of_duckdb(
     assert set(found) <= set(connection.execute(f"SELECT * FROM events WHERE {where}").fetchall())
 
 
-@pytest.fixture(scope="module")
-def trips(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("demo") / "trips"
-    write_demo_table(path)
-    write_demo_indexes(path)
-    return str(path)
-
-
 @pytest.mark.parametrize(
     ("where", "key", "files"),
     [
@@ -186,8 +176,10 @@ def trips(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("id > 100000 AND id % 7 = 3", SortKey("id"), 1),
     ],
 )
-def test_few_files_are_read(trips: str, where: str | None, key: SortKey, files: int) -> None:
-    heard: list[Progress] = []
+def test_few_files_are_read(
+    indexed_trips: Path, where: str | None, key: SortKey, files: int
+) -> None:
+    trips, heard = str(indexed_trips), list[Progress]()
     read = scan(trips, where, limit=20, order_by=[key], progress=heard.append)
     every = scan(trips, where, [key.column]).to_table()[key.column].to_pylist()
     assert read.to_table()[key.column].to_pylist() == sorted(every, reverse=key.descending)[:20]

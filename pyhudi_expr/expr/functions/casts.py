@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyhudi_expr.expr.domains import Domain, Kind, integer_range
 from pyhudi_expr.expr.functions.conversions import (
     DatesToTimestamps,
@@ -79,7 +81,7 @@ def common_domain(left: Domain, right: Domain) -> Domain | None:
         Kind.INTEGER,
         Kind.DECIMAL,
     }:
-        return _common_decimal(left, right)
+        return common_decimal((left, right))
     pair = {left.kind: left, right.kind: right}
     if pair.keys() == {Kind.INTEGER, Kind.FLOAT}:
         exact = pair[Kind.INTEGER].bits <= 32 and pair[Kind.FLOAT].bits == 64
@@ -87,13 +89,12 @@ def common_domain(left: Domain, right: Domain) -> Domain | None:
     return None
 
 
-def _common_decimal(left: Domain, right: Domain) -> Domain | None:
-    left, right = as_decimal(left), as_decimal(right)
-    scale = max(left.scale, right.scale)
-    whole = max(left.precision - left.scale, right.precision - right.scale)
-    return (
-        Domain(Kind.DECIMAL, precision=whole + scale, scale=scale) if whole + scale <= 38 else None
-    )
+def common_decimal(domains: Iterable[Domain]) -> Domain | None:
+    """Return the decimals that hold all numbers of fixed-point domains; None if none has them."""
+    decimals = [as_decimal(domain) for domain in domains]
+    scale = max(decimal.scale for decimal in decimals)
+    digits = scale + max(decimal.precision - decimal.scale for decimal in decimals)
+    return None if digits > MAX_DIGITS else Domain(Kind.DECIMAL, precision=digits, scale=scale)
 
 
 def as_decimal(domain: Domain) -> Domain:

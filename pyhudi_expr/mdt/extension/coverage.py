@@ -153,7 +153,7 @@ def may_be_covered(table: HudiTable, listing: FileListing) -> BoolArray:
     """Return for each slice whether its files' names and lengths determine its contents."""
     if table.properties.timeline_layout > 1 or not listing.has_logs:
         return np.ones(listing.num_slices, np.bool_)
-    return ~listing.any_file_of_slice(listing.file_is_log)
+    return ~listing.slice_has_logs
 
 
 def _changes(instant: Instant) -> bool:

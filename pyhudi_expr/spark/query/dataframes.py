@@ -162,9 +162,7 @@ def _rows(
 ) -> DataFrame:
     """Return all rows of the kept slices."""
     listing = result.listing
-    merged = listing.any_file_of_slice(listing.file_is_log) | ~_has_current_types(
-        table, listing, result.keep
-    )
+    merged = listing.slice_has_logs | ~_has_current_types(table, listing, result.keep)
     if evolution is not None:
         merged |= evolution.changed(listing)
     frames = []

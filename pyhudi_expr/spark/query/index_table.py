@@ -58,7 +58,7 @@ def index_table(
     pruner = Pruner(storage_options=storage_options)
     snapshot = pruner.snapshot(table, PruneRequest(ALWAYS))
     listing = snapshot.listing
-    is_whole = ~listing.of_files(listing.any_file_of_slice(listing.file_is_log))
+    is_whole = ~listing.of_files(listing.slice_has_logs)
     arrays: dict[str, AnyArray] = {
         FILE: pa.array(listing.paths(np.ones(listing.num_files, np.bool_)), pa.string())
     }
