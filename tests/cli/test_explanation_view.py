@@ -67,7 +67,7 @@ def test_what_is_derived_for_record_keys_is_no_part_of_it(monkeypatch, table):
 def test_parts_that_are_not_evaluated_have_the_reason(monkeypatch, table):
     lines = shown(monkeypatch, table, "region = 'us' AND merchant_name RLIKE 'x'", 200)
     assert lines[-1].startswith("  (not evaluated) ")
-    assert "the rest of RLIKE 'x' skips no file" in lines[-1]
+    assert "the rest of RLIKE 'x' is not evaluated" in lines[-1]
 
 
 def test_narrow_terminals_have_what_is_skipped_below_each_part(monkeypatch, table):

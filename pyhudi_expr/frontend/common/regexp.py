@@ -18,7 +18,9 @@ def rlike(term: Term, pattern: str) -> HudiExpression:
     """Return ``term RLIKE pattern``, as far as a literal prefix decides it."""
     prefix = _prefix(pattern)
     necessary = [StartsWith(term, prefix)] if prefix else []
-    return conjunction((*necessary, Unknown(f"the rest of RLIKE {pattern[:100]!r} skips no file")))
+    return conjunction(
+        (*necessary, Unknown(f"the rest of RLIKE {pattern[:100]!r} is not evaluated"))
+    )
 
 
 def _prefix(pattern: str) -> str:

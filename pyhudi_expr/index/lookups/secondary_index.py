@@ -311,12 +311,14 @@ class SecondaryIndex(CostedSource):
         by_value = self._definition.version == _SHARDS_BY_VALUE
         return ValueLookup(self._mdt, self.name, by_value, self._records.lookup.by_key)
 
-    @staticmethod
-    def _are_too_many(places: ValuePlaces, values: Sequence[bytes], question: Question) -> bool:
+    def _are_too_many(
+        self, places: ValuePlaces, values: Sequence[bytes], question: Question
+    ) -> bool:
         """Return whether looking up the values reads more than the files that remain."""
         if not isinstance(places, LookedUpValues):
             return False
-        return places.lookup.read_bytes(values) > question.remaining.bytes
+        most = question.remaining.bytes
+        return self._stored_bytes > most and places.lookup.read_bytes(values) > most
 
     @property
     def _stored_bytes(self) -> int:

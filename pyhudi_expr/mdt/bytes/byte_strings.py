@@ -117,10 +117,27 @@ class ByteStrings:
 
         The strings are sorted by bytes.
         """
+        wanted = ByteStrings.of(prefixes)
+        library = kernel.library()
+        if library is None:
+            return self.lower_bound(wanted), self._behind(prefixes)
+        first, behind = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64)
+        library.kernel_prefix_bounds(
+            *self.pointers(),
+            len(self),
+            *wanted.pointers(),
+            len(wanted),
+            kernel.pointer(first),
+            kernel.pointer(behind),
+        )
+        return first, behind
+
+    def _behind(self, prefixes: Sequence[bytes]) -> Int64Array:
+        """Return the position behind the strings that begin with each prefix."""
         greater = [_greater(prefix) for prefix in prefixes]
-        end = self.lower_bound(ByteStrings.of(greater))
-        end[[not string for string in greater]] = len(self)
-        return self.lower_bound(ByteStrings.of(prefixes)), end
+        behind = self.lower_bound(ByteStrings.of(greater))
+        behind[[not string for string in greater]] = len(self)
+        return behind
 
     def search(self, wanted: ByteStrings) -> Int64Array:
         """Return each wanted string's position among these, which are sorted by bytes; else -1."""

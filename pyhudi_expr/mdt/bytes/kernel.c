@@ -181,6 +181,35 @@ void kernel_lower_bound(const uint8_t *data, const int64_t *start, const int64_t
     }
 }
 
+/* Return the position behind the strings that begin with the prefix; the first is at `low`. */
+static int64_t behind_prefix(const uint8_t *data, const int64_t *start, const int64_t *end,
+                             int64_t low, int64_t count, const uint8_t *prefix, int64_t length) {
+    int64_t high = count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        int begins = end[middle] - start[middle] >= length &&
+                     (!length || memcmp(data + start[middle], prefix, (size_t)length) == 0);
+        if (begins) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void kernel_prefix_bounds(const uint8_t *data, const int64_t *start, const int64_t *end,
+                          int64_t count, const uint8_t *prefix_data, const int64_t *prefix_start,
+                          const int64_t *prefix_end, int64_t prefix_count, int64_t *first,
+                          int64_t *behind) {
+    for (int64_t i = 0; i < prefix_count; i++) {
+        const uint8_t *prefix = prefix_data + prefix_start[i];
+        int64_t length = prefix_end[i] - prefix_start[i];
+        first[i] = lower_bound(data, start, end, count, prefix, length);
+        behind[i] = behind_prefix(data, start, end, first[i], count, prefix, length);
+    }
+}
+
 void kernel_search(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,
                    const uint8_t *wanted_data, const int64_t *wanted_start,
                    const int64_t *wanted_end, int64_t wanted_count, int64_t *position) {

@@ -28,6 +28,13 @@ void kernel_lower_bound(const uint8_t *data, const int64_t *start, const int64_t
                         int64_t count, const uint8_t *wanted_data, const int64_t *wanted_start,
                         const int64_t *wanted_end, int64_t wanted_count, int64_t *position);
 
+/* Find, for each prefix, the strings that begin with it: the position of the first one, as
+ * `kernel_lower_bound` does, and the one behind the last. The strings are sorted by bytes. */
+void kernel_prefix_bounds(const uint8_t *data, const int64_t *start, const int64_t *end,
+                          int64_t count, const uint8_t *prefix_data, const int64_t *prefix_start,
+                          const int64_t *prefix_end, int64_t prefix_count, int64_t *first,
+                          int64_t *behind);
+
 /* Find each wanted string among strings that are sorted by bytes: its position, or -1. */
 void kernel_search(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,
                    const uint8_t *wanted_data, const int64_t *wanted_start,

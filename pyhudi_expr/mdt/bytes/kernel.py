@@ -25,11 +25,15 @@ from pyhudi_expr.arrays import UInt8Array
 
 LIBRARY = Path(__file__).with_name(f"_kernel{sysconfig.get_config_var('SHLIB_SUFFIX') or '.so'}")
 _HEADER, _SOURCE = (LIBRARY.with_name(name) for name in ("kernel.h", "kernel.c"))
+_TYPES = FFI()
 _C_ARRAYS = {
-    np.dtype(np.uint8): "uint8_t[]",
-    np.dtype(np.int32): "int32_t[]",
-    np.dtype(np.int64): "int64_t[]",
-    np.dtype(np.uintp): "void *[]",
+    np.dtype(element): _TYPES.typeof(array)
+    for element, array in (
+        (np.uint8, "uint8_t[]"),
+        (np.int32, "int32_t[]"),
+        (np.int64, "int64_t[]"),
+        (np.uintp, "void *[]"),
+    )
 }
 
 #: A pointer of cffi, which knows its C type.
@@ -42,7 +46,9 @@ Kernel: TypeAlias = Any
 def library() -> Kernel | None:
     """Return the kernel; None, logged once, if it was not built or cannot be loaded."""
     try:
-        kernel: Kernel = _ffi().dlopen(str(LIBRARY))
+        ffi = FFI()
+        ffi.cdef(_HEADER.read_text())
+        kernel: Kernel = ffi.dlopen(str(LIBRARY))
         if kernel.kernel_source() == _checksum():
             return kernel
         reason = "it was built from other source: python hatch_build.py"
@@ -59,19 +65,12 @@ def pointer(array: npt.NDArray[np.generic]) -> Pointer:
 
     Its C type is that of the elements, and cffi refuses it where the kernel takes another one.
     """
-    return _ffi().from_buffer(_C_ARRAYS[array.dtype], array)
+    return _TYPES.from_buffer(_C_ARRAYS[array.dtype], array)
 
 
 def as_bytes(data: bytes) -> UInt8Array:
     """Return a buffer as an array, without a copy."""
     return np.frombuffer(data, np.uint8)
-
-
-@cache
-def _ffi() -> FFI:
-    ffi = FFI()
-    ffi.cdef(_HEADER.read_text())
-    return ffi
 
 
 def _checksum() -> int:

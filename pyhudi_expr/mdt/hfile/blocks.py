@@ -50,6 +50,8 @@ class BlockReader:
         """Compression of all blocks; the trailer tells."""
         self.bytes_read = 0
         self._source = source
+        self._many = source if isinstance(source, ManyRanges) else None
+        self._announced = source if isinstance(source, Announced) else None
         self._name = name
         self._counting = threading.Lock()
         # The end of the file is read once: it nearly always holds everything but the data blocks.
@@ -130,10 +132,11 @@ class BlockReader:
 
     def fetch_many(self, ranges: Sequence[tuple[int, int]]) -> Iterator[bytes]:
         """Read ranges (offset, length) one by one, or some megabytes of them at once."""
-        if not isinstance(self._source, ManyRanges):
-            if isinstance(self._source, Announced):
-                self._announce(ranges, self._source)
-            yield from (self.fetch(offset, length) for offset, length in ranges)
+        if self._many is None:
+            if self._announced is not None:
+                self._announce(ranges, self._announced)
+            for offset, length in ranges:
+                yield self.fetch(offset, length)
             return
         at = 0
         while at < len(ranges):
@@ -143,7 +146,7 @@ class BlockReader:
                 if size > _BYTES_AT_ONCE:
                     break
                 some.append(ranges[at + len(some)])
-            yield from self._fetched(some, self._source)
+            yield from self._fetched(some, self._many)
             at += len(some)
 
     @staticmethod

@@ -126,7 +126,7 @@ class HFile:
     def lookup(self, keys: Sequence[bytes]) -> Cells:
         """Return the cells of those keys that the file has, sorted by key."""
         requested = sorted(set(keys))
-        if any(_is_ambiguous(key) for key in requested):
+        if _are_ambiguous(requested):
             return self._filter_all(frozenset(requested).__contains__)
         # The last block whose first row is not greater: a key is less than itself and a zero byte.
         behind = ByteStrings.of([key + b"\0" for key in requested])
@@ -147,7 +147,7 @@ class HFile:
     def prefix_scan(self, prefixes: Sequence[bytes]) -> Iterator[Cells]:
         """Read the cells of `prefix` some megabytes at a time."""
         requested = _without_covered(prefixes)
-        if any(_is_ambiguous(prefix) for prefix in requested):
+        if _are_ambiguous(requested):
             chosen = tuple(requested)
             yield self._filter_all(lambda key: key.startswith(chosen))
             return
@@ -160,7 +160,7 @@ class HFile:
     def prefix_bytes(self, prefixes: Sequence[bytes]) -> int:
         """Return the size of the blocks that `prefix_scan` reads, which the index tells."""
         requested = _without_covered(prefixes)
-        if any(_is_ambiguous(prefix) for prefix in requested):
+        if _are_ambiguous(requested):
             return int(self._index.size.sum())
         start, end = self._blocks_of(requested)
         return int(self._index.size[np.unique(runs(start, end - start))].sum())
@@ -197,6 +197,9 @@ class HFile:
         chosen = list(_neighbours(offsets, sizes))
         ranges = [(offsets[run.start], sum(sizes[run])) for run in chosen]
         for run, fetched in zip(chosen, self._file.fetch_many(ranges), strict=True):
+            if run.stop - run.start == 1:
+                yield self._file.open_block(fetched, offsets[run.start], _DATA_MAGICS)
+                continue
             content, start = memoryview(fetched), 0
             for offset, size in zip(offsets[run], sizes[run], strict=True):
                 yield self._file.open_block(content[start : start + size], offset, _DATA_MAGICS)
@@ -298,8 +301,8 @@ def _neighbours(offsets: Sequence[int], sizes: Sequence[int]) -> Iterator[slice]
             start, length = at, 0
 
 
-def _is_ambiguous(key: bytes) -> bool:
-    return bool(key) and max(key) >= _FIRST_AMBIGUOUS_BYTE
+def _are_ambiguous(keys: Sequence[bytes]) -> bool:
+    return max(b"".join(keys), default=0) >= _FIRST_AMBIGUOUS_BYTE
 
 
 def _without_covered(prefixes: Sequence[bytes]) -> list[bytes]:
