@@ -90,6 +90,7 @@ def scan(
     """Print the rows of TABLE for which PREDICATE is true.
 
     They are a table on a terminal, and tab separated in a pipe or file; --json prints JSON lines.
+    Instants are shown with the offset of --zone.
     Log files of merge-on-read tables are merged by the package 'hudi'.
     """
     on_terminal = sys.stdout.isatty()
@@ -119,16 +120,17 @@ def scan(
         )
     if as_table:
         with bar:
-            found = rows.to_table()
+            found = _in_zone(rows.to_table(), zone)
         _show(found, limit, begun.text(rows.result))
         return
     if not as_json:
         click.echo("\t".join(rows.schema.names))
+    batches = (_in_zone(pa.Table.from_batches([batch]), zone) for batch in rows.batches())
     if on_terminal:  # the rows themselves show progress
-        _print(iter_with_progress(rows.batches(), "reading rows"), as_json)
+        _print(iter_with_progress(batches, "reading rows"), as_json)
     else:
         with bar:
-            _print(rows.batches(), as_json)
+            _print(batches, as_json)
     click.echo(begun.text(rows.result), err=True)
 
 
@@ -199,13 +201,24 @@ def _shown(value: PythonValue) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def _print(batches: Iterable[pa.RecordBatch], as_json: bool) -> None:
+def _in_zone(rows: pa.Table, zone: str) -> pa.Table:
+    """Return the rows with instants as the zone's clocks show them."""
+    fields = [
+        field.with_type(pa.timestamp(field.type.unit, zone))
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None
+        else field
+        for field in rows.schema
+    ]
+    return rows.cast(pa.schema(fields))
+
+
+def _print(batches: Iterable[pa.Table], as_json: bool) -> None:
     for batch in batches:
         for line in _lines(batch, as_json):
             click.echo(line)
 
 
-def _lines(batch: pa.RecordBatch, as_json: bool) -> Iterator[str]:
+def _lines(batch: pa.Table, as_json: bool) -> Iterator[str]:
     for row in batch.to_pylist():
         if as_json:
             yield _json(row)

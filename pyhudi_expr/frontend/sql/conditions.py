@@ -11,7 +11,15 @@ from sqlglot.tokenizer_core import Token
 from pyhudi_expr.frontend.sql.errors import PredicateSyntaxError
 
 _QUERIES = {TokenType.SELECT, TokenType.WITH}
+_STATEMENTS = {
+    *(TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE),
+    *(TokenType.CREATE, TokenType.DROP, TokenType.ALTER),
+}
 _OPENING, _CLOSING = TokenType.L_PAREN, TokenType.R_PAREN
+_AFTER_STATEMENTS = {
+    *(TokenType.VAR, TokenType.IDENTIFIER, TokenType.TABLE, TokenType.VIEW, TokenType.INDEX),
+    *(TokenType.FROM, TokenType.INTO, TokenType.OVERWRITE, TokenType.DATABASE),
+}
 _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 _SET_OPERATIONS = {TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT}
 _AFTER_WHERE = {
@@ -42,7 +50,15 @@ def condition_tokens(tokens: Sequence[Token]) -> list[Token]:
         return _not_empty(given, 0)
     if given and given[0].token_type in _QUERIES:
         return _of_query(given)
+    if len(given) > 1 and _is_statement(given):
+        kind = given[0].text.upper()
+        raise _error(f"a condition is expected, not a statement ({kind}); {_ALONE}", given[0])
     return given
+
+
+def _is_statement(tokens: Sequence[Token]) -> bool:
+    """Return whether the text is a statement: columns may be called update or merge, too."""
+    return tokens[0].token_type in _STATEMENTS and tokens[1].token_type in _AFTER_STATEMENTS
 
 
 def _of_query(tokens: list[Token]) -> list[Token]:

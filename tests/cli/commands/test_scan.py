@@ -145,7 +145,8 @@ def test_scan_accepts_an_instant_and_a_zone(run, golden, tmp_path):
     assert then.splitlines() != now.splitlines()
     wall = "txn_datetime = timestamp '2024-01-20 17:00:00'"
     _, local, _ = run("scan", path, wall, "--zone", "Europe/Oslo", "--json")
-    assert [json.loads(line)["txn_id"] for line in local.splitlines()] == ["TXN-015"]
+    (row,) = map(json.loads, local.splitlines())
+    assert (row["txn_id"], row["txn_datetime"]) == ("TXN-015", "2024-01-20T17:00:00+01:00")
     assert run("scan", path, wall, "--json")[1] == ""
 
 

@@ -35,6 +35,7 @@ def test_fields_of_structs_are_not_taken_for_tables():
     assert parse_predicate("WHERE t.x = 1") == parse_predicate("t.x = 1")
     query = "SELECT * FROM trips WHERE device.trips = 1 AND trips.device.build = 2"
     assert parse_predicate(query) == parse_predicate("device.trips = 1 AND device.build = 2")
+    assert parse_predicate("update = 1") == parse_predicate("`update` = 1")
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,9 @@ def test_fields_of_structs_are_not_taken_for_tables():
         ("SELECT * FROM a WHERE x = 1 UNION SELECT * FROM b", "a query with UNION", "UNION"),
         ("SELECT * FROM trips WHERE", "the condition after WHERE is missing", "WHERE"),
         ("WHERE", "the condition after WHERE is missing", "WHERE"),
+        ("DELETE FROM trips WHERE id = 3", f"a statement (DELETE); {_ALONE}", "DELETE"),
+        ("update trips set fare = 1", f"a statement (UPDATE); {_ALONE}", "update"),
+        ("insert into trips values (1)", f"a statement (INSERT); {_ALONE}", "insert"),
         ("fare >", "an operand is missing", ">"),
         ("fare > 1 && city = 'x'", "'&&' is not expected here; write AND", "&&"),
         ("fare => 1", "'=>' is not expected here; write >=", "=>"),
