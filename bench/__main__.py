@@ -25,6 +25,7 @@ from bench import (
 )
 from bench.clients import join_keys
 from bench.fleet import measured as fleet
+from bench.indexes import key_builds
 from bench.reporting import publishing, results
 from bench.reporting.measuring import Benchmark, Measurement, registered
 from bench.scale import rows, sizes
@@ -48,6 +49,7 @@ _MODULES = (
     virtual_keys,
     load,
     lookups,
+    key_builds,
     object_store,
     fleet,
     rows,

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bench import cold
-from bench.indexes.key_builds import key_builds
 from bench.indexes.key_plans import key_plans
 from bench.reporting.measuring import Measurement, benchmark, median_seconds, seconds
 from bench.tables import large_indexes
@@ -67,7 +66,7 @@ _SHARD = _Case("one of 64 shards of 10^9 entries", 16_000_000, 1, (1,), has_bars
 
 @benchmark("lookups")
 def lookups() -> Iterator[Measurement]:
-    """Values looked up in 100,000,000 entries, cold and warm; builds of 20,000,000 rows."""
+    """Values looked up in 100,000,000 entries, cold and warm; plans beside Hudi's."""
     warm: dict[_Case, float] = {}
     for case in (_SMALL, _LARGE, _SHARD):
         table = ensure_written(case.rows, case.shards)
@@ -87,7 +86,6 @@ def lookups() -> Iterator[Measurement]:
     growth = warm[_LARGE] / warm[_SMALL]
     yield Measurement("lookups: growth from 10^6 to 10^8 entries, warm", growth, "x", "<= 2")
     yield from key_plans()
-    yield from key_builds()
 
 
 def _of_column(

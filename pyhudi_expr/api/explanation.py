@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyhudi_expr.api.explanation_lines import explanation_text
 from pyhudi_expr.index.explanation import Explanation as ExplanationTree
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.timeline.timeline import Instant
@@ -38,7 +39,8 @@ class Explanation:
         used = ", ".join(
             f"{source.name} {1000 * source.seconds:.1f} ms" for source in self.plan.result.evidence
         )
-        return f"{self.plan!r}\n  indexes  {used or 'none'}\n\n{self.tree.text()}"
+        parts = explanation_text(self.plan.predicate, self.tree)
+        return f"{self.plan!r}\n  indexes  {used or 'none'}\n\n{parts}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tree for JSON."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +25,11 @@ from pyhudi_expr.table.file_slices import GroupId
 _LOCATION = "recordIndexMetadata"
 _UUID_ENCODING = 0
 _NO_FILE_INDEX = -1
-_WORD = 2**64
 
 _PACKED = np.dtype([("is_text", "u1"), ("high", "<i8"), ("low", "<i8"), ("index", "<i4")])
 _IDS = struct.Struct("<?qqi")
+#: The bytes of a UUID's words in `_IDS`, the most significant first.
+_HIGH, _LOW = slice(8, 0, -1), slice(16, 8, -1)
 _IS_TEXT = b"\1"
 _SEPARATOR = b"\0"
 
@@ -57,8 +57,9 @@ def group_of(place: bytes) -> GroupId:
     if place[:1] == _IS_TEXT:
         text, _, partition = place[1:].partition(_SEPARATOR)
         return partition.decode(), text.decode()
-    _, high, low, index = _IDS.unpack_from(place)
-    uuid = str(UUID(int=(high % _WORD) << 64 | low % _WORD))
+    _, _, _, index = _IDS.unpack_from(place)
+    digits = (place[_HIGH] + place[_LOW]).hex()
+    uuid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
     file_id = uuid if index == _NO_FILE_INDEX else f"{uuid}-{index}"
     return place[_IDS.size :].decode(), file_id
 
