@@ -27,7 +27,7 @@ from bench.clients import join_keys
 from bench.fleet import measured as fleet
 from bench.indexes import key_builds
 from bench.reporting import publishing, results
-from bench.reporting.measuring import Benchmark, Measurement, registered
+from bench.reporting.measuring import Benchmark, Measurement, median_seconds, registered
 from bench.scale import rows, sizes
 from devtools.process import ServerError
 from devtools.runtime import RuntimeMissingError
@@ -83,11 +83,20 @@ def main(names: Sequence[str]) -> int:
     return 1 if failed or any(entry["holds"] is False for entry in measured) else 0
 
 
+def _pace() -> float:
+    """Return the seconds of a million turns of a loop: how fast the machine is at the time.
+
+    The processors of hosts that are shared have been twice as slow on one day as on another.
+    """
+    return median_seconds(lambda: sum(number * number for number in range(1_000_000)), 5)
+
+
 def _measured(benchmark: Benchmark, console: Console) -> list[Measurement]:
     """Return the benchmark's figures, after those of the machine."""
     found = [
         Measurement(f"{benchmark.name}: cores of the machine", os.cpu_count() or 0, "cores"),
         Measurement(f"{benchmark.name}: load at the start", os.getloadavg()[0], "processes"),
+        Measurement(f"{benchmark.name}: a fixed loop of Python", 1_000 * _pace(), "ms"),
     ]
     for measurement in benchmark.measure():
         bar = f" ({measurement.bar})" if measurement.bar else ""

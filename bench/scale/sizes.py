@@ -34,8 +34,6 @@ _DIRECTORY = WORK / "bench" / "scale-snapshots"
 @benchmark("scale")
 def scale() -> Iterator[Measurement]:
     """1,000,000 and 10,000,000 files: new processes, commits, selective questions, memory."""
-    yield Measurement("scale: cores of the machine", float(os.cpu_count() or 0), "cores")
-    yield Measurement("scale: load at the start", os.getloadavg()[0], "processes")
     table = synthetic.ensure_written(*_MILLION)
     yield from _commands(table)
     yield from _new_workers(table)

@@ -33,10 +33,9 @@ class ByteStrings:
     @staticmethod
     def of(strings: Sequence[bytes]) -> ByteStrings:
         """Concatenate Python byte strings."""
-        end = np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), dtype=np.int64)
-        start = np.zeros_like(end)
-        start[1:] = end[:-1]
-        return ByteStrings(b"".join(strings), start, end)
+        bounds = np.zeros(len(strings) + 1, np.int64)
+        np.fromiter(map(len, strings), np.int64, len(strings)).cumsum(out=bounds[1:])
+        return ByteStrings(b"".join(strings), bounds[:-1], bounds[1:])
 
     @staticmethod
     def from_arrow(array: AnyArray) -> ByteStrings:
@@ -153,7 +152,7 @@ class ByteStrings:
     def _offsets(self) -> Int64Array:
         """Return where the strings begin and end if they are concatenated."""
         offsets = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(self.end - self.start, out=offsets[1:])
+        (self.end - self.start).cumsum(out=offsets[1:])
         return offsets
 
     def _gathered(self, offsets: Int64Array) -> UInt8Array:

@@ -10,6 +10,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
+from time import perf_counter
 from types import ModuleType
 from typing import TypeAlias
 
@@ -33,6 +34,8 @@ HEADER = struct.Struct(">8siiqBii")
 
 _TAIL_READ = 64 * 1024
 _ANNOUNCED_BYTES = 8 * 1024 * 1024
+#: Reading a block that the system has in its memory takes less, reading one from a disk more.
+_SECONDS_OF_MEMORY = 30e-6
 _BYTES_AT_ONCE = 32 * 1024 * 1024
 _MAX_BLOCK_BYTES = 512 * 1024 * 1024
 _CRC32 = 1
@@ -133,10 +136,7 @@ class BlockReader:
     def fetch_many(self, ranges: Sequence[tuple[int, int]]) -> Iterator[bytes]:
         """Read ranges (offset, length) one by one, or some megabytes of them at once."""
         if self._many is None:
-            if self._announced is not None:
-                self._announce(ranges, self._announced)
-            for offset, length in ranges:
-                yield self.fetch(offset, length)
+            yield from self._fetched_in_turn(ranges)
             return
         at = 0
         while at < len(ranges):
@@ -149,11 +149,25 @@ class BlockReader:
             yield from self._fetched(some, self._many)
             at += len(some)
 
-    @staticmethod
-    def _announce(ranges: Sequence[tuple[int, int]], source: Announced) -> None:
-        """Announce ranges of a look-up; a scan is read ahead by the system."""
-        if len(ranges) > 1 and sum(length for _, length in ranges) <= _ANNOUNCED_BYTES:
-            source.will_need(ranges)
+    def _fetched_in_turn(self, ranges: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+        """Read ranges one by one; announce those of a look-up as soon as one comes from the disk.
+
+        Announcing takes as long as reading what the system has in its memory. A scan is read ahead
+        by the system.
+        """
+        source = self._announced
+        if sum(length for _, length in ranges) > _ANNOUNCED_BYTES:
+            source = None
+        for number, (offset, length) in enumerate(ranges, 1):
+            if source is None:
+                yield self.fetch(offset, length)
+                continue
+            started = perf_counter()
+            content = self.fetch(offset, length)
+            if perf_counter() - started > _SECONDS_OF_MEMORY:
+                source.will_need(ranges[number:])
+                source = None
+            yield content
 
     def _fetched(self, ranges: Sequence[tuple[int, int]], source: ManyRanges) -> Sequence[bytes]:
         """Return the contents of ascending ranges; those within the file's end are known."""

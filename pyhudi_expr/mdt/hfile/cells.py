@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from pyhudi_expr.arrays import Int64Array, runs
+from pyhudi_expr.arrays import runs
 from pyhudi_expr.mdt.bytes import kernel
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.blocks import vint_length
@@ -103,8 +104,8 @@ def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
         return _parse(blocks, content, has_mvcc)
     capacity = len(content) // _LEAST_CELL_BYTES + 1
     # Pages that no cell is written to are never touched.
-    columns = [np.empty(capacity, np.int64) for _ in range(4)]
-    ends = np.cumsum(np.fromiter(map(len, blocks), np.int64, len(blocks)))
+    columns = np.empty((4, capacity), np.int64)
+    ends = np.fromiter(map(len, blocks), np.int64, len(blocks)).cumsum()
     count = library.kernel_cells(
         kernel.pointer(kernel.as_bytes(content)),
         kernel.pointer(ends),
@@ -115,7 +116,7 @@ def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
     )
     if count < 0:
         raise DamagedBlockError(-1 - count)
-    return _cells(content, [column[:count].copy() for column in columns])
+    return _cells(content, columns[:, :count].copy())
 
 
 def _parse(blocks: Sequence[bytes], content: bytes, has_mvcc: bool) -> Cells:
@@ -140,10 +141,10 @@ def _parse(blocks: Sequence[bytes], content: bytes, has_mvcc: bool) -> Cells:
         if at != end:
             raise DamagedBlockError(number)
     table = np.array(rows, np.int64).reshape(-1, 4)
-    return _cells(content, [np.ascontiguousarray(column) for column in table.T])
+    return _cells(content, np.ascontiguousarray(table.T))
 
 
-def _cells(content: bytes, columns: Sequence[Int64Array]) -> Cells:
+def _cells(content: bytes, columns: npt.NDArray[np.int64]) -> Cells:
     key_start, key_end, value_start, value_end = columns
     return Cells(
         ByteStrings(content, key_start, key_end), ByteStrings(content, value_start, value_end)

@@ -133,7 +133,7 @@ class HFile:
         block_of = self._index.first_rows.lower_bound(behind) - 1
         wanted = ByteStrings.of(requested)
         found = []
-        for blocks, cells in self._chunks(np.unique(block_of[block_of >= 0])):
+        for blocks, cells in self._chunks(_distinct(block_of[block_of >= 0])):
             first = np.searchsorted(block_of, blocks[0], "left")
             end = np.searchsorted(block_of, blocks[-1], "right")
             positions = cells.key_strings.search(wanted.take(slice(first, end)))
@@ -152,7 +152,7 @@ class HFile:
             yield self._filter_all(lambda key: key.startswith(chosen))
             return
         start, end = self._blocks_of(requested)
-        for blocks, cells in self._chunks(np.unique(runs(start, end - start))):
+        for blocks, cells in self._chunks(_distinct(runs(start, end - start))):
             first = np.searchsorted(end, blocks[0], "right")
             last = np.searchsorted(start, blocks[-1], "right")
             yield cells.with_prefixes(requested[first:last])
@@ -299,6 +299,13 @@ def _neighbours(offsets: Sequence[int], sizes: Sequence[int]) -> Iterator[slice]
         ):
             yield slice(start, at)
             start, length = at, 0
+
+
+def _distinct(ascending: Int64Array) -> Int64Array:
+    """Return each number once, as numpy's `unique` does for numbers in any order."""
+    differs = np.ones(len(ascending), np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=differs[1:])
+    return ascending[differs]
 
 
 def _are_ambiguous(keys: Sequence[bytes]) -> bool:
