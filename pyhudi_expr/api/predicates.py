@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from reprlib import Repr
 from typing import Any, TypeAlias, get_args
@@ -18,7 +18,7 @@ from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
 from pyhudi_expr.expr.nodes import Call, Case, HudiExpression, Literal, children, walk
 from pyhudi_expr.frontend.sql.conditions import is_query
 from pyhudi_expr.frontend.sql.dialects import SqlDialect
-from pyhudi_expr.index.opening import NO_STATISTICS
+from pyhudi_expr.index.opening import NO_METADATA_TABLE, NO_STATISTICS
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.scan import parse_filter
@@ -76,11 +76,11 @@ def warn_if_unjudged(result: PruneResult, text: str) -> None:
     """Warn of a predicate, or a part of it, that no file was judged by: more files are kept."""
     reasons = list(unknown_reasons(result.predicate))
     if not reasons and not _is_judged(result):
-        reasons = [*result.notes, "no index has its columns"]
+        reasons = list(_notes(result))
     if not reasons:
         return
     advice = ""
-    if NO_STATISTICS in reasons:
+    if {NO_METADATA_TABLE, NO_STATISTICS}.intersection(reasons):
         advice = (
             "; table(..., footers=True) prunes by the files' own footers, and "
             "`pyhudi index create` builds column_stats"
@@ -118,6 +118,15 @@ def warn_of_quoted_columns(tree: HudiExpression, schema: pa.Schema) -> None:
                 PyHudiWarning,
                 stacklevel=_depth_of_caller(),
             )
+
+
+def _notes(result: PruneResult) -> Iterator[str]:
+    """Return why no index judges the predicate, without what follows from another reason."""
+    missing = [note for note in (NO_METADATA_TABLE, NO_STATISTICS) if note in result.notes]
+    yield from missing[:1]
+    yield from (note for note in result.notes if note not in missing)
+    if not missing:
+        yield "no index has its columns"
 
 
 def _is_judged(result: PruneResult) -> bool:

@@ -35,6 +35,7 @@ _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 
 
 #: A note.
+NO_METADATA_TABLE = "the table has no metadata table"
 NO_STATISTICS = "the table has no column_stats: files are not pruned"
 
 
@@ -83,7 +84,7 @@ def open_metadata_table(
 
 def _missing_commits(mdt: MetadataTable | None) -> Notes:
     if mdt is None:
-        return ("the table has no metadata table",)
+        return (NO_METADATA_TABLE,)
     newest = mdt.table.instant
     if newest is None or mdt.covers(newest):
         return ()

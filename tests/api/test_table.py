@@ -181,12 +181,12 @@ def test_a_predicate_that_is_not_judged_warns_where_it_was_asked(
     trips: Path, golden: Mapping[str, Path]
 ) -> None:
     table = ph.table(trips)
-    with pytest.warns(ph.PyHudiWarning, match=r"no column_stats.*footers=True") as found:
+    with pytest.warns(ph.PyHudiWarning, match=r"no metadata table; .*footers=True") as found:
         table.prune("fare > 100")
     assert found[0].filename == __file__
     with pytest.warns(ph.PyHudiWarning, match="soundex"):
         ph.table(golden[COW]).prune("soundex(region) = 'x' AND region = 'us'")
-    with pytest.warns(ph.PyHudiWarning, match="no column_stats") as found:
+    with pytest.warns(ph.PyHudiWarning, match="no metadata table") as found:
         table.scan("fare > 100")
     assert found[0].filename == __file__
 
