@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _Command = Callable[..., None]
 _OUTPUTS = (1, 2)
 """The descriptors of standard output and standard error."""
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set where spark-submit has started this process: the master and Python are then its own."""
 _ONE_BAR = {"spark.ui.showConsoleProgress": "false"}
 """Spark's own is shown where there is no terminal, too."""
 
@@ -53,7 +55,8 @@ def spark_session(
 
     Args:
         purpose: The text of the bar.
-        master: Spark's master.
+        master: Spark's master. None: that of spark-submit, of the variable MASTER or of
+            spark-defaults.conf; Spark's own default is local[*].
         settings: KEY=VALUE texts, which override the defaults.
         defaults: Default settings.
 
@@ -65,11 +68,13 @@ def spark_session(
     with require_extra("spark"):
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if _SUBMITTED not in os.environ:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder: Any = SparkSession.builder.appName(f"pyhudi: {purpose}").config(
         "spark.ui.enabled", "false"
     )
-    builder = builder.master(master or os.environ.get("MASTER") or "local[*]")
+    if master:
+        builder = builder.master(master)
     for key, value in {**_ONE_BAR, **(defaults or {}), **key_values(settings)}.items():
         builder = builder.config(key, value)
     try:

@@ -2,7 +2,10 @@
 
 import os
 import subprocess
+import sys
+from pathlib import Path
 
+import pyspark
 import pytest
 
 from pyhudi_expr.cli.spark_session import output_on_failure
@@ -36,3 +39,47 @@ def test_no_descriptor_is_left_open() -> None:
     with output_on_failure():
         pass
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+_SHOW_MASTER = """
+import sys
+from pyhudi_expr.cli.spark_session import spark_session
+
+with spark_session("a test", sys.argv[1] if sys.argv[1:] else None, []) as spark:
+    print("master:", spark.sparkContext.master, spark.sparkContext.pythonExec)
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("submit", "arguments", "expected"),
+    [
+        (
+            ["--master", "local[3]", "--conf", "spark.pyspark.python=python3"],
+            [],
+            "local[3] python3",
+        ),
+        (["--master", "local[3]"], ["local[1]"], "local[1] python3"),
+        (None, [], f"local[*] {sys.executable}"),
+    ],
+)
+def test_the_master_of_spark_submit_is_kept(
+    tmp_path: Path, submit: list[str] | None, arguments: list[str], expected: str
+) -> None:
+    script = tmp_path / "show.py"
+    script.write_text(_SHOW_MASTER)
+    run = [sys.executable]
+    if submit is not None:
+        run = [str(Path(pyspark.__file__).with_name("bin") / "spark-submit"), *submit]
+    unset = {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "MASTER"}
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    found = subprocess.run(
+        [*run, str(script), *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert f"master: {expected}\n" in found.stdout
