@@ -41,6 +41,7 @@ RUNTIME3 := .work/runtime3/.ready
 RUNTIME41 := .work/runtime41/.ready
 RUNTIME42 := .work/runtime42/.ready .work/jdk21/.ready
 HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
+SPARK_JAR := handler-java/target/spark/pyhudi-spark-extension.jar
 TRUTH_ENGINES := .work/truth/trino/.ready .work/truth/presto/.ready
 LINKS := .work/links/.ready
 S3 := .work/s3/.ready
@@ -55,7 +56,7 @@ IDL := handler-java/src/main/thrift/pruning.thrift
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
 	soundness test-pyspark test-python support-page test-browser test-containers test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
-	runtime3 runtime41 runtime42 links s3 s3a dynamodb venv handler handler3 idl audit bench tpcds tpch docs \
+	runtime3 runtime41 runtime42 links s3 s3a dynamodb venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
 	docs-version clean
 
 help: ## this list
@@ -179,6 +180,7 @@ format: $(VENV) ## rewrite the Python and Java code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(MVN) -q -f handler-java/pom.xml spotless:apply
+	$(MVN) -q -f handler-java/spark/pom.xml spotless:apply
 
 types: $(VENV) ## static types of the Python code
 	$(BIN)/mypy
@@ -186,8 +188,9 @@ types: $(VENV) ## static types of the Python code
 	$(BIN)/mypy -p bench
 	$(BIN)/mypy tests
 
-java: ## build the storage handler and run its tests
+java: ## build the storage handler and Spark's extension, and run their tests
 	$(MVN) -f handler-java/pom.xml verify
+	$(MVN) -f handler-java/spark/pom.xml verify
 
 java3: ## the same for Hive 3.1
 	$(MVN) -f handler-java/pom.xml -Phive3 verify
@@ -200,6 +203,11 @@ $(HANDLER): handler-java/pom.xml $(shell find handler-java/src -type f)
 handler3: $(HANDLER3) ## the same for Hive 3.1, with Hudi in it
 $(HANDLER3): handler-java/pom.xml $(shell find handler-java/src -type f)
 	$(MVN) -q -f handler-java/pom.xml -Phive3 -Dmaven.test.skip package
+	@touch $@
+
+spark-jar: $(SPARK_JAR) ## build the extension of Spark sessions, without its tests
+$(SPARK_JAR): handler-java/spark/pom.xml $(shell find handler-java/spark/src handler-java/src/gen handler-java/src/main/java -type f)
+	$(MVN) -q -f handler-java/spark/pom.xml -DskipTests package
 	@touch $@
 
 runtime: $(RUNTIME) ## fetch Hive, Hadoop, Tez and Hudi into .work/runtime

@@ -7,7 +7,8 @@ version=$1
 python=${PYTHON:-python3}
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+(rc[0-9]+)?$ ]] ||
     { echo "devtools/release/prepare.sh: $version is not of the form 1.2.3 or 1.2.3rc1" >&2; exit 2; }
-sed -i "s|^  <version>.*</version>\$|  <version>$version</version>|" handler-java/pom.xml
+sed -i "s|^  <version>.*</version>\$|  <version>$version</version>|" \
+    handler-java/pom.xml handler-java/spark/pom.xml
 "$python" -m towncrier build --yes --version "$version"
 # What was written by hand before the first release belongs to it.
 sed -i "/^## $version (not released)\$/d" CHANGELOG.md
