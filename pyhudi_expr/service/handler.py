@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import structlog
 
 from pyhudi_expr.expr.bound import unknown_reasons
-from pyhudi_expr.expr.nodes import ALWAYS
+from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.snapshot import TableSnapshot
@@ -33,6 +33,7 @@ from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.query_log import QueryLog
 from pyhudi_expr.service.selected_rows import row_options, selected_rows
 from pyhudi_expr.service.settings import ServiceSettings
+from pyhudi_expr.service.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.verdicts import counts, kept_slices, verdicts
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
@@ -97,12 +98,13 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def _prune(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
         started = time.perf_counter_ns()
+        predicate, reader = self._condition(request)
         prune_request = PruneRequest(
-            predicate=decode(request.filter, self._limits),
+            predicate=predicate,
             view=_view(request),
             zone=request.timeZone,
             as_of=request.asOfInstant,
-            reader=PartitionReader.ENGINE,
+            reader=reader,
         )
         base_path = self._roots.resolve(request.basePath)
         check_wanted()
@@ -127,6 +129,13 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         if request.describeColumns:
             response.columns = [to_thrift(summary) for summary in snapshot.column_summaries()]
         return "; ".join([*_without_literals(result), *notes]) or None
+
+    def _condition(self, request: ttypes.PruneRequest) -> tuple[HudiExpression, PartitionReader]:
+        """Return the filter, and how the caller reads partition columns."""
+        if request.sparkCondition is None:
+            return decode(request.filter, self._limits), PartitionReader.ENGINE
+        condition = request.sparkCondition
+        return decode_spark(condition, self._limits), reader_of(condition)
 
     def _select_rows(
         self,

@@ -133,6 +133,23 @@ enum TableView {
   READ_OPTIMIZED = 2
 }
 
+/**
+ * A condition as Spark's optimiser has it. Constants of types that the text shows in words are here by
+ * their numbers: a date as int (days since 1970-01-01), a timestamp as bigint (microseconds since
+ * 1970-01-01 00:00 of UTC, without time zone of the wall clock).
+ */
+struct SparkCondition {
+  /** The expression by TreeNode.toJSON: the list of its nodes, parents first. */
+  1: required string tree,
+  /** The values of constants that are dates, timestamps or binary, and the escape characters of LIKE
+      (string), by the numbers of their nodes, counted from 0. */
+  2: optional map<i32, Literal> constants,
+  /** The values of sets (InSet), by the numbers of their nodes. */
+  3: optional map<i32, list<Literal>> sets,
+  /** Partition columns have the values of the paths, not of the files. */
+  4: optional bool valuesFromPaths
+}
+
 struct PruneRequest {
   1: required i32 protocolVersion,
   /** Echoed in the answer and logged on both sides: the query's id. */
@@ -156,7 +173,10 @@ struct PruneRequest {
   /** List the slices that are kept, too, for a caller that can use them instead of a listing. */
   11: optional bool listKept,
   /** Prove which rows of the base files that are kept can match, too. */
-  12: optional bool selectRows
+  12: optional bool selectRows,
+  /** The condition in place of `filter`, which is one UNKNOWN then: services that do not know this
+      field keep every file. Partition columns are understood as Hudi's reader for Spark shows them. */
+  13: optional SparkCondition sparkCondition
 }
 
 /** The meaning of a partition's verdict. */

@@ -1223,13 +1223,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 2: // PARTITIONS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list42 = iprot.readListBegin();
-                struct.partitions = new java.util.ArrayList<java.lang.String>(_list42.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem43;
-                for (int _i44 = 0; _i44 < _list42.size; ++_i44)
+                org.apache.thrift.protocol.TList _list70 = iprot.readListBegin();
+                struct.partitions = new java.util.ArrayList<java.lang.String>(_list70.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem71;
+                for (int _i72 = 0; _i72 < _list70.size; ++_i72)
                 {
-                  _elem43 = iprot.readString();
-                  struct.partitions.add(_elem43);
+                  _elem71 = iprot.readString();
+                  struct.partitions.add(_elem71);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 3: // PARTITION_SLICES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list45 = iprot.readListBegin();
-                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list45.size);
-                int _elem46;
-                for (int _i47 = 0; _i47 < _list45.size; ++_i47)
+                org.apache.thrift.protocol.TList _list73 = iprot.readListBegin();
+                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list73.size);
+                int _elem74;
+                for (int _i75 = 0; _i75 < _list73.size; ++_i75)
                 {
-                  _elem46 = iprot.readI32();
-                  struct.partitionSlices.add(_elem46);
+                  _elem74 = iprot.readI32();
+                  struct.partitionSlices.add(_elem74);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 4: // FILE_IDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list48 = iprot.readListBegin();
-                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list48.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem49;
-                for (int _i50 = 0; _i50 < _list48.size; ++_i50)
+                org.apache.thrift.protocol.TList _list76 = iprot.readListBegin();
+                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list76.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem77;
+                for (int _i78 = 0; _i78 < _list76.size; ++_i78)
                 {
-                  _elem49 = iprot.readString();
-                  struct.fileIds.add(_elem49);
+                  _elem77 = iprot.readString();
+                  struct.fileIds.add(_elem77);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 5: // BASE_INSTANTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list51 = iprot.readListBegin();
-                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list51.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem52;
-                for (int _i53 = 0; _i53 < _list51.size; ++_i53)
+                org.apache.thrift.protocol.TList _list79 = iprot.readListBegin();
+                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list79.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem80;
+                for (int _i81 = 0; _i81 < _list79.size; ++_i81)
                 {
-                  _elem52 = iprot.readString();
-                  struct.baseInstants.add(_elem52);
+                  _elem80 = iprot.readString();
+                  struct.baseInstants.add(_elem80);
                 }
                 iprot.readListEnd();
               }
@@ -1295,13 +1295,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 6: // HAVE_BASE_FILE
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list54 = iprot.readListBegin();
-                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list54.size);
-                boolean _elem55;
-                for (int _i56 = 0; _i56 < _list54.size; ++_i56)
+                org.apache.thrift.protocol.TList _list82 = iprot.readListBegin();
+                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list82.size);
+                boolean _elem83;
+                for (int _i84 = 0; _i84 < _list82.size; ++_i84)
                 {
-                  _elem55 = iprot.readBool();
-                  struct.haveBaseFile.add(_elem55);
+                  _elem83 = iprot.readBool();
+                  struct.haveBaseFile.add(_elem83);
                 }
                 iprot.readListEnd();
               }
@@ -1313,13 +1313,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 7: // LOG_FILES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list57 = iprot.readListBegin();
-                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list57.size);
-                int _elem58;
-                for (int _i59 = 0; _i59 < _list57.size; ++_i59)
+                org.apache.thrift.protocol.TList _list85 = iprot.readListBegin();
+                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list85.size);
+                int _elem86;
+                for (int _i87 = 0; _i87 < _list85.size; ++_i87)
                 {
-                  _elem58 = iprot.readI32();
-                  struct.logFiles.add(_elem58);
+                  _elem86 = iprot.readI32();
+                  struct.logFiles.add(_elem86);
                 }
                 iprot.readListEnd();
               }
@@ -1331,13 +1331,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 8: // FILE_NAMES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list60 = iprot.readListBegin();
-                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list60.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem61;
-                for (int _i62 = 0; _i62 < _list60.size; ++_i62)
+                org.apache.thrift.protocol.TList _list88 = iprot.readListBegin();
+                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list88.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem89;
+                for (int _i90 = 0; _i90 < _list88.size; ++_i90)
                 {
-                  _elem61 = iprot.readString();
-                  struct.fileNames.add(_elem61);
+                  _elem89 = iprot.readString();
+                  struct.fileNames.add(_elem89);
                 }
                 iprot.readListEnd();
               }
@@ -1349,13 +1349,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 9: // FILE_SIZES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list63 = iprot.readListBegin();
-                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list63.size);
-                long _elem64;
-                for (int _i65 = 0; _i65 < _list63.size; ++_i65)
+                org.apache.thrift.protocol.TList _list91 = iprot.readListBegin();
+                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list91.size);
+                long _elem92;
+                for (int _i93 = 0; _i93 < _list91.size; ++_i93)
                 {
-                  _elem64 = iprot.readI64();
-                  struct.fileSizes.add(_elem64);
+                  _elem92 = iprot.readI64();
+                  struct.fileSizes.add(_elem92);
                 }
                 iprot.readListEnd();
               }
@@ -1389,9 +1389,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITIONS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.partitions.size()));
-          for (java.lang.String _iter66 : struct.partitions)
+          for (java.lang.String _iter94 : struct.partitions)
           {
-            oprot.writeString(_iter66);
+            oprot.writeString(_iter94);
           }
           oprot.writeListEnd();
         }
@@ -1401,9 +1401,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITION_SLICES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.partitionSlices.size()));
-          for (int _iter67 : struct.partitionSlices)
+          for (int _iter95 : struct.partitionSlices)
           {
-            oprot.writeI32(_iter67);
+            oprot.writeI32(_iter95);
           }
           oprot.writeListEnd();
         }
@@ -1413,9 +1413,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_IDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileIds.size()));
-          for (java.lang.String _iter68 : struct.fileIds)
+          for (java.lang.String _iter96 : struct.fileIds)
           {
-            oprot.writeString(_iter68);
+            oprot.writeString(_iter96);
           }
           oprot.writeListEnd();
         }
@@ -1425,9 +1425,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(BASE_INSTANTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.baseInstants.size()));
-          for (java.lang.String _iter69 : struct.baseInstants)
+          for (java.lang.String _iter97 : struct.baseInstants)
           {
-            oprot.writeString(_iter69);
+            oprot.writeString(_iter97);
           }
           oprot.writeListEnd();
         }
@@ -1437,9 +1437,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(HAVE_BASE_FILE_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.BOOL, struct.haveBaseFile.size()));
-          for (boolean _iter70 : struct.haveBaseFile)
+          for (boolean _iter98 : struct.haveBaseFile)
           {
-            oprot.writeBool(_iter70);
+            oprot.writeBool(_iter98);
           }
           oprot.writeListEnd();
         }
@@ -1449,9 +1449,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(LOG_FILES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.logFiles.size()));
-          for (int _iter71 : struct.logFiles)
+          for (int _iter99 : struct.logFiles)
           {
-            oprot.writeI32(_iter71);
+            oprot.writeI32(_iter99);
           }
           oprot.writeListEnd();
         }
@@ -1461,9 +1461,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_NAMES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileNames.size()));
-          for (java.lang.String _iter72 : struct.fileNames)
+          for (java.lang.String _iter100 : struct.fileNames)
           {
-            oprot.writeString(_iter72);
+            oprot.writeString(_iter100);
           }
           oprot.writeListEnd();
         }
@@ -1473,9 +1473,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_SIZES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.fileSizes.size()));
-          for (long _iter73 : struct.fileSizes)
+          for (long _iter101 : struct.fileSizes)
           {
-            oprot.writeI64(_iter73);
+            oprot.writeI64(_iter101);
           }
           oprot.writeListEnd();
         }
@@ -1502,58 +1502,58 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       oprot.writeBinary(struct.timelineDigest);
       {
         oprot.writeI32(struct.partitions.size());
-        for (java.lang.String _iter74 : struct.partitions)
+        for (java.lang.String _iter102 : struct.partitions)
         {
-          oprot.writeString(_iter74);
+          oprot.writeString(_iter102);
         }
       }
       {
         oprot.writeI32(struct.partitionSlices.size());
-        for (int _iter75 : struct.partitionSlices)
+        for (int _iter103 : struct.partitionSlices)
         {
-          oprot.writeI32(_iter75);
+          oprot.writeI32(_iter103);
         }
       }
       {
         oprot.writeI32(struct.fileIds.size());
-        for (java.lang.String _iter76 : struct.fileIds)
+        for (java.lang.String _iter104 : struct.fileIds)
         {
-          oprot.writeString(_iter76);
+          oprot.writeString(_iter104);
         }
       }
       {
         oprot.writeI32(struct.baseInstants.size());
-        for (java.lang.String _iter77 : struct.baseInstants)
+        for (java.lang.String _iter105 : struct.baseInstants)
         {
-          oprot.writeString(_iter77);
+          oprot.writeString(_iter105);
         }
       }
       {
         oprot.writeI32(struct.haveBaseFile.size());
-        for (boolean _iter78 : struct.haveBaseFile)
+        for (boolean _iter106 : struct.haveBaseFile)
         {
-          oprot.writeBool(_iter78);
+          oprot.writeBool(_iter106);
         }
       }
       {
         oprot.writeI32(struct.logFiles.size());
-        for (int _iter79 : struct.logFiles)
+        for (int _iter107 : struct.logFiles)
         {
-          oprot.writeI32(_iter79);
+          oprot.writeI32(_iter107);
         }
       }
       {
         oprot.writeI32(struct.fileNames.size());
-        for (java.lang.String _iter80 : struct.fileNames)
+        for (java.lang.String _iter108 : struct.fileNames)
         {
-          oprot.writeString(_iter80);
+          oprot.writeString(_iter108);
         }
       }
       {
         oprot.writeI32(struct.fileSizes.size());
-        for (long _iter81 : struct.fileSizes)
+        for (long _iter109 : struct.fileSizes)
         {
-          oprot.writeI64(_iter81);
+          oprot.writeI64(_iter109);
         }
       }
     }
@@ -1564,90 +1564,90 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       struct.timelineDigest = iprot.readBinary();
       struct.setTimelineDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list82 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.partitions = new java.util.ArrayList<java.lang.String>(_list82.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem83;
-        for (int _i84 = 0; _i84 < _list82.size; ++_i84)
+        org.apache.thrift.protocol.TList _list110 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.partitions = new java.util.ArrayList<java.lang.String>(_list110.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem111;
+        for (int _i112 = 0; _i112 < _list110.size; ++_i112)
         {
-          _elem83 = iprot.readString();
-          struct.partitions.add(_elem83);
+          _elem111 = iprot.readString();
+          struct.partitions.add(_elem111);
         }
       }
       struct.setPartitionsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list85 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list85.size);
-        int _elem86;
-        for (int _i87 = 0; _i87 < _list85.size; ++_i87)
+        org.apache.thrift.protocol.TList _list113 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list113.size);
+        int _elem114;
+        for (int _i115 = 0; _i115 < _list113.size; ++_i115)
         {
-          _elem86 = iprot.readI32();
-          struct.partitionSlices.add(_elem86);
+          _elem114 = iprot.readI32();
+          struct.partitionSlices.add(_elem114);
         }
       }
       struct.setPartitionSlicesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list88 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list88.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem89;
-        for (int _i90 = 0; _i90 < _list88.size; ++_i90)
+        org.apache.thrift.protocol.TList _list116 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list116.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem117;
+        for (int _i118 = 0; _i118 < _list116.size; ++_i118)
         {
-          _elem89 = iprot.readString();
-          struct.fileIds.add(_elem89);
+          _elem117 = iprot.readString();
+          struct.fileIds.add(_elem117);
         }
       }
       struct.setFileIdsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list91 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list91.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem92;
-        for (int _i93 = 0; _i93 < _list91.size; ++_i93)
+        org.apache.thrift.protocol.TList _list119 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list119.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem120;
+        for (int _i121 = 0; _i121 < _list119.size; ++_i121)
         {
-          _elem92 = iprot.readString();
-          struct.baseInstants.add(_elem92);
+          _elem120 = iprot.readString();
+          struct.baseInstants.add(_elem120);
         }
       }
       struct.setBaseInstantsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list94 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
-        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list94.size);
-        boolean _elem95;
-        for (int _i96 = 0; _i96 < _list94.size; ++_i96)
+        org.apache.thrift.protocol.TList _list122 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
+        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list122.size);
+        boolean _elem123;
+        for (int _i124 = 0; _i124 < _list122.size; ++_i124)
         {
-          _elem95 = iprot.readBool();
-          struct.haveBaseFile.add(_elem95);
+          _elem123 = iprot.readBool();
+          struct.haveBaseFile.add(_elem123);
         }
       }
       struct.setHaveBaseFileIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list97 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list97.size);
-        int _elem98;
-        for (int _i99 = 0; _i99 < _list97.size; ++_i99)
+        org.apache.thrift.protocol.TList _list125 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list125.size);
+        int _elem126;
+        for (int _i127 = 0; _i127 < _list125.size; ++_i127)
         {
-          _elem98 = iprot.readI32();
-          struct.logFiles.add(_elem98);
+          _elem126 = iprot.readI32();
+          struct.logFiles.add(_elem126);
         }
       }
       struct.setLogFilesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list100 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list100.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem101;
-        for (int _i102 = 0; _i102 < _list100.size; ++_i102)
+        org.apache.thrift.protocol.TList _list128 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list128.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem129;
+        for (int _i130 = 0; _i130 < _list128.size; ++_i130)
         {
-          _elem101 = iprot.readString();
-          struct.fileNames.add(_elem101);
+          _elem129 = iprot.readString();
+          struct.fileNames.add(_elem129);
         }
       }
       struct.setFileNamesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list103 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list103.size);
-        long _elem104;
-        for (int _i105 = 0; _i105 < _list103.size; ++_i105)
+        org.apache.thrift.protocol.TList _list131 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list131.size);
+        long _elem132;
+        for (int _i133 = 0; _i133 < _list131.size; ++_i133)
         {
-          _elem104 = iprot.readI64();
-          struct.fileSizes.add(_elem104);
+          _elem132 = iprot.readI64();
+          struct.fileSizes.add(_elem132);
         }
       }
       struct.setFileSizesIsSet(true);

@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list186 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list186.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem187;
-                for (int _i188 = 0; _i188 < _list186.size; ++_i188)
+                org.apache.thrift.protocol.TList _list214 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list214.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem215;
+                for (int _i216 = 0; _i216 < _list214.size; ++_i216)
                 {
-                  _elem187 = iprot.readString();
-                  struct.texts.add(_elem187);
+                  _elem215 = iprot.readString();
+                  struct.texts.add(_elem215);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list189 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list189.size);
-                long _elem190;
-                for (int _i191 = 0; _i191 < _list189.size; ++_i191)
+                org.apache.thrift.protocol.TList _list217 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list217.size);
+                long _elem218;
+                for (int _i219 = 0; _i219 < _list217.size; ++_i219)
                 {
-                  _elem190 = iprot.readI64();
-                  struct.integers.add(_elem190);
+                  _elem218 = iprot.readI64();
+                  struct.integers.add(_elem218);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list192 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list192.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem193;
-                for (int _i194 = 0; _i194 < _list192.size; ++_i194)
+                org.apache.thrift.protocol.TList _list220 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list220.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem221;
+                for (int _i222 = 0; _i222 < _list220.size; ++_i222)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list195 = iprot.readListBegin();
-                    _elem193 = new java.util.ArrayList<java.lang.String>(_list195.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem196;
-                    for (int _i197 = 0; _i197 < _list195.size; ++_i197)
+                    org.apache.thrift.protocol.TList _list223 = iprot.readListBegin();
+                    _elem221 = new java.util.ArrayList<java.lang.String>(_list223.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem224;
+                    for (int _i225 = 0; _i225 < _list223.size; ++_i225)
                     {
-                      _elem196 = iprot.readString();
-                      _elem193.add(_elem196);
+                      _elem224 = iprot.readString();
+                      _elem221.add(_elem224);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem193);
+                  struct.textLists.add(_elem221);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list198.size);
-                int _elem199;
-                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
+                org.apache.thrift.protocol.TList _list226 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list226.size);
+                int _elem227;
+                for (int _i228 = 0; _i228 < _list226.size; ++_i228)
                 {
-                  _elem199 = iprot.readI32();
-                  struct.nulls.add(_elem199);
+                  _elem227 = iprot.readI32();
+                  struct.nulls.add(_elem227);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter201 : struct.texts)
+            for (java.lang.String _iter229 : struct.texts)
             {
-              oprot.writeString(_iter201);
+              oprot.writeString(_iter229);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter202 : struct.integers)
+            for (long _iter230 : struct.integers)
             {
-              oprot.writeI64(_iter202);
+              oprot.writeI64(_iter230);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter203 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter231 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter203.size()));
-                for (java.lang.String _iter204 : _iter203)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter231.size()));
+                for (java.lang.String _iter232 : _iter231)
                 {
-                  oprot.writeString(_iter204);
+                  oprot.writeString(_iter232);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter205 : struct.nulls)
+            for (int _iter233 : struct.nulls)
             {
-              oprot.writeI32(_iter205);
+              oprot.writeI32(_iter233);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter206 : struct.texts)
+          for (java.lang.String _iter234 : struct.texts)
           {
-            oprot.writeString(_iter206);
+            oprot.writeString(_iter234);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter207 : struct.integers)
+          for (long _iter235 : struct.integers)
           {
-            oprot.writeI64(_iter207);
+            oprot.writeI64(_iter235);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter208 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter236 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter208.size());
-              for (java.lang.String _iter209 : _iter208)
+              oprot.writeI32(_iter236.size());
+              for (java.lang.String _iter237 : _iter236)
               {
-                oprot.writeString(_iter209);
+                oprot.writeString(_iter237);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter210 : struct.nulls)
+          for (int _iter238 : struct.nulls)
           {
-            oprot.writeI32(_iter210);
+            oprot.writeI32(_iter238);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list211 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list211.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem212;
-          for (int _i213 = 0; _i213 < _list211.size; ++_i213)
+          org.apache.thrift.protocol.TList _list239 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list239.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem240;
+          for (int _i241 = 0; _i241 < _list239.size; ++_i241)
           {
-            _elem212 = iprot.readString();
-            struct.texts.add(_elem212);
+            _elem240 = iprot.readString();
+            struct.texts.add(_elem240);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list214 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list214.size);
-          long _elem215;
-          for (int _i216 = 0; _i216 < _list214.size; ++_i216)
+          org.apache.thrift.protocol.TList _list242 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list242.size);
+          long _elem243;
+          for (int _i244 = 0; _i244 < _list242.size; ++_i244)
           {
-            _elem215 = iprot.readI64();
-            struct.integers.add(_elem215);
+            _elem243 = iprot.readI64();
+            struct.integers.add(_elem243);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list217 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list217.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem218;
-          for (int _i219 = 0; _i219 < _list217.size; ++_i219)
+          org.apache.thrift.protocol.TList _list245 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list245.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem246;
+          for (int _i247 = 0; _i247 < _list245.size; ++_i247)
           {
             {
-              org.apache.thrift.protocol.TList _list220 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem218 = new java.util.ArrayList<java.lang.String>(_list220.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem221;
-              for (int _i222 = 0; _i222 < _list220.size; ++_i222)
+              org.apache.thrift.protocol.TList _list248 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem246 = new java.util.ArrayList<java.lang.String>(_list248.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem249;
+              for (int _i250 = 0; _i250 < _list248.size; ++_i250)
               {
-                _elem221 = iprot.readString();
-                _elem218.add(_elem221);
+                _elem249 = iprot.readString();
+                _elem246.add(_elem249);
               }
             }
-            struct.textLists.add(_elem218);
+            struct.textLists.add(_elem246);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list223 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list223.size);
-          int _elem224;
-          for (int _i225 = 0; _i225 < _list223.size; ++_i225)
+          org.apache.thrift.protocol.TList _list251 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list251.size);
+          int _elem252;
+          for (int _i253 = 0; _i253 < _list251.size; ++_i253)
           {
-            _elem224 = iprot.readI32();
-            struct.nulls.add(_elem224);
+            _elem252 = iprot.readI32();
+            struct.nulls.add(_elem252);
           }
         }
         struct.setNullsIsSet(true);

@@ -968,14 +968,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list170 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list170.size);
-                @org.apache.thrift.annotation.Nullable Node _elem171;
-                for (int _i172 = 0; _i172 < _list170.size; ++_i172)
+                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list198.size);
+                @org.apache.thrift.annotation.Nullable Node _elem199;
+                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
                 {
-                  _elem171 = new Node();
-                  _elem171.read(iprot);
-                  struct.filter.add(_elem171);
+                  _elem199 = new Node();
+                  _elem199.read(iprot);
+                  struct.filter.add(_elem199);
                 }
                 iprot.readListEnd();
               }
@@ -995,13 +995,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list173 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list173.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem174;
-                for (int _i175 = 0; _i175 < _list173.size; ++_i175)
+                org.apache.thrift.protocol.TList _list201 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list201.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem202;
+                for (int _i203 = 0; _i203 < _list201.size; ++_i203)
                 {
-                  _elem174 = iprot.readString();
-                  struct.columns.add(_elem174);
+                  _elem202 = iprot.readString();
+                  struct.columns.add(_elem202);
                 }
                 iprot.readListEnd();
               }
@@ -1051,9 +1051,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter176 : struct.filter)
+          for (Node _iter204 : struct.filter)
           {
-            _iter176.write(oprot);
+            _iter204.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1071,9 +1071,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter177 : struct.columns)
+            for (java.lang.String _iter205 : struct.columns)
             {
-              oprot.writeString(_iter177);
+              oprot.writeString(_iter205);
             }
             oprot.writeListEnd();
           }
@@ -1104,9 +1104,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter178 : struct.filter)
+        for (Node _iter206 : struct.filter)
         {
-          _iter178.write(oprot);
+          _iter206.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
@@ -1123,9 +1123,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter179 : struct.columns)
+          for (java.lang.String _iter207 : struct.columns)
           {
-            oprot.writeString(_iter179);
+            oprot.writeString(_iter207);
           }
         }
       }
@@ -1143,14 +1143,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list180 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list180.size);
-        @org.apache.thrift.annotation.Nullable Node _elem181;
-        for (int _i182 = 0; _i182 < _list180.size; ++_i182)
+        org.apache.thrift.protocol.TList _list208 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list208.size);
+        @org.apache.thrift.annotation.Nullable Node _elem209;
+        for (int _i210 = 0; _i210 < _list208.size; ++_i210)
         {
-          _elem181 = new Node();
-          _elem181.read(iprot);
-          struct.filter.add(_elem181);
+          _elem209 = new Node();
+          _elem209.read(iprot);
+          struct.filter.add(_elem209);
         }
       }
       struct.setFilterIsSet(true);
@@ -1161,13 +1161,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list183 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list183.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem184;
-          for (int _i185 = 0; _i185 < _list183.size; ++_i185)
+          org.apache.thrift.protocol.TList _list211 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list211.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem212;
+          for (int _i213 = 0; _i213 < _list211.size; ++_i213)
           {
-            _elem184 = iprot.readString();
-            struct.columns.add(_elem184);
+            _elem212 = iprot.readString();
+            struct.columns.add(_elem212);
           }
         }
         struct.setColumnsIsSet(true);

@@ -1141,15 +1141,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           case 10: // FILES_DROPPED_BY
             if (schemeField.type == org.apache.thrift.protocol.TType.MAP) {
               {
-                org.apache.thrift.protocol.TMap _map32 = iprot.readMapBegin();
-                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map32.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _key33;
-                long _val34;
-                for (int _i35 = 0; _i35 < _map32.size; ++_i35)
+                org.apache.thrift.protocol.TMap _map60 = iprot.readMapBegin();
+                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map60.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _key61;
+                long _val62;
+                for (int _i63 = 0; _i63 < _map60.size; ++_i63)
                 {
-                  _key33 = iprot.readString();
-                  _val34 = iprot.readI64();
-                  struct.filesDroppedBy.put(_key33, _val34);
+                  _key61 = iprot.readString();
+                  _val62 = iprot.readI64();
+                  struct.filesDroppedBy.put(_key61, _val62);
                 }
                 iprot.readMapEnd();
               }
@@ -1231,10 +1231,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           oprot.writeFieldBegin(FILES_DROPPED_BY_FIELD_DESC);
           {
             oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64, struct.filesDroppedBy.size()));
-            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter36 : struct.filesDroppedBy.entrySet())
+            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter64 : struct.filesDroppedBy.entrySet())
             {
-              oprot.writeString(_iter36.getKey());
-              oprot.writeI64(_iter36.getValue());
+              oprot.writeString(_iter64.getKey());
+              oprot.writeI64(_iter64.getValue());
             }
             oprot.writeMapEnd();
           }
@@ -1286,10 +1286,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       if (struct.isSetFilesDroppedBy()) {
         {
           oprot.writeI32(struct.filesDroppedBy.size());
-          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter37 : struct.filesDroppedBy.entrySet())
+          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter65 : struct.filesDroppedBy.entrySet())
           {
-            oprot.writeString(_iter37.getKey());
-            oprot.writeI64(_iter37.getValue());
+            oprot.writeString(_iter65.getKey());
+            oprot.writeI64(_iter65.getValue());
           }
         }
       }
@@ -1323,15 +1323,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TMap _map38 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
-          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map38.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _key39;
-          long _val40;
-          for (int _i41 = 0; _i41 < _map38.size; ++_i41)
+          org.apache.thrift.protocol.TMap _map66 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
+          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map66.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _key67;
+          long _val68;
+          for (int _i69 = 0; _i69 < _map66.size; ++_i69)
           {
-            _key39 = iprot.readString();
-            _val40 = iprot.readI64();
-            struct.filesDroppedBy.put(_key39, _val40);
+            _key67 = iprot.readString();
+            _val68 = iprot.readI64();
+            struct.filesDroppedBy.put(_key67, _val68);
           }
         }
         struct.setFilesDroppedByIsSet(true);

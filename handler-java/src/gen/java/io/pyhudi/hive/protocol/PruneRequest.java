@@ -22,6 +22,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField DESCRIBE_COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("describeColumns", org.apache.thrift.protocol.TType.BOOL, (short)10);
   private static final org.apache.thrift.protocol.TField LIST_KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("listKept", org.apache.thrift.protocol.TType.BOOL, (short)11);
   private static final org.apache.thrift.protocol.TField SELECT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectRows", org.apache.thrift.protocol.TType.BOOL, (short)12);
+  private static final org.apache.thrift.protocol.TField SPARK_CONDITION_FIELD_DESC = new org.apache.thrift.protocol.TField("sparkCondition", org.apache.thrift.protocol.TType.STRUCT, (short)13);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -73,6 +74,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * Prove which rows of the base files that are kept can match, too.
    */
   public boolean selectRows; // optional
+  /**
+   * The condition in place of `filter`, which is one UNKNOWN then: services that do not know this
+   * field keep every file. Partition columns are understood as Hudi's reader for Spark shows them.
+   */
+  public @org.apache.thrift.annotation.Nullable SparkCondition sparkCondition; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -122,7 +128,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     /**
      * Prove which rows of the base files that are kept can match, too.
      */
-    SELECT_ROWS((short)12, "selectRows");
+    SELECT_ROWS((short)12, "selectRows"),
+    /**
+     * The condition in place of `filter`, which is one UNKNOWN then: services that do not know this
+     * field keep every file. Partition columns are understood as Hudi's reader for Spark shows them.
+     */
+    SPARK_CONDITION((short)13, "sparkCondition");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -162,6 +173,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return LIST_KEPT;
         case 12: // SELECT_ROWS
           return SELECT_ROWS;
+        case 13: // SPARK_CONDITION
+          return SPARK_CONDITION;
         default:
           return null;
       }
@@ -211,7 +224,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -240,6 +253,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     tmpMap.put(_Fields.SELECT_ROWS, new org.apache.thrift.meta_data.FieldMetaData("selectRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+    tmpMap.put(_Fields.SPARK_CONDITION, new org.apache.thrift.meta_data.FieldMetaData("sparkCondition", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, SparkCondition.class)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -298,6 +313,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.describeColumns = other.describeColumns;
     this.listKept = other.listKept;
     this.selectRows = other.selectRows;
+    if (other.isSetSparkCondition()) {
+      this.sparkCondition = new SparkCondition(other.sparkCondition);
+    }
   }
 
   @Override
@@ -324,6 +342,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.listKept = false;
     setSelectRowsIsSet(false);
     this.selectRows = false;
+    this.sparkCondition = null;
   }
 
   public int getProtocolVersion() {
@@ -702,6 +721,39 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __SELECTROWS_ISSET_ID, value);
   }
 
+  /**
+   * The condition in place of `filter`, which is one UNKNOWN then: services that do not know this
+   * field keep every file. Partition columns are understood as Hudi's reader for Spark shows them.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public SparkCondition getSparkCondition() {
+    return this.sparkCondition;
+  }
+
+  /**
+   * The condition in place of `filter`, which is one UNKNOWN then: services that do not know this
+   * field keep every file. Partition columns are understood as Hudi's reader for Spark shows them.
+   */
+  public PruneRequest setSparkCondition(@org.apache.thrift.annotation.Nullable SparkCondition sparkCondition) {
+    this.sparkCondition = sparkCondition;
+    return this;
+  }
+
+  public void unsetSparkCondition() {
+    this.sparkCondition = null;
+  }
+
+  /** Returns true if field sparkCondition is set (has been assigned a value) and false otherwise */
+  public boolean isSetSparkCondition() {
+    return this.sparkCondition != null;
+  }
+
+  public void setSparkConditionIsSet(boolean value) {
+    if (!value) {
+      this.sparkCondition = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -801,6 +853,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case SPARK_CONDITION:
+      if (value == null) {
+        unsetSparkCondition();
+      } else {
+        setSparkCondition((SparkCondition)value);
+      }
+      break;
+
     }
   }
 
@@ -844,6 +904,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case SELECT_ROWS:
       return isSelectRows();
 
+    case SPARK_CONDITION:
+      return getSparkCondition();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -880,6 +943,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetListKept();
     case SELECT_ROWS:
       return isSetSelectRows();
+    case SPARK_CONDITION:
+      return isSetSparkCondition();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1005,6 +1070,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_sparkCondition = true && this.isSetSparkCondition();
+    boolean that_present_sparkCondition = true && that.isSetSparkCondition();
+    if (this_present_sparkCondition || that_present_sparkCondition) {
+      if (!(this_present_sparkCondition && that_present_sparkCondition))
+        return false;
+      if (!this.sparkCondition.equals(that.sparkCondition))
+        return false;
+    }
+
     return true;
   }
 
@@ -1057,6 +1131,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetSelectRows()) ? 131071 : 524287);
     if (isSetSelectRows())
       hashCode = hashCode * 8191 + ((selectRows) ? 131071 : 524287);
+
+    hashCode = hashCode * 8191 + ((isSetSparkCondition()) ? 131071 : 524287);
+    if (isSetSparkCondition())
+      hashCode = hashCode * 8191 + sparkCondition.hashCode();
 
     return hashCode;
   }
@@ -1189,6 +1267,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetSparkCondition(), other.isSetSparkCondition());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetSparkCondition()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.sparkCondition, other.sparkCondition);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1302,6 +1390,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       sb.append(this.selectRows);
       first = false;
     }
+    if (isSetSparkCondition()) {
+      if (!first) sb.append(", ");
+      sb.append("sparkCondition:");
+      if (this.sparkCondition == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.sparkCondition);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -1322,6 +1420,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       throw new org.apache.thrift.protocol.TProtocolException("Required field 'view' was not present! Struct: " + toString());
     }
     // check for sub-struct validity
+    if (sparkCondition != null) {
+      sparkCondition.validate();
+    }
   }
 
   private void writeObject(java.io.ObjectOutputStream out) throws java.io.IOException {
@@ -1389,14 +1490,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           case 4: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list16 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list16.size);
-                @org.apache.thrift.annotation.Nullable Node _elem17;
-                for (int _i18 = 0; _i18 < _list16.size; ++_i18)
+                org.apache.thrift.protocol.TList _list44 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list44.size);
+                @org.apache.thrift.annotation.Nullable Node _elem45;
+                for (int _i46 = 0; _i46 < _list44.size; ++_i46)
                 {
-                  _elem17 = new Node();
-                  _elem17.read(iprot);
-                  struct.filter.add(_elem17);
+                  _elem45 = new Node();
+                  _elem45.read(iprot);
+                  struct.filter.add(_elem45);
                 }
                 iprot.readListEnd();
               }
@@ -1469,6 +1570,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 13: // SPARK_CONDITION
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRUCT) {
+              struct.sparkCondition = new SparkCondition();
+              struct.sparkCondition.read(iprot);
+              struct.setSparkConditionIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1505,9 +1615,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter19 : struct.filter)
+          for (Node _iter47 : struct.filter)
           {
-            _iter19.write(oprot);
+            _iter47.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1559,6 +1669,13 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeBool(struct.selectRows);
         oprot.writeFieldEnd();
       }
+      if (struct.sparkCondition != null) {
+        if (struct.isSetSparkCondition()) {
+          oprot.writeFieldBegin(SPARK_CONDITION_FIELD_DESC);
+          struct.sparkCondition.write(oprot);
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1582,9 +1699,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       oprot.writeString(struct.basePath);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter20 : struct.filter)
+        for (Node _iter48 : struct.filter)
         {
-          _iter20.write(oprot);
+          _iter48.write(oprot);
         }
       }
       oprot.writeI32(struct.view.getValue());
@@ -1610,7 +1727,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetSelectRows()) {
         optionals.set(6);
       }
-      oprot.writeBitSet(optionals, 7);
+      if (struct.isSetSparkCondition()) {
+        optionals.set(7);
+      }
+      oprot.writeBitSet(optionals, 8);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -1632,6 +1752,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetSelectRows()) {
         oprot.writeBool(struct.selectRows);
       }
+      if (struct.isSetSparkCondition()) {
+        struct.sparkCondition.write(oprot);
+      }
     }
 
     @Override
@@ -1644,20 +1767,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.basePath = iprot.readString();
       struct.setBasePathIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list21 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list21.size);
-        @org.apache.thrift.annotation.Nullable Node _elem22;
-        for (int _i23 = 0; _i23 < _list21.size; ++_i23)
+        org.apache.thrift.protocol.TList _list49 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list49.size);
+        @org.apache.thrift.annotation.Nullable Node _elem50;
+        for (int _i51 = 0; _i51 < _list49.size; ++_i51)
         {
-          _elem22 = new Node();
-          _elem22.read(iprot);
-          struct.filter.add(_elem22);
+          _elem50 = new Node();
+          _elem50.read(iprot);
+          struct.filter.add(_elem50);
         }
       }
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(7);
+      java.util.BitSet incoming = iprot.readBitSet(8);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -1685,6 +1808,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (incoming.get(6)) {
         struct.selectRows = iprot.readBool();
         struct.setSelectRowsIsSet(true);
+      }
+      if (incoming.get(7)) {
+        struct.sparkCondition = new SparkCondition();
+        struct.sparkCondition.read(iprot);
+        struct.setSparkConditionIsSet(true);
       }
     }
   }

@@ -1340,14 +1340,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list146 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list146.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem147;
-                for (int _i148 = 0; _i148 < _list146.size; ++_i148)
+                org.apache.thrift.protocol.TList _list174 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list174.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem175;
+                for (int _i176 = 0; _i176 < _list174.size; ++_i176)
                 {
-                  _elem147 = new PartitionVerdict();
-                  _elem147.read(iprot);
-                  struct.verdicts.add(_elem147);
+                  _elem175 = new PartitionVerdict();
+                  _elem175.read(iprot);
+                  struct.verdicts.add(_elem175);
                 }
                 iprot.readListEnd();
               }
@@ -1376,14 +1376,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list149 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list149.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem150;
-                for (int _i151 = 0; _i151 < _list149.size; ++_i151)
+                org.apache.thrift.protocol.TList _list177 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list177.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem178;
+                for (int _i179 = 0; _i179 < _list177.size; ++_i179)
                 {
-                  _elem150 = new ColumnSummary();
-                  _elem150.read(iprot);
-                  struct.columns.add(_elem150);
+                  _elem178 = new ColumnSummary();
+                  _elem178.read(iprot);
+                  struct.columns.add(_elem178);
                 }
                 iprot.readListEnd();
               }
@@ -1404,14 +1404,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list152 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list152.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem153;
-                for (int _i154 = 0; _i154 < _list152.size; ++_i154)
+                org.apache.thrift.protocol.TList _list180 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list180.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem181;
+                for (int _i182 = 0; _i182 < _list180.size; ++_i182)
                 {
-                  _elem153 = new SelectedRows();
-                  _elem153.read(iprot);
-                  struct.selectedRows.add(_elem153);
+                  _elem181 = new SelectedRows();
+                  _elem181.read(iprot);
+                  struct.selectedRows.add(_elem181);
                 }
                 iprot.readListEnd();
               }
@@ -1469,9 +1469,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter155 : struct.verdicts)
+            for (PartitionVerdict _iter183 : struct.verdicts)
             {
-              _iter155.write(oprot);
+              _iter183.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1497,9 +1497,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter156 : struct.columns)
+            for (ColumnSummary _iter184 : struct.columns)
             {
-              _iter156.write(oprot);
+              _iter184.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1518,9 +1518,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter157 : struct.selectedRows)
+            for (SelectedRows _iter185 : struct.selectedRows)
             {
-              _iter157.write(oprot);
+              _iter185.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1578,9 +1578,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter158 : struct.verdicts)
+          for (PartitionVerdict _iter186 : struct.verdicts)
           {
-            _iter158.write(oprot);
+            _iter186.write(oprot);
           }
         }
       }
@@ -1593,9 +1593,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter159 : struct.columns)
+          for (ColumnSummary _iter187 : struct.columns)
           {
-            _iter159.write(oprot);
+            _iter187.write(oprot);
           }
         }
       }
@@ -1605,9 +1605,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter160 : struct.selectedRows)
+          for (SelectedRows _iter188 : struct.selectedRows)
           {
-            _iter160.write(oprot);
+            _iter188.write(oprot);
           }
         }
       }
@@ -1631,14 +1631,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list161 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list161.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem162;
-          for (int _i163 = 0; _i163 < _list161.size; ++_i163)
+          org.apache.thrift.protocol.TList _list189 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list189.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem190;
+          for (int _i191 = 0; _i191 < _list189.size; ++_i191)
           {
-            _elem162 = new PartitionVerdict();
-            _elem162.read(iprot);
-            struct.verdicts.add(_elem162);
+            _elem190 = new PartitionVerdict();
+            _elem190.read(iprot);
+            struct.verdicts.add(_elem190);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1654,14 +1654,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list164 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list164.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem165;
-          for (int _i166 = 0; _i166 < _list164.size; ++_i166)
+          org.apache.thrift.protocol.TList _list192 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list192.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem193;
+          for (int _i194 = 0; _i194 < _list192.size; ++_i194)
           {
-            _elem165 = new ColumnSummary();
-            _elem165.read(iprot);
-            struct.columns.add(_elem165);
+            _elem193 = new ColumnSummary();
+            _elem193.read(iprot);
+            struct.columns.add(_elem193);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1673,14 +1673,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list167 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list167.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem168;
-          for (int _i169 = 0; _i169 < _list167.size; ++_i169)
+          org.apache.thrift.protocol.TList _list195 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list195.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem196;
+          for (int _i197 = 0; _i197 < _list195.size; ++_i197)
           {
-            _elem168 = new SelectedRows();
-            _elem168.read(iprot);
-            struct.selectedRows.add(_elem168);
+            _elem196 = new SelectedRows();
+            _elem196.read(iprot);
+            struct.selectedRows.add(_elem196);
           }
         }
         struct.setSelectedRowsIsSet(true);

@@ -1205,13 +1205,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 5: // RANGE_STARTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list106 = iprot.readListBegin();
-                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list106.size);
-                long _elem107;
-                for (int _i108 = 0; _i108 < _list106.size; ++_i108)
+                org.apache.thrift.protocol.TList _list134 = iprot.readListBegin();
+                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list134.size);
+                long _elem135;
+                for (int _i136 = 0; _i136 < _list134.size; ++_i136)
                 {
-                  _elem107 = iprot.readI64();
-                  struct.rangeStarts.add(_elem107);
+                  _elem135 = iprot.readI64();
+                  struct.rangeStarts.add(_elem135);
                 }
                 iprot.readListEnd();
               }
@@ -1223,13 +1223,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 6: // RANGE_ENDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list109 = iprot.readListBegin();
-                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list109.size);
-                long _elem110;
-                for (int _i111 = 0; _i111 < _list109.size; ++_i111)
+                org.apache.thrift.protocol.TList _list137 = iprot.readListBegin();
+                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list137.size);
+                long _elem138;
+                for (int _i139 = 0; _i139 < _list137.size; ++_i139)
                 {
-                  _elem110 = iprot.readI64();
-                  struct.rangeEnds.add(_elem110);
+                  _elem138 = iprot.readI64();
+                  struct.rangeEnds.add(_elem138);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 7: // ROW_GROUP_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list112 = iprot.readListBegin();
-                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list112.size);
-                long _elem113;
-                for (int _i114 = 0; _i114 < _list112.size; ++_i114)
+                org.apache.thrift.protocol.TList _list140 = iprot.readListBegin();
+                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list140.size);
+                long _elem141;
+                for (int _i142 = 0; _i142 < _list140.size; ++_i142)
                 {
-                  _elem113 = iprot.readI64();
-                  struct.rowGroupRows.add(_elem113);
+                  _elem141 = iprot.readI64();
+                  struct.rowGroupRows.add(_elem141);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 8: // ROW_GROUP_OFFSETS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list115 = iprot.readListBegin();
-                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list115.size);
-                long _elem116;
-                for (int _i117 = 0; _i117 < _list115.size; ++_i117)
+                org.apache.thrift.protocol.TList _list143 = iprot.readListBegin();
+                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list143.size);
+                long _elem144;
+                for (int _i145 = 0; _i145 < _list143.size; ++_i145)
                 {
-                  _elem116 = iprot.readI64();
-                  struct.rowGroupOffsets.add(_elem116);
+                  _elem144 = iprot.readI64();
+                  struct.rowGroupOffsets.add(_elem144);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 9: // ROW_GROUP_BYTES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list118 = iprot.readListBegin();
-                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list118.size);
-                long _elem119;
-                for (int _i120 = 0; _i120 < _list118.size; ++_i120)
+                org.apache.thrift.protocol.TList _list146 = iprot.readListBegin();
+                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list146.size);
+                long _elem147;
+                for (int _i148 = 0; _i148 < _list146.size; ++_i148)
                 {
-                  _elem119 = iprot.readI64();
-                  struct.rowGroupBytes.add(_elem119);
+                  _elem147 = iprot.readI64();
+                  struct.rowGroupBytes.add(_elem147);
                 }
                 iprot.readListEnd();
               }
@@ -1333,9 +1333,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_STARTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeStarts.size()));
-          for (long _iter121 : struct.rangeStarts)
+          for (long _iter149 : struct.rangeStarts)
           {
-            oprot.writeI64(_iter121);
+            oprot.writeI64(_iter149);
           }
           oprot.writeListEnd();
         }
@@ -1345,9 +1345,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_ENDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeEnds.size()));
-          for (long _iter122 : struct.rangeEnds)
+          for (long _iter150 : struct.rangeEnds)
           {
-            oprot.writeI64(_iter122);
+            oprot.writeI64(_iter150);
           }
           oprot.writeListEnd();
         }
@@ -1357,9 +1357,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_ROWS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupRows.size()));
-          for (long _iter123 : struct.rowGroupRows)
+          for (long _iter151 : struct.rowGroupRows)
           {
-            oprot.writeI64(_iter123);
+            oprot.writeI64(_iter151);
           }
           oprot.writeListEnd();
         }
@@ -1369,9 +1369,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_OFFSETS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupOffsets.size()));
-          for (long _iter124 : struct.rowGroupOffsets)
+          for (long _iter152 : struct.rowGroupOffsets)
           {
-            oprot.writeI64(_iter124);
+            oprot.writeI64(_iter152);
           }
           oprot.writeListEnd();
         }
@@ -1381,9 +1381,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_BYTES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupBytes.size()));
-          for (long _iter125 : struct.rowGroupBytes)
+          for (long _iter153 : struct.rowGroupBytes)
           {
-            oprot.writeI64(_iter125);
+            oprot.writeI64(_iter153);
           }
           oprot.writeListEnd();
         }
@@ -1413,37 +1413,37 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       oprot.writeBinary(struct.footerDigest);
       {
         oprot.writeI32(struct.rangeStarts.size());
-        for (long _iter126 : struct.rangeStarts)
+        for (long _iter154 : struct.rangeStarts)
         {
-          oprot.writeI64(_iter126);
+          oprot.writeI64(_iter154);
         }
       }
       {
         oprot.writeI32(struct.rangeEnds.size());
-        for (long _iter127 : struct.rangeEnds)
+        for (long _iter155 : struct.rangeEnds)
         {
-          oprot.writeI64(_iter127);
+          oprot.writeI64(_iter155);
         }
       }
       {
         oprot.writeI32(struct.rowGroupRows.size());
-        for (long _iter128 : struct.rowGroupRows)
+        for (long _iter156 : struct.rowGroupRows)
         {
-          oprot.writeI64(_iter128);
+          oprot.writeI64(_iter156);
         }
       }
       {
         oprot.writeI32(struct.rowGroupOffsets.size());
-        for (long _iter129 : struct.rowGroupOffsets)
+        for (long _iter157 : struct.rowGroupOffsets)
         {
-          oprot.writeI64(_iter129);
+          oprot.writeI64(_iter157);
         }
       }
       {
         oprot.writeI32(struct.rowGroupBytes.size());
-        for (long _iter130 : struct.rowGroupBytes)
+        for (long _iter158 : struct.rowGroupBytes)
         {
-          oprot.writeI64(_iter130);
+          oprot.writeI64(_iter158);
         }
       }
     }
@@ -1460,57 +1460,57 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       struct.footerDigest = iprot.readBinary();
       struct.setFooterDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list131 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list131.size);
-        long _elem132;
-        for (int _i133 = 0; _i133 < _list131.size; ++_i133)
+        org.apache.thrift.protocol.TList _list159 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list159.size);
+        long _elem160;
+        for (int _i161 = 0; _i161 < _list159.size; ++_i161)
         {
-          _elem132 = iprot.readI64();
-          struct.rangeStarts.add(_elem132);
+          _elem160 = iprot.readI64();
+          struct.rangeStarts.add(_elem160);
         }
       }
       struct.setRangeStartsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list134 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list134.size);
-        long _elem135;
-        for (int _i136 = 0; _i136 < _list134.size; ++_i136)
+        org.apache.thrift.protocol.TList _list162 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list162.size);
+        long _elem163;
+        for (int _i164 = 0; _i164 < _list162.size; ++_i164)
         {
-          _elem135 = iprot.readI64();
-          struct.rangeEnds.add(_elem135);
+          _elem163 = iprot.readI64();
+          struct.rangeEnds.add(_elem163);
         }
       }
       struct.setRangeEndsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list137 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list137.size);
-        long _elem138;
-        for (int _i139 = 0; _i139 < _list137.size; ++_i139)
+        org.apache.thrift.protocol.TList _list165 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list165.size);
+        long _elem166;
+        for (int _i167 = 0; _i167 < _list165.size; ++_i167)
         {
-          _elem138 = iprot.readI64();
-          struct.rowGroupRows.add(_elem138);
+          _elem166 = iprot.readI64();
+          struct.rowGroupRows.add(_elem166);
         }
       }
       struct.setRowGroupRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list140 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list140.size);
-        long _elem141;
-        for (int _i142 = 0; _i142 < _list140.size; ++_i142)
+        org.apache.thrift.protocol.TList _list168 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list168.size);
+        long _elem169;
+        for (int _i170 = 0; _i170 < _list168.size; ++_i170)
         {
-          _elem141 = iprot.readI64();
-          struct.rowGroupOffsets.add(_elem141);
+          _elem169 = iprot.readI64();
+          struct.rowGroupOffsets.add(_elem169);
         }
       }
       struct.setRowGroupOffsetsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list143 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list143.size);
-        long _elem144;
-        for (int _i145 = 0; _i145 < _list143.size; ++_i145)
+        org.apache.thrift.protocol.TList _list171 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list171.size);
+        long _elem172;
+        for (int _i173 = 0; _i173 < _list171.size; ++_i173)
         {
-          _elem144 = iprot.readI64();
-          struct.rowGroupBytes.add(_elem144);
+          _elem172 = iprot.readI64();
+          struct.rowGroupBytes.add(_elem172);
         }
       }
       struct.setRowGroupBytesIsSet(true);

@@ -74,14 +74,25 @@ public final class PruningClient {
     final long timeoutMillis;
     final int maxResponseBytes;
     final long breakerMillis;
+    final String timeoutSetting;
 
     /**
      * @param breakerMillis how long an address that keeps failing is skipped
      */
     public Limits(long timeoutMillis, int maxResponseBytes, long breakerMillis) {
+      this(timeoutMillis, maxResponseBytes, breakerMillis, "hudi.pruning.timeout.ms");
+    }
+
+    /**
+     * @param breakerMillis how long an address that keeps failing is skipped
+     * @param timeoutSetting the user's name of the time limit
+     */
+    public Limits(
+        long timeoutMillis, int maxResponseBytes, long breakerMillis, String timeoutSetting) {
       this.timeoutMillis = timeoutMillis;
       this.maxResponseBytes = maxResponseBytes;
       this.breakerMillis = breakerMillis;
+      this.timeoutSetting = timeoutSetting;
     }
   }
 
@@ -369,7 +380,9 @@ public final class PruningClient {
     return address
         + " did not answer within "
         + millis
-        + " ms, its part of hudi.pruning.timeout.ms="
+        + " ms, its part of "
+        + limits.timeoutSetting
+        + "="
         + limits.timeoutMillis;
   }
 }

@@ -1,0 +1,152 @@
+package io.pyhudi.spark.read;
+
+import io.pyhudi.hive.protocol.TableView;
+import java.util.Optional;
+import org.apache.hudi.HoodieFileIndex;
+import org.apache.hudi.HoodieIncrementalFileIndex;
+import org.apache.hudi.common.model.HoodieTableType;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.common.table.TableSchemaResolver;
+import org.apache.hudi.common.table.timeline.HoodieInstant;
+import org.apache.hudi.common.util.Option;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.hudi.HoodieSqlCommonUtils;
+
+/** What one relation of a plan reads of a Hudi table, and how. */
+final class HudiRead {
+  private static final String AS_OF = "as.of.instant";
+  private static final String MERGE_TYPE = "hoodie.datasource.merge.type";
+  private static final String MERGED = "payload_combine";
+  private static final String VALUES_FROM_PATHS =
+      "hoodie.datasource.read.extract.partition.values.from.path";
+  private static final String SCHEMA_ON_READ = "hoodie.schema.on.read.enable";
+
+  private final SparkSession session;
+  private final LogicalRelation relation;
+  private final HadoopFsRelation files;
+  private final HoodieFileIndex index;
+
+  private HudiRead(
+      SparkSession session,
+      LogicalRelation relation,
+      HadoopFsRelation files,
+      HoodieFileIndex index) {
+    this.session = session;
+    this.relation = relation;
+    this.files = files;
+    this.index = index;
+  }
+
+  /** Returns the read of a leaf; empty if it reads no Hudi table by files that Spark lists. */
+  static Optional<HudiRead> of(SparkSession session, LogicalPlan leaf) {
+    if (!(leaf instanceof LogicalRelation)) {
+      return Optional.empty();
+    }
+    LogicalRelation relation = (LogicalRelation) leaf;
+    if (!(relation.relation() instanceof HadoopFsRelation)) {
+      return Optional.empty();
+    }
+    HadoopFsRelation files = (HadoopFsRelation) relation.relation();
+    return hudiIndex(files.location())
+        .map(index -> new HudiRead(session, relation, files, index));
+  }
+
+  /** Not of queries of changes with their own columns (CDC), nor of what others derive. */
+  private static Optional<HoodieFileIndex> hudiIndex(FileIndex location) {
+    if (location instanceof PrunedFileIndex) {
+      return Optional.of(((PrunedFileIndex) location).hudi());
+    }
+    boolean isKnown =
+        location.getClass() == HoodieFileIndex.class
+            || location.getClass() == HoodieIncrementalFileIndex.class;
+    return isKnown ? Optional.of((HoodieFileIndex) location) : Optional.empty();
+  }
+
+  LogicalRelation relation() {
+    return relation;
+  }
+
+  HadoopFsRelation files() {
+    return files;
+  }
+
+  HoodieFileIndex index() {
+    return index;
+  }
+
+  String basePath() {
+    return metaClient().getBasePath().toString();
+  }
+
+  private HoodieTableMetaClient metaClient() {
+    return index.metaClient();
+  }
+
+  boolean isIncremental() {
+    return index instanceof HoodieIncrementalFileIndex;
+  }
+
+  /** Returns why no answer could be used; null if one can. */
+  String obstacle() {
+    if (isIncremental()) {
+      return "an incremental query";
+    }
+    if (index.includeLogFiles() && !option(MERGE_TYPE, MERGED).equalsIgnoreCase(MERGED)) {
+      return "log files are not merged";
+    }
+    if (metaClient().getTableConfig().getBootstrapBasePath().isPresent()) {
+      return "a bootstrapped table";
+    }
+    // Without the schemas of commits Hudi's reader knows columns by the names of now.
+    return !isOn(SCHEMA_ON_READ) && hasSchemaHistory()
+        ? "columns may have been renamed, and " + SCHEMA_ON_READ + " is not on"
+        : null;
+  }
+
+  private boolean hasSchemaHistory() {
+    return new TableSchemaResolver(metaClient())
+        .getTableHistorySchemaStrFromCommitMetadata()
+        .isPresent();
+  }
+
+  TableView view() {
+    boolean isMergeOnRead = metaClient().getTableType() == HoodieTableType.MERGE_ON_READ;
+    return isMergeOnRead && !index.includeLogFiles()
+        ? TableView.READ_OPTIMIZED
+        : TableView.SNAPSHOT;
+  }
+
+  /** Returns the instant as of which the table is read; null for the newest state. */
+  String asOf() {
+    scala.Option<String> given = index.options().get(AS_OF);
+    return given.isDefined() ? HoodieSqlCommonUtils.formatQueryInstant(given.get()) : null;
+  }
+
+  /** Returns the requested time of the newest completed instant that the relation knows, or null. */
+  String newestInstant() {
+    Option<HoodieInstant> newest =
+        metaClient().getCommitsAndCompactionTimeline().filterCompletedInstants().lastInstant();
+    return newest.isPresent() ? newest.get().requestedTime() : null;
+  }
+
+  /** Returns whether partition columns are shown as their paths spell them. */
+  boolean showsPathValues() {
+    return isOn(VALUES_FROM_PATHS)
+        || metaClient().getTableConfig().shouldDropPartitionColumns();
+  }
+
+  private boolean isOn(String key) {
+    return Boolean.parseBoolean(option(key, "false"));
+  }
+
+  private String option(String key, String otherwise) {
+    scala.Option<String> given = index.options().get(key);
+    return given.isDefined() && given.get() != null
+        ? given.get()
+        : session.sessionState().conf().getConfString(key, otherwise);
+  }
+}

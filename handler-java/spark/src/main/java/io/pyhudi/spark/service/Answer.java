@@ -1,0 +1,72 @@
+package io.pyhudi.spark.service;
+
+import io.pyhudi.hive.client.Outcome;
+import io.pyhudi.hive.client.PruningException;
+import io.pyhudi.hive.protocol.PruneCounts;
+import io.pyhudi.hive.protocol.PruneResponse;
+import io.pyhudi.hive.scan.Verdicts;
+import java.util.Locale;
+
+/** What the service proved about the files of one relation, or why it proved nothing. */
+public final class Answer {
+  private static final double MEGABYTE = 1e6;
+
+  private final Verdicts verdicts;
+  private final PruneCounts counts;
+  private final String text;
+
+  private Answer(Verdicts verdicts, PruneCounts counts, String text) {
+    this.verdicts = verdicts;
+    this.counts = counts;
+    this.text = text;
+  }
+
+  /**
+   * @throws PruningException if the response contradicts itself
+   */
+  static Answer of(PruneResponse response) throws PruningException {
+    return new Answer(Verdicts.of(response), response.getCounts(), shown(response.getCounts()));
+  }
+
+  static Answer failed(Outcome outcome) {
+    return new Answer(Verdicts.none(), null, "pruning " + outcome + ", reads every file");
+  }
+
+  /** Returns the answer for a relation that no answer could be used for. */
+  public static Answer notAsked(String reason) {
+    return new Answer(Verdicts.none(), null, "not pruned: " + reason);
+  }
+
+  private static String shown(PruneCounts counts) {
+    if (counts == null) {
+      return "pruning " + Outcome.PRUNED;
+    }
+    return String.format(
+        Locale.ROOT,
+        "pruning %s, reads %d of %d files, %.1f of %.1f MB",
+        counts.getFilesDropped() == 0 ? "NOTHING_SKIPPED" : Outcome.PRUNED,
+        counts.getFilesConsidered() - counts.getFilesDropped(),
+        counts.getFilesConsidered(),
+        (counts.getBytesConsidered() - counts.getBytesDropped()) / MEGABYTE,
+        counts.getBytesConsidered() / MEGABYTE);
+  }
+
+  public Verdicts verdicts() {
+    return verdicts;
+  }
+
+  /** The service's own counts, or null. */
+  public PruneCounts counts() {
+    return counts;
+  }
+
+  /** Returns the size of the files that are kept, if there are counts. */
+  public long keptBytes() {
+    return Math.max(0, counts.getBytesConsidered() - counts.getBytesDropped());
+  }
+
+  /** Describes the answer for plans. */
+  public String text() {
+    return text;
+  }
+}
