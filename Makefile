@@ -67,11 +67,11 @@ RUNTIME_OF_4.2 := $(RUNTIME42)
 demo: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME_OF_$(HIVE)) ## two Hudi tables, HiveServer2 (HIVE=4.1, 4.2) and the pruning service: rows, files and times
 	$(BIN)/python -m devtools.demo --hive $(HIVE)
 
-test: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## the Python tests, with Spark and Hive, but those of test-long
+test: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(LINKS) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## the Python tests, with Spark and Hive, but those of test-long
 	TEST_EXAMPLES=0.25 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
 		-m "not long and not further and not containers" $(PYTEST_ARGS)
 
-test-long: $(VENV) $(RUNTIME) $(HANDLER) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## tests of minutes, and the other cases of tests with Spark and Hive
+test-long: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## tests of minutes, and the other cases of tests with Spark and Hive
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "long or further" $(PYTEST_ARGS)
 
 test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
@@ -103,7 +103,7 @@ test-python: $(VENV) ## the wheel with Python 3.10 to 3.13, as far as they are i
 support-page: $(VENV) ## record the results of these targets, and write docs/support.md
 	$(BIN)/python -m devtools.support.page .work/results/*.xml
 
-test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## of both, the ones with a server of S3 or DynamoDB
+test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## of both, the ones with a server of S3 or DynamoDB
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive nor S3, with fewer random cases

@@ -12,9 +12,12 @@ from pyspark.sql import SparkSession
 from devtools.hive_versions import HIVE_4_LINES
 from devtools.hiveserver import HiveServer
 from devtools.matrix import Matrices
+from devtools.runtime import SPARK_JAR
 from devtools.s3.hadoop import spark_s3a_jars
 from devtools.service import ServiceProcess
 from devtools.spark import SHORT_QUERIES, spark_session
+from pyhudi_expr.indexing.writer_options import HUDI_SESSION
+from pyhudi_expr.spark.session import EXTENSION
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,8 +27,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A Spark session with Hudi, in UTC; with S3A if that has been fetched."""
-    with spark_session("tests", jars=spark_s3a_jars(), settings=SHORT_QUERIES) as session:
+    """A Spark session with Hudi, in UTC; with S3A if that has been fetched.
+
+    It has our extension, too, if that has been built, whose pruning is off unless a test turns it
+    on.
+    """
+    jars, settings = spark_s3a_jars(), dict(SHORT_QUERIES)
+    if SPARK_JAR.is_file():
+        extensions = f"{HUDI_SESSION['spark.sql.extensions']},{EXTENSION}"
+        settings |= {"spark.sql.extensions": extensions, "spark.pyhudi.pruning": "false"}
+        jars = [*jars, SPARK_JAR]
+    with spark_session("tests", jars=jars, settings=settings) as session:
         yield session
 
 

@@ -16,6 +16,7 @@ HUDI_AUX = WORK / "runtime" / "aux"
 _HUDI_BUNDLE = "hudi-spark3.5-bundle_2.12"
 _HIVE_JDBC = "4.0.1"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+SPARK_JAR = ROOT / "handler-java" / "target" / "spark" / "pyhudi-spark-extension.jar"
 HANDLER_JAR = ROOT / "handler-java" / "target" / "pyhudi-hive-handler.jar"
 
 # Packages of the JDK that Hive, Hadoop and Kryo access by reflection. Without them HiveServer2

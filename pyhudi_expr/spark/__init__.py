@@ -4,5 +4,6 @@ Executors need this package, but no Hudi jar. Needs the extra `spark`.
 """
 
 from pyhudi_expr.indexing.writer_options import writer_options
+from pyhudi_expr.spark.session import configure
 
-__all__ = ["writer_options"]
+__all__ = ["configure", "writer_options"]

@@ -95,8 +95,6 @@ _TRANSPARENT = frozenset(
 #: Chains of any length, which are not nested.
 _CHAINS = frozenset({"And", "Or"})
 _MICROS_PER_DAY = 86_400_000_000
-#: What stands for bytes that are not UTF-8 where Java shows a text.
-_REPLACED = "\ufffd"
 
 Constants = Callable[[int], Any]
 """The value of a constant by the number of its node: days, microseconds or bytes. Of a set of
@@ -287,8 +285,6 @@ class _Reader:
             return Literal(None, type_)
         if type_name in OPAQUE_CONSTANTS:
             return Literal(self._constants(node.number), type_)
-        if _REPLACED in str(text):
-            raise InexpressibleError("a text that may not have been UTF-8")
         return Literal(_value(str(text), type_), type_)
 
 

@@ -56,10 +56,25 @@ final class ConditionEncoder {
   private static boolean isWritable(Expression conjunct) {
     try {
       conjunct.toJSON();
-      return true;
+      return hasExactTexts(conjunct);
     } catch (RuntimeException | LinkageError e) {
       return false;
     }
+  }
+
+  /** A text may have bytes that are no UTF-8, for which Java shows another one. */
+  private static boolean hasExactTexts(Expression node) {
+    if (node instanceof org.apache.spark.sql.catalyst.expressions.Literal) {
+      Object value = ((org.apache.spark.sql.catalyst.expressions.Literal) node).value();
+      return !(value instanceof UTF8String)
+          || UTF8String.fromString(value.toString()).equals(value);
+    }
+    for (Expression child : Scala.list(node.children())) {
+      if (!hasExactTexts(child)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Visits nodes in the order in which {@code toJSON} writes them. */

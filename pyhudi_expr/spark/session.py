@@ -1,0 +1,61 @@
+"""Sessions with our extension: Hudi tables are read with pruning by ordinary Spark SQL."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyhudi_expr.table.errors import HudiError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXTENSION = "io.pyhudi.spark.PyHudiExtension"
+"""The extension's class, for `spark.sql.extensions`."""
+
+_HUDI_EXTENSION = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
+_EXTENSIONS = "spark.sql.extensions"
+_JARS = "spark.jars"
+_PYTHON = "spark.pyhudi.python"
+_JAR = "pyhudi-spark-extension.jar"
+
+
+def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Add the extension to a session that is not built yet; return the builder.
+
+    It comes after the extensions that the builder has, and after Hudi's. The jar is that of the
+    wheel, or in a checkout that of ``make spark-jar``; Hudi's bundle is yours to add. Unless
+    `spark.pyhudi.service` names a service, the session starts one with this interpreter at its
+    first query of a Hudi table.
+
+    Raises:
+        HudiError: The jar is missing.
+    """
+    given: dict[str, str] = {key: str(value) for key, value in builder._options.items()}
+    extensions = _listed(given.get(_EXTENSIONS, ""))
+    for name in (_HUDI_EXTENSION, EXTENSION):
+        if name not in extensions:
+            extensions.append(name)
+    jars, jar = _listed(given.get(_JARS, "")), str(extension_jar())
+    if jar not in jars:
+        jars.append(jar)
+    builder = builder.config(_EXTENSIONS, ",".join(extensions)).config(_JARS, ",".join(jars))
+    return builder if _PYTHON in given else builder.config(_PYTHON, sys.executable)
+
+
+def extension_jar() -> Path:
+    """Return the path of the extension's jar. Raises HudiError if it is missing."""
+    package = Path(__file__).resolve().parent.parent
+    of_checkout = package.parent / "handler-java" / "target" / "spark" / _JAR
+    for path in (package / "jars" / _JAR, of_checkout):
+        if path.is_file():
+            return path
+    raise HudiError(
+        f"the extension's jar is missing: neither the package has it nor {of_checkout}; "
+        "install a wheel of a release, or build it by: make spark-jar"
+    )
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,0 +1,63 @@
+"""What a plan of the session with our extension reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+#: Whatever makes Hudi skip by itself.
+SKIPPING = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
+
+
+def load(spark: SparkSession, path: Path | str, **options: str) -> DataFrame:
+    """The table as an ordinary user reads it, with Hudi's defaults."""
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    return spark.read.format("hudi").options(**SKIPPING, **named).load(str(path))
+
+
+def scans(frame: DataFrame) -> Iterator[Any]:
+    """The scans of files in a frame's physical plan, as Spark starts with it."""
+    yield from _scans(frame._jdf.queryExecution().sparkPlan())
+
+
+def _scans(plan: Any) -> Iterator[Any]:
+    if plan.getClass().getSimpleName() == "FileSourceScanExec":
+        yield plan
+    children = plan.children()
+    for number in range(children.size()):
+        yield from _scans(children.apply(number))
+
+
+def files_read(frame: DataFrame) -> list[str]:
+    """The names of the files that each scan lists; of a slice with log files one of them."""
+    return [
+        listed.apply(number).getPath().getName()
+        for scan in scans(frame)
+        for partition in scan.selectedPartitions()
+        for listed in [partition.files()]
+        for number in range(listed.size())
+    ]
+
+
+def slices_read(frame: DataFrame) -> set[str]:
+    """The ids of the slices that are read."""
+    return {name.removeprefix(".").partition("_")[0] for name in files_read(frame)}
+
+
+def plan_text(frame: DataFrame) -> str:
+    """The physical plan as EXPLAIN shows it."""
+    return str(frame._jdf.queryExecution().explainString(_mode(frame, "formatted")))
+
+
+def _mode(frame: DataFrame, name: str) -> Any:
+    jvm: Any = frame.sparkSession._jvm
+    return jvm.org.apache.spark.sql.execution.ExplainMode.fromString(name)
+
+
+def shown(frame: DataFrame) -> list[str]:
+    """The rows of a frame, without Hudi's own columns and maps, in an order of their own."""
+    columns = [name for name in frame.columns if not name.startswith("_hoodie") and name != "m"]
+    return sorted(map(repr, frame.select(columns).collect()))
