@@ -6,7 +6,7 @@ from pathlib import Path
 
 from devtools.runtime import ROOT
 
-_ROOMS = ("pyhudi_expr", "tests", "devtools", "bench", "handler-java/src")
+_ROOMS = ("pyhudi_expr", "tests", "devtools", "bench", "handler-java/src", "handler-java/spark/src")
 _GENERATED = (ROOT / "pyhudi_expr" / "protocol", ROOT / "handler-java" / "src" / "gen")
 _NO_CODE = ("__init__.py", "conftest.py", "package-info.java")
 

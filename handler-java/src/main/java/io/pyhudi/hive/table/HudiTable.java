@@ -228,12 +228,7 @@ public final class HudiTable {
 
   /** Returns the digest of the active timeline by which the pruning service knows its state. */
   public byte[] timelineDigest() {
-    return LinesDigest.of(
-        metaClient
-            .getActiveTimeline()
-            .getInstantsAsStream()
-            .map(i -> i.requestedTime() + "." + i.getAction() + "." + i.getState())
-            .collect(Collectors.toList()));
+    return ListedSlices.timelineDigest(metaClient);
   }
 
   /**

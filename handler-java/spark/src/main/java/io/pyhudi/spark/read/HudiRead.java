@@ -1,7 +1,10 @@
 package io.pyhudi.spark.read;
 
 import io.pyhudi.hive.protocol.TableView;
+import io.pyhudi.hive.table.ListedSlices;
+import java.util.List;
 import java.util.Optional;
+import org.apache.hadoop.fs.Path;
 import org.apache.hudi.HoodieFileIndex;
 import org.apache.hudi.HoodieIncrementalFileIndex;
 import org.apache.hudi.common.model.HoodieTableType;
@@ -131,6 +134,16 @@ final class HudiRead {
     Option<HoodieInstant> newest =
         metaClient().getCommitsAndCompactionTimeline().filterCompletedInstants().lastInstant();
     return newest.isPresent() ? newest.get().requestedTime() : null;
+  }
+
+  /** Returns whether a list of the service could stand for Hudi's. */
+  boolean canBeListed() {
+    return asOf() == null && isOfWholeTable() && ListedSlices.arePossible(metaClient());
+  }
+
+  private boolean isOfWholeTable() {
+    List<Path> paths = Scala.list(index.rootPaths());
+    return paths.size() == 1 && paths.get(0).toString().equals(basePath());
   }
 
   /** Returns whether partition columns are shown as their paths spell them. */

@@ -1,5 +1,6 @@
 package io.pyhudi.spark.read;
 
+import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.SparkCondition;
 import io.pyhudi.spark.service.Answer;
 import io.pyhudi.spark.service.PruningConf;
@@ -60,7 +61,7 @@ public final class PruneRelations extends Rule<LogicalPlan> {
   private LogicalPlan pruned(HudiRead read, List<Expression> conjuncts) {
     PruningConf conf = PruningConf.of(session);
     if (!conf.enabled()) {
-      return list(read, conjuncts);
+      return read.index().sizeInBytes() == 0 ? list(read, conjuncts) : read.relation();
     }
     SparkCondition condition = ConditionEncoder.encode(conjuncts, read.showsPathValues());
     if (condition == null) {
@@ -70,10 +71,9 @@ public final class PruneRelations extends Rule<LogicalPlan> {
         && ((PrunedFileIndex) read.files().location()).isAbout(condition)) {
       return read.relation();
     }
-    Answer answer = answer(read, condition, conf);
-    PrunedFileIndex index =
-        new PrunedFileIndex(
-            read.index(), condition, Conditions.aboutPartitions(read, conjuncts), answer);
+    List<Expression> aboutPartitions = Conditions.aboutPartitions(read, conjuncts);
+    Answer answer = answer(read, condition, aboutPartitions.isEmpty(), conf);
+    PrunedFileIndex index = new PrunedFileIndex(read.index(), condition, aboutPartitions, answer);
     LogicalRelation relation = read.relation();
     return relation.copy(
         new PrunedRelation(read.files(), index),
@@ -82,18 +82,20 @@ public final class PruneRelations extends Rule<LogicalPlan> {
         relation.isStreaming());
   }
 
-  private Answer answer(HudiRead read, SparkCondition condition, PruningConf conf) {
+  private Answer answer(
+      HudiRead read, SparkCondition condition, boolean ofAllPartitions, PruningConf conf) {
     String obstacle = read.obstacle();
     if (obstacle != null) {
       return Answer.notAsked(obstacle);
     }
-    return new Questions(session, conf)
-        .ask(
-            read.basePath(),
-            condition,
-            read.view(),
-            read.newestInstant(),
-            read.asOf());
+    Questions questions = new Questions(session, conf);
+    PruneRequest request = questions.request(read.basePath(), condition, read.view());
+    request.setNewestInstant(read.newestInstant());
+    request.setAsOfInstant(read.asOf());
+    if (ofAllPartitions && read.canBeListed()) {
+      request.setListKept(true);
+    }
+    return questions.ask(request);
   }
 
   /** Does for a relation that remains Hudi's what Hudi's rule does: the planner needs its size. */

@@ -1,13 +1,16 @@
 package io.pyhudi.spark.read;
 
 import io.pyhudi.hive.protocol.SparkCondition;
+import io.pyhudi.hive.table.ListedSlices;
 import io.pyhudi.hive.table.Slice;
 import io.pyhudi.spark.service.Answer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import org.apache.hadoop.fs.Path;
 import org.apache.hudi.BaseHoodieTableFileIndex.PartitionPath;
 import org.apache.hudi.HoodieFileIndex;
@@ -81,12 +84,20 @@ final class PrunedFileIndex implements FileIndex {
   }
 
   private List<Tuple2<InternalRow, FileSlice>> kept(Seq<Expression> partitionFilters) {
+    // Spark does not evaluate these again: Hudi has to apply them to the partitions that it lists.
+    if (answer.kept() != null && partitionFilters.isEmpty()) {
+      Optional<List<Tuple2<InternalRow, FileSlice>>> listed =
+          ListedSlices.of(hudi.metaClient(), answer.kept()).flatMap(this::withValues);
+      if (listed.isPresent()) {
+        return listed.get();
+      }
+    }
     List<Tuple2<InternalRow, FileSlice>> kept = new ArrayList<>();
     int listed = 0;
     for (Tuple2<Option<PartitionPath>, Seq<FileSlice>> partition : listed(partitionFilters)) {
       PartitionPath path = partition._1().get();
       List<FileSlice> slices = Scala.list(partition._2());
-      InternalRow values = InternalRow.fromSeq(scala.Predef.wrapRefArray(path.getValues()));
+      InternalRow values = row(path);
       for (FileSlice slice : keep(path.getPath(), slices)) {
         kept.add(new Tuple2<>(values, slice));
       }
@@ -94,6 +105,39 @@ final class PrunedFileIndex implements FileIndex {
     }
     LOG.info("{}: reads {} of {} listed slices", hudi.getBasePath(), kept.size(), listed);
     return kept;
+  }
+
+  /**
+   * Returns slices with the values of their partitions, as Hudi's index would list them; empty if
+   * Hudi has to do it.
+   */
+  private Optional<List<Tuple2<InternalRow, FileSlice>>> withValues(List<FileSlice> slices) {
+    try {
+      return Optional.of(valued(slices));
+    } catch (RuntimeException e) {
+      LOG.warn("{}: Hudi lists the files, as partitions have no values", hudi.getBasePath(), e);
+      return Optional.empty();
+    }
+  }
+
+  private List<Tuple2<InternalRow, FileSlice>> valued(List<FileSlice> slices) {
+    Map<String, InternalRow> values = new HashMap<>();
+    List<Tuple2<InternalRow, FileSlice>> found = new ArrayList<>();
+    for (FileSlice slice : slices) {
+      InternalRow of =
+          values.computeIfAbsent(
+              slice.getPartitionPath(), path -> row(PartitionPaths.of(hudi, path)));
+      FileSlice shown = slice.withLogFiles(hudi.includeLogFiles());
+      if (!shown.isEmpty()) {
+        found.add(new Tuple2<>(of, shown));
+      }
+    }
+    LOG.info("{}: reads {} slices that the service lists", hudi.getBasePath(), found.size());
+    return found;
+  }
+
+  private static InternalRow row(PartitionPath path) {
+    return InternalRow.fromSeq(scala.Predef.wrapRefArray(path.getValues()));
   }
 
   private List<Tuple2<Option<PartitionPath>, Seq<FileSlice>>> listed(

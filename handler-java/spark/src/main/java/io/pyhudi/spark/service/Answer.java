@@ -2,6 +2,7 @@ package io.pyhudi.spark.service;
 
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
+import io.pyhudi.hive.protocol.KeptSlices;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.scan.Verdicts;
@@ -13,11 +14,13 @@ public final class Answer {
 
   private final Verdicts verdicts;
   private final PruneCounts counts;
+  private final KeptSlices kept;
   private final String text;
 
-  private Answer(Verdicts verdicts, PruneCounts counts, String text) {
+  private Answer(Verdicts verdicts, PruneCounts counts, KeptSlices kept, String text) {
     this.verdicts = verdicts;
     this.counts = counts;
+    this.kept = kept;
     this.text = text;
   }
 
@@ -25,16 +28,18 @@ public final class Answer {
    * @throws PruningException if the response contradicts itself
    */
   static Answer of(PruneResponse response) throws PruningException {
-    return new Answer(Verdicts.of(response), response.getCounts(), shown(response.getCounts()));
+    PruneCounts counts = response.getCounts();
+    KeptSlices kept = counts == null ? null : response.getKept();
+    return new Answer(Verdicts.of(response), counts, kept, shown(counts));
   }
 
   static Answer failed(Outcome outcome) {
-    return new Answer(Verdicts.none(), null, "pruning " + outcome + ", reads every file");
+    return new Answer(Verdicts.none(), null, null, "pruning " + outcome + ", reads every file");
   }
 
   /** Returns the answer for a relation that no answer could be used for. */
   public static Answer notAsked(String reason) {
-    return new Answer(Verdicts.none(), null, "not pruned: " + reason);
+    return new Answer(Verdicts.none(), null, null, "not pruned: " + reason);
   }
 
   private static String shown(PruneCounts counts) {
@@ -58,6 +63,11 @@ public final class Answer {
   /** The service's own counts, or null. */
   public PruneCounts counts() {
     return counts;
+  }
+
+  /** Returns the service's list of the slices to read, or null. */
+  public KeptSlices kept() {
+    return kept;
   }
 
   /** Returns the size of the files that are kept, if there are counts. */

@@ -12,6 +12,7 @@ import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.SparkCondition;
 import io.pyhudi.hive.protocol.TableView;
 import io.pyhudi.hive.protocol.pruningConstants;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
@@ -42,27 +43,19 @@ public final class Questions {
     this.conf = conf;
   }
 
-  /**
-   * Returns what is proved about the files of a table.
-   *
-   * @param newestInstant the newest completed instant that the query knows, or null
-   * @param asOf the instant as of which the table is read; null for the newest state
-   */
-  public Answer ask(
-      String basePath, SparkCondition condition, TableView view, String newestInstant, String asOf) {
+  /** Returns what is proved about the files of a table. */
+  public Answer ask(PruneRequest request) {
     try {
-      PruneRequest request = request(basePath, condition, view);
-      request.setNewestInstant(newestInstant);
-      request.setAsOfInstant(asOf);
       return send(request);
     } catch (PruningException e) {
-      return failed(basePath, e.outcome(), e.getMessage());
+      return failed(request.getBasePath(), e.outcome(), e.getMessage());
     } catch (RuntimeException | LinkageError e) {
-      return failed(basePath, Outcome.FAILED, e.toString());
+      return failed(request.getBasePath(), Outcome.FAILED, e.toString());
     }
   }
 
-  private PruneRequest request(String basePath, SparkCondition condition, TableView view) {
+  /** Returns a request for the files of a table's newest state. */
+  public PruneRequest request(String basePath, SparkCondition condition, TableView view) {
     Node unknown = new Node(NodeKind.UNKNOWN).setText("a condition of Spark");
     PruneRequest request =
         new PruneRequest(
@@ -93,7 +86,7 @@ public final class Questions {
 
   private Answer failed(String basePath, Outcome outcome, String message) {
     Object place = conf.namesServices() ? conf.addresses() : "its own service";
-    boolean isNews = WARNED.add(java.util.Arrays.asList(outcome, place));
+    boolean isNews = WARNED.add(Arrays.asList(outcome, place));
     if (isNews && outcome != Outcome.NOTHING_PROVED) {
       LOG.warn("{}: every file is read, {}: {}", basePath, outcome, message);
     } else {
