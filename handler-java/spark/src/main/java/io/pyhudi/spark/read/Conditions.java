@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.apache.hudi.common.model.HoodieRecord;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -13,7 +14,9 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import scala.collection.JavaConverters;
+import scala.collection.Seq;
 
 /** The parts of a plan's conditions that hold for every row that it uses of a relation. */
 final class Conditions {
@@ -49,13 +52,29 @@ final class Conditions {
     }
   }
 
-  /** Returns the conjuncts about a relation's stored columns, not about files' metadata. */
+  /**
+   * Returns the conjuncts about a relation's stored columns, not about files' metadata, with the
+   * columns' names as the relation spells them.
+   */
   static List<Expression> about(HudiRead read, List<Expression> above) {
     Set<String> stored = new HashSet<>(Arrays.asList(read.files().schema().fieldNames()));
-    return above.stream()
-        .filter(conjunct -> conjunct.references().subsetOf(read.relation().outputSet()))
+    if (read.hasVirtualKeys()) {
+      // The service takes it for NULL, and Hudi's reader shows what files still have.
+      stored.remove(HoodieRecord.RECORD_KEY_METADATA_FIELD);
+    }
+    List<Expression> own =
+        above.stream()
+            .filter(conjunct -> conjunct.references().subsetOf(read.relation().outputSet()))
+            .collect(Collectors.toList());
+    return Scala.list(normalized(read, own)).stream()
         .filter(conjunct -> names(conjunct, stored))
         .collect(Collectors.toList());
+  }
+
+  private static Seq<Expression> normalized(HudiRead read, List<Expression> conjuncts) {
+    List<Attribute> columns = new ArrayList<>(Scala.list(read.relation().output()));
+    return DataSourceStrategy$.MODULE$.normalizeExprs(
+        Scala.seq(conjuncts), Scala.seq(columns));
   }
 
   /** Returns the conjuncts about partition columns only. */

@@ -8,6 +8,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hudi.HoodieFileIndex;
 import org.apache.hudi.HoodieIncrementalFileIndex;
 import org.apache.hudi.common.model.HoodieTableType;
+import org.apache.hudi.common.table.HoodieTableConfig;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.TableSchemaResolver;
 import org.apache.hudi.common.table.timeline.HoodieInstant;
@@ -26,6 +27,7 @@ final class HudiRead {
   private static final String MERGED = "payload_combine";
   private static final String VALUES_FROM_PATHS =
       "hoodie.datasource.read.extract.partition.values.from.path";
+  private static final String VIRTUAL_KEYS = "hoodie.recordkey.virtual.enabled";
   private static final String SCHEMA_ON_READ = "hoodie.schema.on.read.enable";
 
   private final SparkSession session;
@@ -114,6 +116,13 @@ final class HudiRead {
     return new TableSchemaResolver(metaClient())
         .getTableHistorySchemaStrFromCommitMetadata()
         .isPresent();
+  }
+
+  /** Returns whether record keys are computed from other columns, even if files store them. */
+  boolean hasVirtualKeys() {
+    HoodieTableConfig config = metaClient().getTableConfig();
+    return !config.populateMetaFields()
+        || Boolean.parseBoolean(config.getProps().getProperty(VIRTUAL_KEYS));
   }
 
   TableView view() {
