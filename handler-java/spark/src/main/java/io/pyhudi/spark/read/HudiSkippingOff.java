@@ -28,6 +28,7 @@ public final class HudiSkippingOff extends Rule<LogicalPlan> {
       if (PruningConf.of(session).enabled()) {
         for (LogicalPlan leaf : Scala.list(plan.collectLeaves())) {
           HudiRead.of(session, leaf)
+              .filter(read -> !read.isIncremental())
               .ifPresent(read -> read.index().hasPushedDownPartitionPredicates_$eq(true));
         }
       }
