@@ -101,6 +101,7 @@ def test_a_service_that_does_not_know_the_field_keeps_every_file(
         SparkCondition(EARLY.tree),
         SparkCondition(SOME.tree),
         SparkCondition(EARLY.tree, {2: Literal("interval")}),
+        SparkCondition(EARLY.tree, {2: Literal("int", stringValue="1")}),
         SparkCondition(SOME.tree, sets={0: [Literal("string", stringValue="\ufffd")]}),
         SparkCondition(json.dumps(node("ScalaUDF", REGION))),
         SparkCondition(json.dumps(node("EqualTo", REGION))),
@@ -116,7 +117,6 @@ def test_what_was_not_sent_is_unknown(condition: SparkCondition) -> None:
         SparkCondition(None),
         SparkCondition("no JSON"),
         SparkCondition("[]"),
-        SparkCondition(EARLY.tree, {2: Literal("int", stringValue="1")}),
         SparkCondition(SOME.tree, sets={0: [Literal("bigint", integerValue=1)] * 11}),
     ],
 )
