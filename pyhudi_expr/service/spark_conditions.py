@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.spark.catalyst import parse_catalyst
@@ -43,7 +42,7 @@ def _constant(
     constants: Mapping[int, Literal],
     sets: Mapping[int, Sequence[Literal]],
     max_bytes: int,
-) -> Any:
+) -> object:
     """Return the value of a node, or the list of a set's. Raises LookupError if none was sent."""
     if number in sets:
         return [decode_literal(value, max_bytes).value for value in sets[number]]

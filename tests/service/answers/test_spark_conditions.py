@@ -48,7 +48,9 @@ SOME = SparkCondition(
 )
 LIKE = SparkCondition(
     json.dumps(
-        node("Like", column("txn_id", "string"), node("Literal", value="TXN-00%", dataType="string"))
+        node(
+            "Like", column("txn_id", "string"), node("Literal", value="TXN-00%", dataType="string")
+        )
     ),
     {0: Literal("string", stringValue="\\")},
 )

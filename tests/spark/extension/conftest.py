@@ -11,11 +11,8 @@ from devtools.runtime import SPARK_JAR
 from devtools.service import ServiceProcess
 from devtools.spark import session_settings
 
-UNPRUNED: Mapping[str, str] = {
-    "spark.pyhudi.pruning": "false",
-    "hoodie.enable.data.skipping": "false",
-}
-"""Settings with which nothing is skipped."""
+UNPRUNED: Mapping[str, str] = {"spark.pyhudi.pruning": "false"}
+"""Settings with which only Hudi skips."""
 
 
 def pruned_by(address: str) -> dict[str, str]:

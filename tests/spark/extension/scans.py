@@ -8,14 +8,17 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-#: Whatever makes Hudi skip by itself.
-SKIPPING = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
+from tests.prune.matching_slices import read
 
 
 def load(spark: SparkSession, path: Path | str, **options: str) -> DataFrame:
-    """The table as an ordinary user reads it, with Hudi's defaults."""
-    named = {name.replace("__", "."): value for name, value in options.items()}
-    return spark.read.format("hudi").options(**SKIPPING, **named).load(str(path))
+    """The table as an ordinary user reads it, with what makes Hudi skip files."""
+    return read(spark, path, skipping=True, **options)
+
+
+def whole(spark: SparkSession, path: Path | str, **options: str) -> DataFrame:
+    """The table without any skipping, if our pruning is off as well."""
+    return read(spark, path, **options)
 
 
 def scans(frame: DataFrame) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from devtools.tables import HudiTable, TableSpec, create
 from tests.marks import long
 from tests.prune.matching_slices import Group, groups_with_matches
 from tests.spark.extension.conftest import UNPRUNED
-from tests.spark.extension.scans import load, shown, slices_read
+from tests.spark.extension.scans import load, shown, slices_read, whole
 from tests.truth import templates, values
 from tests.truth.engines.spark import SparkEngine
 from tests.truth.predicates import Grammar
@@ -79,7 +79,7 @@ def test_every_slice_with_a_matching_row_is_read(
     with session_settings(extended, settings):
         texts = rng.sample([case.text for case in cases], 60)
         with session_settings(extended, UNPRUNED):
-            expected = matching(load(extended, table.path), texts)
+            expected = matching(whole(extended, table.path), texts)
         skipping = 0
         for number, (text, groups) in enumerate(expected.items()):
             frame = load(extended, table.path).where(text)
@@ -89,6 +89,6 @@ def test_every_slice_with_a_matching_row_is_read(
             if number % 10 == 0:
                 found = shown(frame)
                 with session_settings(extended, UNPRUNED):
-                    assert found == shown(load(extended, table.path).where(text)), text
+                    assert found == shown(whole(extended, table.path).where(text)), text
     assert len(expected) > 30
     assert skipping

@@ -1,4 +1,4 @@
-"""Ordinary queries of Hudi tables through the extension: rows as without any skipping, fewer files."""
+"""Ordinary queries of Hudi tables through the extension: the rows of a full scan, of fewer files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.marks import long
 from tests.prune import predicates
 from tests.prune.matching_slices import groups_with_matches
 from tests.spark.extension.conftest import UNPRUNED
-from tests.spark.extension.scans import load, plan_text, shown, slices_read
+from tests.spark.extension.scans import load, plan_text, shown, slices_read, whole
 
 pytestmark = pytest.mark.spark
 
@@ -70,7 +70,7 @@ def test_every_slice_with_a_matching_row_is_read(
     path = matrices.get(type_, version, partitioning).table.path
     chosen = EVERY[part::8]
     with session_settings(extended, UNPRUNED):
-        matching = groups_with_matches(load(extended, path), chosen)
+        matching = groups_with_matches(whole(extended, path), chosen)
     skipping = 0
     for text, groups in matching.items():
         read = slices_read(load(extended, path).where(text))
@@ -86,7 +86,7 @@ def test_rows_are_equal_and_files_are_skipped(
 ) -> None:
     path = matrices.get(type_).table.path
     with session_settings(extended, UNPRUNED):
-        expected = {text: rows_of(load(extended, path), text) for text in texts}
+        expected = {text: rows_of(whole(extended, path), text) for text in texts}
     for text in texts:
         frame = load(extended, path).where(text)
         assert shown(frame) == expected[text], text
@@ -97,8 +97,8 @@ def test_rows_are_equal_and_files_are_skipped(
 
 def test_explain_shows_files_and_bytes(extended: SparkSession, matrices: Matrices) -> None:
     frame = load(extended, matrices.get(COW).table.path)
-    text = plan_text(frame.where("i = 3005"))
-    assert f"pruning PRUNED, reads 1 of {FILES} files, 0.0 of " in text
+    text = plan_text(frame.where("i = -4995"))
+    assert f"Scan HudiFileGroup [pruning PRUNED, reads 1 of {FILES} files, 0." in text
     assert "PrunedFileIndex" in text
     assert "pruning" not in plan_text(frame)  # nothing was asked
     nothing = plan_text(frame.where("length(reverse(s)) > 3"))
@@ -109,25 +109,26 @@ def test_shapes_of_queries(extended: SparkSession, matrices: Matrices) -> None:
     path = matrices.get(COW).table.path
     load(extended, path).createOrReplaceTempView("matrix")
     queries = {
-        "SELECT s FROM matrix WHERE i = 3005": 1,
-        "SELECT count(*) FROM (SELECT i AS j, s FROM matrix WHERE i > 2000) WHERE j < 2500": 1,
-        "SELECT a.s FROM matrix a JOIN matrix b ON a.id = b.id WHERE a.i = 3005 AND b.i < 3010": 10,
-        "SELECT a.s FROM matrix a LEFT JOIN matrix b ON a.i = b.i AND b.i = 3005 "
-        "WHERE a.i = 3006": 2,
-        "SELECT count(*) FROM matrix WHERE i = 3005 UNION ALL "
-        "SELECT count(*) FROM matrix WHERE i = 4005": 2,
-        "WITH t AS (SELECT * FROM matrix WHERE i = 3005) "
+        "SELECT s FROM matrix WHERE i = -4995": 1,
+        "SELECT count(*) FROM (SELECT i AS j, s FROM matrix WHERE i > -4990) WHERE j < -4000": 1,
+        "SELECT a.s FROM matrix a JOIN matrix b ON a.id = b.id "
+        "WHERE a.i = -4995 AND b.i < -4990": 2,
+        "SELECT a.s FROM matrix a LEFT JOIN matrix b ON a.i = b.i AND b.i = -4995 "
+        "WHERE a.i = -4994": 2,
+        "SELECT count(*) FROM matrix WHERE i = -4995 UNION ALL "
+        "SELECT count(*) FROM matrix WHERE i = -3995": 2,
+        "WITH t AS (SELECT * FROM matrix WHERE i = -4995) "
         "SELECT * FROM t JOIN t AS u ON t.id = u.id": 2,
-        "SELECT s FROM matrix WHERE i = 3005 AND id IN (SELECT max(id) FROM matrix "
-        "WHERE i = 3005)": 1,
-        "SELECT (SELECT max(i) FROM matrix WHERE i = 3005) AS x, "
-        "(SELECT max(i) FROM matrix WHERE i = 4005) AS y, "
-        "(SELECT min(i) FROM matrix WHERE i = 4005) AS z": 0,
+        "SELECT s FROM matrix WHERE i = -4995 AND id IN (SELECT max(id) FROM matrix "
+        "WHERE i = -4995)": 1,
+        "SELECT (SELECT max(i) FROM matrix WHERE i = -4995) AS x, "
+        "(SELECT max(i) FROM matrix WHERE i = -3995) AS y, "
+        "(SELECT min(i) FROM matrix WHERE i = -3995) AS z": 0,
         "SELECT s, row_number() OVER (ORDER BY i) FROM matrix WHERE i < -4990 LIMIT 3": 1,
-        "SELECT * FROM (SELECT * FROM matrix LIMIT 5) WHERE i = 3005": FILES,
-        "SELECT count(*) FROM matrix GROUP BY b HAVING max(i) = 3005": FILES,
-        "SELECT s FROM matrix WHERE rand() < 2 AND i = 3005": 1,
-        "SELECT s FROM matrix WHERE _metadata.file_name LIKE '%parquet' AND i = 3005": 1,
+        "SELECT * FROM (SELECT * FROM matrix LIMIT 5) WHERE i = -4995": FILES,
+        "SELECT count(*) FROM matrix GROUP BY b HAVING max(i) = -4995": FILES,
+        "SELECT s FROM matrix WHERE rand() < 2 AND i = -4995": 1,
+        "SELECT s FROM matrix WHERE I = -4995": 1,
     }
     for query, most in queries.items():
         frame = extended.sql(query)
@@ -137,17 +138,17 @@ def test_shapes_of_queries(extended: SparkSession, matrices: Matrices) -> None:
             continue  # any five rows
         found = sorted(map(repr, frame.collect()))
         with session_settings(extended, UNPRUNED):
-            load(extended, path).createOrReplaceTempView("matrix")
+            whole(extended, path).createOrReplaceTempView("matrix")
             assert found == sorted(map(repr, extended.sql(query).collect())), query
         load(extended, path).createOrReplaceTempView("matrix")
 
 
 def test_one_frame_with_other_conditions(extended: SparkSession, matrices: Matrices) -> None:
     frame = load(extended, matrices.get(MOR).table.path)
-    one, other = frame.where("i = 3005"), frame.where("i = 4005")
+    one, other = frame.where("i = -4995"), frame.where("i = -3995")
     assert slices_read(one) != slices_read(other)
     assert one.union(other).count() == 2
-    assert frame.where("i = 3005 OR i = 4005").count() == 2
+    assert frame.where("i = -4995 OR i = -3995").count() == 2
     assert frame.count() == frame.where("id >= 0").count()
     cached = frame.where("i < 0").cache()
     assert cached.where("i = -4999").count() == 1

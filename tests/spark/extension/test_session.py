@@ -26,10 +26,11 @@ from pyspark.sql import SparkSession
 from pyhudi_expr.spark import configure
 
 builder = SparkSession.builder.master("local[1]").config("spark.jars", sys.argv[1])
-builder = builder.config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
+builder = builder.config("spark.ui.enabled", "false")
+builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
 builder = builder.config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
 spark = configure(builder).getOrCreate()
-rows = spark.read.format("hudi").load(sys.argv[2]).where("i = 3005")
+rows = spark.read.format("hudi").load(sys.argv[2]).where("i = -4995")
 rows.explain()
 print("rows:", rows.count())
 """
@@ -62,7 +63,7 @@ def test_a_session_starts_a_service_of_its_own(spark: SparkSession, matrices: Ma
         "spark.pyhudi.timeout.ms": "30000",
     }
     with session_settings(spark, settings):
-        frame = load(spark, matrices.get(TableType.COW).table.path).where("i = 3005")
+        frame = load(spark, matrices.get(TableType.COW).table.path).where("i = -4995")
         assert f"reads 1 of {FILES} files" in plan_text(frame)
         assert frame.count() == 1
 

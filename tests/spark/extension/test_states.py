@@ -17,12 +17,12 @@ from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.service.running_server import GatedHandler, running_server
 from tests.spark.extension.conftest import UNPRUNED, pruned_by
-from tests.spark.extension.scans import load, plan_text, shown, slices_read
+from tests.spark.extension.scans import load, plan_text, shown, slices_read, whole
 
 pytestmark = pytest.mark.spark
 
 COW, MOR = TableType.COW, TableType.MOR
-CONDITIONS = ("i = 3005", "s LIKE 'updated%'", "d > 31", "i < -4990", "p = 'p1'")
+CONDITIONS = ("i = -4995", "s LIKE 'updated%'", "d > 31", "i < -4990", "p = 'p1'")
 
 
 @pytest.mark.parametrize("type_", [COW, MOR])
@@ -31,7 +31,7 @@ def test_earlier_states_changes_and_the_read_optimized_view(
     extended: SparkSession, matrices: Matrices, type_: TableType, partitioning: Partitioning
 ) -> None:
     path = matrices.get(type_, partitioning=partitioning).table.path
-    first, updates, _ = (write.requested for write in HudiTable.open(path).timeline.writes)
+    first, updates, _ = (write.requested for write in HudiTable.open(str(path)).timeline.writes)
     ways = {
         "as of the first commit": {"as__of__instant": first},
         "as of the updates": {"as__of__instant": updates},
@@ -51,14 +51,14 @@ def test_earlier_states_changes_and_the_read_optimized_view(
             frame = load(extended, path, **options).where(text)
             found = shown(frame)
             with session_settings(extended, UNPRUNED):
-                assert found == shown(load(extended, path, **options).where(text)), (way, text)
-    old = load(extended, path, as__of__instant=first).where("i = 3005")
+                assert found == shown(whole(extended, path, **options).where(text)), (way, text)
+    old = load(extended, path, as__of__instant=first).where("i = -4995")
     assert len(slices_read(old)) == 1
     assert f"reads 1 of {FILES} files" in plan_text(old)
     bases = load(extended, path, hoodie__datasource__query__type="read_optimized")
-    assert len(slices_read(bases.where("i = 3005"))) == 1
+    assert len(slices_read(bases.where("i = -4995"))) == 1
     changed = load(extended, path, **ways["changes"])
-    assert "not pruned: an incremental query" in plan_text(changed.where("i = 3005"))
+    assert "not pruned: an incremental query" in plan_text(changed.where("i = -4995"))
 
 
 def test_what_is_written_meanwhile_is_read(extended: SparkSession, tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ class OtherVersion(PruningService.Iface):  # type: ignore[misc]
 
 def test_without_a_service_every_file_is_read(extended: SparkSession, matrices: Matrices) -> None:
     path = matrices.get(MOR).table.path
-    text = "i = 3005 AND s > ''"
+    text = "i = -4995 AND s > ''"
     with session_settings(extended, UNPRUNED):
-        expected = shown(load(extended, path).where(text))
+        expected = shown(whole(extended, path).where(text))
 
     def check(outcome: str) -> None:
         frame = load(extended, path).where(text)
@@ -115,9 +115,11 @@ def test_without_a_service_every_file_is_read(extended: SparkSession, matrices: 
 
 
 def test_pruning_can_be_turned_off(extended: SparkSession, matrices: Matrices) -> None:
-    frame = load(extended, matrices.get(COW).table.path)
+    path = matrices.get(COW).table.path
+    frame = whole(extended, path)
+    assert len(slices_read(frame.where("i = -4995"))) == 1
     with session_settings(extended, UNPRUNED):
-        off = frame.where("i = 3005")
+        off = frame.where("i = -4995")
         assert len(slices_read(off)) == FILES
         assert off.count() == 1
         assert "pruning" not in plan_text(off)

@@ -21,7 +21,8 @@ final class Reads {
       return;
     }
     extensions.injectPostHocResolutionRule(session -> new HudiSkippingOff(session));
-    // After filters were pushed down, before joins are ordered and chosen by the sizes of their sides.
+    // After filters were pushed down, before joins are ordered and chosen by the sizes of their
+    // sides.
     extensions.injectPreCBORule(session -> new PruneRelations(session));
   }
 

@@ -74,9 +74,7 @@ public final class ListedSlices {
       return Optional.of(new ListedSlices(metaClient, kept).fileSlices());
     } catch (RuntimeException e) {
       LOG.warn(
-          "{}: the service's list of files is wrong, Hudi lists them",
-          metaClient.getBasePath(),
-          e);
+          "{}: the service's list of files is wrong, Hudi lists them", metaClient.getBasePath(), e);
       return Optional.empty();
     }
   }

@@ -10,8 +10,8 @@ public final class ServiceListing {
   private ServiceListing() {}
 
   /**
-   * Returns whether a list of the service can stand for Hudi's, see {@link ListedSlices}. Hudi lists
-   * earlier states itself, as only it knows how it would.
+   * Returns whether a list of the service can stand for Hudi's, see {@link ListedSlices}. Hudi
+   * lists earlier states itself, as only it knows how it would.
    */
   public static boolean isPossible(HudiTable table) {
     return table.stateText() == null && ListedSlices.arePossible(table.metaClient());

@@ -23,7 +23,8 @@ final class ConditionEncoder {
 
   /** The identity of a column: another one in each plan, and no part of the condition's meaning. */
   private static final Pattern IDENTITY =
-      Pattern.compile("\"exprId\":\\{\"product-class\":\"[\\w.]+\",\"id\":\\d+,\"jvmId\":\"[\\w-]+\"\\}");
+      Pattern.compile(
+          "\"exprId\":\\{\"product-class\":\"[\\w.]+\",\"id\":\\d+,\"jvmId\":\"[\\w-]+\"\\}");
 
   private final SparkCondition condition;
   private int number;

@@ -73,14 +73,12 @@ final class Conditions {
 
   private static Seq<Expression> normalized(HudiRead read, List<Expression> conjuncts) {
     List<Attribute> columns = new ArrayList<>(Scala.list(read.relation().output()));
-    return DataSourceStrategy$.MODULE$.normalizeExprs(
-        Scala.seq(conjuncts), Scala.seq(columns));
+    return DataSourceStrategy$.MODULE$.normalizeExprs(Scala.seq(conjuncts), Scala.seq(columns));
   }
 
   /** Returns the conjuncts about partition columns only. */
   static List<Expression> aboutPartitions(HudiRead read, List<Expression> conjuncts) {
-    Set<String> columns =
-        new HashSet<>(Arrays.asList(read.files().partitionSchema().fieldNames()));
+    Set<String> columns = new HashSet<>(Arrays.asList(read.files().partitionSchema().fieldNames()));
     return conjuncts.stream()
         .filter(conjunct -> !conjunct.references().isEmpty() && names(conjunct, columns))
         .collect(Collectors.toList());

@@ -56,8 +56,7 @@ final class HudiRead {
       return Optional.empty();
     }
     HadoopFsRelation files = (HadoopFsRelation) relation.relation();
-    return hudiIndex(files.location())
-        .map(index -> new HudiRead(session, relation, files, index));
+    return hudiIndex(files.location()).map(index -> new HudiRead(session, relation, files, index));
   }
 
   /** Not of queries of changes with their own columns (CDC), nor of what others derive. */
@@ -138,7 +137,9 @@ final class HudiRead {
     return given.isDefined() ? HoodieSqlCommonUtils.formatQueryInstant(given.get()) : null;
   }
 
-  /** Returns the requested time of the newest completed instant that the relation knows, or null. */
+  /**
+   * Returns the requested time of the newest completed instant that the relation knows, or null.
+   */
   String newestInstant() {
     Option<HoodieInstant> newest =
         metaClient().getCommitsAndCompactionTimeline().filterCompletedInstants().lastInstant();
@@ -157,8 +158,7 @@ final class HudiRead {
 
   /** Returns whether partition columns are shown as their paths spell them. */
   boolean showsPathValues() {
-    return isOn(VALUES_FROM_PATHS)
-        || metaClient().getTableConfig().shouldDropPartitionColumns();
+    return isOn(VALUES_FROM_PATHS) || metaClient().getTableConfig().shouldDropPartitionColumns();
   }
 
   private boolean isOn(String key) {

@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
  * Asks the service about each relation of an optimised plan that reads a Hudi table below a
  * condition, and gives it the files that may be needed.
  *
- * <p>A relation with fewer rows, none of which the filter above it would let pass, may stand for the
- * whole one wherever the plan is changed later: such changes hold for tables of any content.
+ * <p>A relation with fewer rows, none of which the filter above it would let pass, may stand for
+ * the whole one wherever the plan is changed later: such changes hold for tables of any content.
  */
 public final class PruneRelations extends Rule<LogicalPlan> {
   private static final Logger LOG = LoggerFactory.getLogger(PruneRelations.class);

@@ -29,9 +29,9 @@ import scala.Tuple2;
 import scala.collection.Seq;
 
 /**
- * Hudi's list of a table's files for one occurrence in a plan, without its own skipping, and without
- * the slices that the service proved to hold no row for which the conditions above this occurrence
- * are true.
+ * Hudi's list of a table's files for one occurrence in a plan, without its own skipping, and
+ * without the slices that the service proved to hold no row for which the conditions above this
+ * occurrence are true.
  *
  * <p>Two of them are equal if they are of equal relations with equal conditions, so that Spark
  * still recognises equal scans.

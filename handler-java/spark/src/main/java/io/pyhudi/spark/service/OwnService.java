@@ -50,8 +50,7 @@ final class OwnService {
   private final CompletableFuture<Integer> port;
   private boolean waited;
 
-  private OwnService(
-      Process process, Path directory, Path token, CompletableFuture<Integer> port) {
+  private OwnService(Process process, Path directory, Path token, CompletableFuture<Integer> port) {
     this.process = process;
     this.directory = directory;
     this.token = token;

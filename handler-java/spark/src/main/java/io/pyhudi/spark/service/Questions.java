@@ -32,7 +32,9 @@ public final class Questions {
   private static final long BREAKER_MILLIS = 30_000;
   private static final AtomicLong REQUESTS = new AtomicLong();
 
-  /** The kinds of failures that have been reported; a dashboard would report each again and again. */
+  /**
+   * The kinds of failures that have been reported; a dashboard would report each again and again.
+   */
   private static final Set<List<Object>> WARNED = ConcurrentHashMap.newKeySet();
 
   private final SparkSession session;
