@@ -74,7 +74,7 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[misc, valid-type]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the kernel, and add it to the wheel, with Spark's extension if there is one."""
         jar = Path(self.root, _SPARK_JAR)
-        if jar.is_file():
+        if jar.is_file() and version != "editable":
             build_data["force_include"][str(jar)] = f"pyhudi_expr/jars/{jar.name}"
         built = build(Path(self.root))
         if built is not None:

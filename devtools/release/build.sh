@@ -2,7 +2,8 @@
 # devtools/release/build.sh DIRECTORY [PART...]: what a release consists of, into a new directory.
 #
 #   python  the source distribution, and the wheel for this processor
-#   java    the handlers' jars for Hive 4 and 3.1, with sources, javadoc and what is inside (CycloneDX)
+#   java    the handlers' jars for Hive 4 and 3.1, with sources, javadoc and what is inside (CycloneDX);
+#           the jar of Spark's extension, which the wheel has as well
 #   chart   the Helm chart (needs helm), the manifests and the unit
 #   sums    SHA256SUMS of all that is there
 #
@@ -23,6 +24,7 @@ mkdir -p "$target"
 build_python() {
     local built
     built=$(mktemp -d)
+    build_spark_jar
     "$python" -m build --outdir "$built" .
     # What the kernel needs of the C library is named by the wheel's tag.
     auditwheel repair --wheel-dir "$built/repaired" "$built"/*.whl
@@ -46,8 +48,15 @@ build_python_bom() {
     rm -r "$environment"
 }
 
+build_spark_jar() {
+    "${mvn[@]/handler-java\/pom.xml/handler-java/spark/pom.xml}" -Dmaven.test.skip package
+}
+
 build_java() {
     local line name built kind
+    build_spark_jar
+    cp handler-java/target/spark/pyhudi-spark-extension.jar \
+        "$target/pyhudi-spark-extension-$version.jar"
     for line in hive4 hive3; do
         "${mvn[@]}" "-P$line,release" -Dmaven.test.skip package
         name=pyhudi-hive-handler built=handler-java/target

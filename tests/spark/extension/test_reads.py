@@ -1,4 +1,4 @@
-"""Ordinary queries of Hudi tables through the extension: the rows of a full scan, of fewer files."""
+"""Ordinary queries of Hudi tables through the extension: rows of a full scan, of fewer files."""
 
 from __future__ import annotations
 
