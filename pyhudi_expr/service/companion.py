@@ -30,8 +30,15 @@ async def serve(settings: ServiceSettings) -> None:
 
 def main(token_file: str) -> None:
     """Serve the process that writes to standard input. Raises SettingsError."""
-    no_tls = dict.fromkeys(("tls_certificate", "tls_key", "tls_client_ca"), "")
-    settings = load(host="127.0.0.1", port=0, workers=1, token_file=token_file, **no_tls)
+    settings = load(
+        host="127.0.0.1",
+        port=0,
+        workers=1,
+        token_file=token_file,
+        tls_certificate="",
+        tls_key="",
+        tls_client_ca="",
+    )
     logs.configure(settings.log_format, settings.log_level)
     # Ctrl-C in a terminal goes to the parent, too, which may go on.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -40,7 +47,7 @@ def main(token_file: str) -> None:
 
 
 def _end_with_parent() -> None:
-    while sys.stdin.buffer.read1():
+    while sys.stdin.buffer.read(1):
         pass
     os._exit(0)
 

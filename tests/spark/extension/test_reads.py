@@ -20,6 +20,8 @@ pytestmark = pytest.mark.spark
 
 COW, MOR = TableType.COW, TableType.MOR
 EVERY = (*predicates.ALL, *predicates.ONLY_SPARK)
+#: Hudi makes a path of the value, which is none.
+REFUSED = ("p = 'x:y=z'",)
 #: Hudi 1.2's own skipping loses rows for these, fails, or reads every file; with the files to read
 #: at most.
 SKIPPED = {
@@ -68,7 +70,7 @@ def test_every_slice_with_a_matching_row_is_read(
     part: int,
 ) -> None:
     path = matrices.get(type_, version, partitioning).table.path
-    chosen = EVERY[part::8]
+    chosen = [text for text in EVERY[part::8] if text not in REFUSED]
     with session_settings(extended, UNPRUNED):
         matching = groups_with_matches(whole(extended, path), chosen)
     skipping = 0
