@@ -69,6 +69,7 @@ _REFERENCE = {
         (
             "spark.indexes",
             "indexing.writer_options",
+            "spark.session",
             "spark.query.dataframes",
             "spark.query.index_table",
             "spark.query.predicates",

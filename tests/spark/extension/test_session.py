@@ -82,7 +82,7 @@ def test_the_service_ends_with_the_application(matrices: Matrices, tmp_path: Pat
 def test_a_companion_ends_with_its_parent(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("0123456789abcdef0123456789abcdef")
-    command = [sys.executable, "-m", "pyhudi_expr.service.companion", str(token)]
+    command = [sys.executable, "-m", "pyhudi_expr.service.running.companion", str(token)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=ROOT, **pipes) as companion:
         assert companion.stdin is not None

@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
  */
 final class OwnService {
   private static final Logger LOG = LoggerFactory.getLogger(OwnService.class);
-  private static final String MODULE = "pyhudi_expr.service.companion";
+  private static final String MODULE = "pyhudi_expr.service.running.companion";
   private static final String PYTHON = "spark.pyhudi.python";
 
   /** Python imports for a second or two; a busy driver needs longer. */
