@@ -1,9 +1,9 @@
 """A pruning service for one parent process.
 
-``python -m pyhudi_expr.service.running.companion TOKEN_FILE`` listens on a free port of the loopback
-interface, prints the port as the only line of its standard output, knows callers by the token in the
-file, and ends when its standard input does: a parent that dies in any way leaves no process behind.
-Its other settings are those of `pyhudi serve` from the environment.
+``python -m pyhudi_expr.service.running.companion TOKEN_FILE`` listens on a free port of the
+loopback interface, prints the port as the only line of its standard output, knows callers by the
+token in the file, and ends when its standard input does: a parent that dies in any way leaves no
+process behind. Its other settings are those of `pyhudi serve` from the environment.
 """
 
 from __future__ import annotations
