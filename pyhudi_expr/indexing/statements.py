@@ -16,22 +16,23 @@ table of the session's database alone has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import TypeAlias
 
-from sqlglot.dialects.hive import Hive
-from sqlglot.errors import TokenError
-from sqlglot.tokenizer_core import Token, TokenType
-
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.indexing.statement_reader import StatementError, StatementReader
 from pyhudi_expr.table.hudi_names import SECONDARY_INDEX
 
-_Item = TypeVar("_Item")
-
-
-class StatementError(HudiError):
-    """The text is not a statement about indexes; the message says where parsing fails."""
+__all__ = [
+    "CreateIndex",
+    "DropIndex",
+    "RefreshIndex",
+    "ShowIndexes",
+    "Statement",
+    "StatementError",
+    "parse",
+    "read_statement",
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class CreateIndex:
     Attributes:
         table: A name or a path.
         kind: The kind as written, in lower case.
+        is_kind_implied: Whether the statement names no kind. Hudi makes a record index then, if the
+            columns are the record key.
     """
 
     name: str
@@ -49,6 +52,7 @@ class CreateIndex:
     columns: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     if_not_exists: bool = False
+    is_kind_implied: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class RefreshIndex:
     table: str
 
 
+_INDEX = "the index's name"
+
 Statement: TypeAlias = CreateIndex | DropIndex | ShowIndexes | RefreshIndex
 
 
@@ -88,120 +94,43 @@ def parse(text: str) -> Statement:
     Raises:
         StatementError: The text is not a statement about indexes.
     """
-    try:
-        tokens = _Tokenizer().tokenize(text)
-    except TokenError as error:
-        raise StatementError(f"no statement about indexes: {error}") from error
-    return _Reader(text, tokens).statement()
+    reader = StatementReader.of(text)
+    statement = read_statement(reader)
+    if statement is None:
+        raise reader.error("CREATE INDEX, DROP INDEX, SHOW INDEXES or REFRESH INDEX")
+    reader.end()
+    return statement
 
 
-class _Tokenizer(Hive.Tokenizer):
-    # Hive's tokenizer takes everything after SHOW as one text.
-    COMMANDS: ClassVar[set[TokenType]] = set()
+def read_statement(reader: StatementReader) -> Statement | None:
+    """Read the statement that is next; None if its first words are those of none.
+
+    Raises:
+        StatementError: Its further words are not.
+    """
+    if reader.has("CREATE", "INDEX"):
+        return _create(reader)
+    if reader.has("DROP", "INDEX"):
+        if_exists = reader.has("IF", "EXISTS")
+        name = reader.name(_INDEX)
+        table = reader.on() if reader.sees("ON") or not reader.is_at_end() else ""
+        return DropIndex(name, table, if_exists)
+    if reader.has("SHOW", "INDEXES"):
+        if not (reader.has("ON") or reader.has("FROM") or reader.has("IN")):
+            raise reader.error("ON and a table")
+        return ShowIndexes(reader.table())
+    if reader.has("REFRESH", "INDEX"):
+        return RefreshIndex(reader.name(_INDEX), reader.on())
+    return None
 
 
-class _Reader:
-    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
-        self._text = text
-        self._tokens = tokens
-        self._at = 0
-
-    def statement(self) -> Statement:
-        if self._has("CREATE", "INDEX"):
-            statement: Statement = self._create()
-        elif self._has("DROP", "INDEX"):
-            if_exists = self._has("IF", "EXISTS")
-            name = self._name("the index's name")
-            table = self._on() if self._sees("ON") or not self._is_at_end() else ""
-            statement = DropIndex(name, table, if_exists)
-        elif self._has("SHOW", "INDEXES"):
-            if not (self._has("ON") or self._has("FROM") or self._has("IN")):
-                raise self._error("ON and a table")
-            statement = ShowIndexes(self._table())
-        elif self._has("REFRESH", "INDEX"):
-            statement = RefreshIndex(self._name("the index's name"), self._on())
-        else:
-            raise self._error("CREATE INDEX, DROP INDEX, SHOW INDEXES or REFRESH INDEX")
-        self._has(";")
-        if self._at < len(self._tokens):
-            raise self._error("the end")
-        return statement
-
-    def _is_at_end(self) -> bool:
-        return self._at == len(self._tokens) or self._sees(";")
-
-    def _create(self) -> CreateIndex:
-        if_not_exists = self._has("IF", "NOT", "EXISTS")
-        name, table = self._name("the index's name"), self._on()
-        kind = self._name("a kind of index").lower() if self._has("USING") else SECONDARY_INDEX
-        columns = self._listed(self._column) if self._sees("(") else []
-        options = self._listed(self._option) if self._has("OPTIONS") else []
-        return CreateIndex(name, table, kind, tuple(columns), dict(options), if_not_exists)
-
-    def _on(self) -> str:
-        if not self._has("ON"):
-            raise self._error("ON and a table")
-        return self._table()
-
-    def _table(self) -> str:
-        self._has("TABLE")
-        return ".".join(self._path("a table"))
-
-    def _column(self) -> str:
-        return ".".join(self._path("a column"))
-
-    def _option(self) -> tuple[str, str]:
-        key = ".".join(self._path("an option's name"))
-        if not (self._has("=") or self._has("=>")):
-            raise self._error("= and a value")
-        return key, self._name("a value")
-
-    def _path(self, expected: str) -> list[str]:
-        parts = [self._name(expected)]
-        while self._has("."):
-            parts.append(self._name(expected))
-        return parts
-
-    def _listed(self, item: Callable[[], _Item]) -> list[_Item]:
-        self._expect("(")
-        items = [item()]
-        while self._has(","):
-            items.append(item())
-        self._expect(")")
-        return items
-
-    def _name(self, expected: str) -> str:
-        """Read a word, a number or a text in quotes."""
-        if self._at < len(self._tokens):
-            token = self._tokens[self._at]
-            is_quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
-            if token.text and (is_quoted or token.text.replace("_", "a").isalnum()):
-                self._at += 1
-                return str(token.text)
-        raise self._error(expected)
-
-    def _expect(self, symbol: str) -> None:
-        if not self._has(symbol):
-            raise self._error(symbol)
-
-    def _sees(self, *words: str) -> bool:
-        tokens = self._tokens[self._at : self._at + len(words)]
-        return len(tokens) == len(words) and all(
-            token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
-            and token.text.upper() == word
-            for token, word in zip(tokens, words, strict=True)
-        )
-
-    def _has(self, *words: str) -> bool:
-        """Skip the words if they are next, and return whether they were."""
-        there = self._sees(*words)
-        self._at += len(words) if there else 0
-        return there
-
-    def _error(self, expected: str) -> StatementError:
-        if self._at < len(self._tokens):
-            token = self._tokens[self._at]
-            found = f"found {token.text!r} in line {token.line}, column {token.col}"
-        else:
-            found = "it ends"
-        return StatementError(f"expected {expected}, but {found}: {self._text.strip()}")
+def _create(reader: StatementReader) -> CreateIndex:
+    if_not_exists = reader.has("IF", "NOT", "EXISTS")
+    name, table = reader.name(_INDEX), reader.on()
+    is_implied = not reader.has("USING")
+    kind = SECONDARY_INDEX if is_implied else reader.name("a kind of index").lower()
+    columns = reader.listed(reader.column) if reader.sees("(") else []
+    options = reader.listed(reader.option) if reader.has("OPTIONS") else []
+    return CreateIndex(
+        name, table, kind, tuple(columns), dict(options), if_not_exists, is_kind_implied=is_implied
+    )

@@ -28,6 +28,7 @@ from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.layout.curves import Curve
+from pyhudi_expr.layout.ordered_statistics import columns_without_statistics
 from pyhudi_expr.layout.row_order import InvalidLayout, Layout, Mapping, Pieces, row_order
 from pyhudi_expr.layout.sampling import sample_file
 from pyhudi_expr.layout.tiling import PieceStatistics, Tiling
@@ -162,6 +163,7 @@ def analyze(
     sample, notes = _sampled(opened, listing, kept, target)
     notes += list(dict.fromkeys(reason for each in bound for reason in unknown_reasons(each)))
     notes.append(_measured(results))
+    notes.extend(_statistics_note(opened, layouts))
     today = _shares(sample, None, Tiling(sample.file), bound)
     shares = [_shares(sample, one, _tiled(sample, one, count), bound) for one in layouts]
     shares.sort(key=lambda one: (one.mean_bytes, one.mean_files))
@@ -243,6 +245,19 @@ def _measured(results: Sequence[PruneResult]) -> str:
         f"every layout is estimated by the sample; by the statistics of all rows {read:.1%} of the "
         "bytes are read today"
     )
+
+
+def _statistics_note(table: HudiTable, layouts: Sequence[Layout]) -> list[str]:
+    """Return what to do if columns that could order the rows have no statistics."""
+    ordered = list(dict.fromkeys(name for layout in layouts for name in layout.columns))
+    missing = ", ".join(columns_without_statistics(table, ordered))
+    if not missing:
+        return []
+    return [
+        f"the table has no column_stats of {missing}, by which files in any order are skipped:"
+        " pyhudi layout cluster builds them for the columns that it orders by, pyhudi index create"
+        " --using column_stats for others"
+    ]
 
 
 def _shares(

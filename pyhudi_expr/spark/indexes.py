@@ -60,7 +60,7 @@ def execute(
             (InvalidIndex), or another error; the table is as before.
     """
     with using_storage_options(storage_options):
-        return run(spark, parse(statement), options or _session_options(spark))
+        return run(spark, parse(statement), options or session_options(spark))
 
 
 def run(
@@ -91,7 +91,8 @@ def run(
             return refresh_index(spark, statement, options)
 
 
-def _session_options(spark: SparkSession) -> BuildOptions:
+def session_options(spark: SparkSession) -> BuildOptions:
+    """Return how to build in a session: with the lock of its settings, as in Hudi's statements."""
     said = {key: spark.conf.get(key, None) for key in locks.SETTINGS}
     settings = {key: value for key, value in said.items() if value}
     return BuildOptions(lambda storage: locks.TableLock.of(storage, settings))

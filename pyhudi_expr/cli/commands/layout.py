@@ -137,6 +137,12 @@ def analyze_table(
     metavar="KEY=VALUE",
     help="An option of Hudi's writer, its lock's, say; repeatable.",
 )
+@click.option(
+    "--statistics/--no-statistics",
+    default=True,
+    show_default=True,
+    help="Build column_stats of the columns where there are none: no file is skipped without.",
+)
 @DRY_RUN
 @YES
 @spark_session.with_spark
@@ -152,6 +158,7 @@ def cluster_table(
     groups: tuple[str, ...],
     wait: float,
     writer: tuple[str, ...],
+    statistics: bool,
     dry_run: bool,
     is_confirmed: bool,
     master: str | None,
@@ -181,9 +188,8 @@ def cluster_table(
     with spark_session.spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 
-        done = cluster(
-            spark, table_location(table), target, ClusterOptions(*chosen, size, wait, options)
-        )
+        wanted = ClusterOptions(*chosen, size, wait, options, statistics)
+        done = cluster(spark, table_location(table), target, wanted)
     click.echo(reports.as_json(asdict(done)) if as_json else _summary(done))
 
 

@@ -34,6 +34,7 @@ from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, slice_files
 from pyhudi_expr.spark.clustering.layout_frames import Part, arrange
 from pyhudi_expr.spark.clustering.layout_samples import samples
+from pyhudi_expr.spark.clustering.layout_statistics import ordered_statistics
 from pyhudi_expr.spark.indexes import refresh_index
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.table import config_keys
@@ -58,6 +59,8 @@ class ClusterOptions:
         wait: Seconds to wait for writers that started before.
         writer: Options for Hudi's writer, which override the defaults; by default the table's lock
             is `FileSystemBasedLockProvider`'s.
+        statistics: Whether to build `column_stats` of the layout's columns where there are none:
+            an order skips no file without them (RFC-28).
     """
 
     partitions: frozenset[str] | None = None
@@ -65,6 +68,7 @@ class ClusterOptions:
     size: Size = field(default_factory=Size)
     wait: float = 600.0
     writer: Mapping[str, str] = field(default_factory=dict)
+    statistics: bool = True
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,8 @@ def _clustered(
             selected = select(opened.refreshed(), choice, client.busy_groups())
             if not selected.listing.num_slices:
                 # A run that died after its commit has not refreshed the indexes.
-                refreshed = _refreshed_indexes(spark, table)
-                return Clustered(None, (), 0, 0, 0, 0, (*notes, *selected.notes, *refreshed))
+                followed = _indexes_followed(spark, table, layout, options)
+                return Clustered(None, (), 0, 0, 0, 0, (*notes, *selected.notes, *followed))
             instant = _announced(client, selected)
             try:
                 if selected.is_unchanged(
@@ -155,7 +159,7 @@ def _clustered(
                 "were planned; try again when they are done"
             )
     notes.extend(selected.notes)
-    notes.extend(_refreshed_indexes(spark, table))
+    notes.extend(_indexes_followed(spark, table, layout, options))
     return _outcome(selected, instant, notes)
 
 
@@ -167,6 +171,14 @@ def _refuse_unsupported(table: HudiTable) -> None:
         raise InvalidLayout(
             f"{table.base_path}: a bucket index decides the file of each row; it cannot be laid out"
         )
+
+
+def _indexes_followed(
+    spark: SparkSession, table: str, layout: Layout, options: ClusterOptions
+) -> Iterator[str]:
+    yield from _refreshed_indexes(spark, table)
+    if options.statistics:
+        yield from ordered_statistics(spark, table, layout.columns)
 
 
 def _refreshed_indexes(spark: SparkSession, table: str) -> Iterator[str]:

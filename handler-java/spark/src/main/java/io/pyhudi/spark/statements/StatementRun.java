@@ -1,0 +1,128 @@
+package io.pyhudi.spark.statements;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.SparkException;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+
+/**
+ * One run of a statement: what the process of Python asks for, and what it returns. It calls the
+ * public methods by Py4J (`pyhudi_expr.spark.statements`), in another thread.
+ */
+public final class StatementRun {
+  private enum Outcome {
+    NONE,
+    DONE,
+    FAILED,
+    NOT_UNDERSTOOD
+  }
+
+  private final SparkSession session;
+  private final String text;
+  private final StructType columns;
+  private final List<Row> rows = new ArrayList<>();
+  private Outcome outcome = Outcome.NONE;
+  private String message = "";
+
+  StatementRun(SparkSession session, String text, StructType columns) {
+    this.session = session;
+    this.text = text;
+    this.columns = columns;
+  }
+
+  /** Returns the session in which the statement was given. */
+  public SparkSession session() {
+    return session;
+  }
+
+  /** Returns the context of its application. */
+  public JavaSparkContext context() {
+    return JavaSparkContext.fromSparkContext(session.sparkContext());
+  }
+
+  /** Returns the statement. */
+  public String text() {
+    return text;
+  }
+
+  /** Takes a row of the result. */
+  public synchronized void row(List<Object> values) {
+    Object[] converted = new Object[values.size()];
+    for (int i = 0; i < converted.length; i++) {
+      converted[i] = converted(values.get(i), columns.fields()[i].dataType());
+    }
+    rows.add(RowFactory.create(converted));
+  }
+
+  /** Takes the news that all rows were given. */
+  public synchronized void done() {
+    outcome = Outcome.DONE;
+  }
+
+  /** Takes the error of a statement that failed. */
+  public synchronized void failed(String error) {
+    outcome = Outcome.FAILED;
+    message = error;
+  }
+
+  /** Takes the error of a text that is no statement of ours. */
+  public synchronized void notUnderstood(String error) {
+    outcome = Outcome.NOT_UNDERSTOOD;
+    message = error;
+  }
+
+  synchronized boolean isUnderstood() {
+    return outcome != Outcome.NOT_UNDERSTOOD;
+  }
+
+  synchronized List<Row> rows() {
+    return rows;
+  }
+
+  /** Returns the error of a text that is no statement of ours. */
+  synchronized RuntimeException misunderstanding() {
+    Origin nowhere = new Origin();
+    return StatementErrors.unchecked(
+        new ParseException(
+            Option.apply(text),
+            message,
+            nowhere,
+            nowhere,
+            ParseException.$lessinit$greater$default$5(),
+            ParseException.$lessinit$greater$default$6(),
+            ParseException.$lessinit$greater$default$7()));
+  }
+
+  /**
+   * Checks that the process has told how the statement ended.
+   *
+   * @param ending how the process has ended, and its last lines
+   */
+  synchronized void checkEnded(String ending) {
+    if (outcome == Outcome.FAILED) {
+      throw StatementErrors.unchecked(new SparkException(message));
+    }
+    if (outcome == Outcome.NONE) {
+      throw StatementErrors.unchecked(new SparkException(ending));
+    }
+  }
+
+  private static Object converted(Object value, DataType type) {
+    if (value instanceof Number && type.equals(DataTypes.LongType)) {
+      return ((Number) value).longValue();
+    }
+    if (value instanceof Number && type.equals(DataTypes.DoubleType)) {
+      return ((Number) value).doubleValue();
+    }
+    return value;
+  }
+}

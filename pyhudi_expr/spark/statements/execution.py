@@ -1,0 +1,168 @@
+"""Run a statement, and return its result as rows of plain values.
+
+The columns of the rows are those that the extension announces for the kind of statement
+(`handler-java/spark`, `StatementKind`), in the same order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.advice.query_history import merge_queries
+from pyhudi_expr.advice.ranking import RankedIndex, advise
+from pyhudi_expr.advice.sql_queries import ObservedQueries, read_queries
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
+from pyhudi_expr.indexing.build_options import BuildResult
+from pyhudi_expr.indexing.index_plan import KINDS
+from pyhudi_expr.indexing.session_statements import (
+    AnalyzeIndexes,
+    Optimize,
+    RefreshIndexes,
+    SessionStatement,
+    parse,
+)
+from pyhudi_expr.indexing.statement_reader import StatementError
+from pyhudi_expr.indexing.statements import CreateIndex, RefreshIndex
+from pyhudi_expr.layout.curves import Curve
+from pyhudi_expr.layout.row_order import Layout, Mapping
+from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.spark.clustering.clustering import Clustered, ClusterOptions, cluster
+from pyhudi_expr.spark.indexes import location, refresh_index, run, session_options
+from pyhudi_expr.spark.statements.partitions import matching_partitions
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import RECORD_INDEX
+from pyhudi_expr.table.hudi_table import HudiTable
+
+Row: TypeAlias = tuple[str | int | float | bool | None, ...]
+
+_OPTIONS = ("files", "file_bytes", "mapping", "statistics", "wait")
+
+
+def execute(spark: SparkSession, text: str) -> list[Row]:
+    """Run one statement in a session: its database, its views and its settings.
+
+    Raises:
+        StatementError: The text is no statement of ours, or names a kind of index that is not.
+        HudiError: The statement failed; the table is as before.
+    """
+    statement = parse(text)
+    if isinstance(statement, CreateIndex) and statement.kind not in KINDS:
+        raise StatementError(
+            f"there is no kind of index {statement.kind!r}: there are {', '.join(KINDS)}"
+        )
+    return list(_rows(spark, statement))
+
+
+def _rows(spark: SparkSession, statement: SessionStatement) -> Iterator[Row]:
+    match statement:
+        case Optimize():
+            yield from _optimized(spark, statement)
+        case AnalyzeIndexes():
+            yield from _advice(spark, statement)
+        case RefreshIndexes():
+            for built in _refreshed(spark, location(spark, statement.table)):
+                yield from _built(built)
+        case CreateIndex(is_kind_implied=True):
+            yield from _of_result(spark, _as_hudi_means(spark, statement))
+        case _:
+            yield from _of_result(spark, statement)
+
+
+def _of_result(spark: SparkSession, statement: SessionStatement) -> Iterator[Row]:
+    assert not isinstance(statement, Optimize | AnalyzeIndexes | RefreshIndexes)
+    result = run(spark, statement, session_options(spark))
+    if isinstance(result, list):
+        yield from map(_status, result)
+    elif result is not None:
+        yield from _built(result)
+
+
+def _as_hudi_means(spark: SparkSession, statement: CreateIndex) -> CreateIndex:
+    """Return the statement with the kind that Hudi takes: `record_index` of the key's columns."""
+    path = location(spark, statement.table)
+    keys = HudiTable.open(path).properties.record_key_fields
+    if not statement.columns or set(statement.columns) != set(keys):
+        return replace(statement, table=path)
+    return replace(statement, table=path, kind=RECORD_INDEX, columns=())
+
+
+def _refreshed(spark: SparkSession, table: str) -> Iterator[BuildResult]:
+    """Refresh the extension's indexes that lag; one refresh may bring up several."""
+    options = session_options(spark)
+    for status in index_statuses(HudiTable.open(table)):
+        if status.store is Store.EXTENSION and status.state is not State.ACTIVE:
+            built = refresh_index(spark, RefreshIndex(status.name, table), options)
+            if built is not None:
+                yield built
+
+
+def _optimized(spark: SparkSession, statement: Optimize) -> Iterator[Row]:
+    path = location(spark, statement.table)
+    options, mapping = _cluster_options(statement)
+    layout = Layout(statement.columns, Curve(statement.curve), mapping)
+    if statement.condition:
+        opened = HudiTable.open(path)
+        partitions = matching_partitions(spark, opened, statement.condition)
+        options = replace(options, partitions=partitions)
+    yield _clustered(cluster(spark, path, layout, options))
+
+
+def _cluster_options(statement: Optimize) -> tuple[ClusterOptions, Mapping]:
+    """Return the options of an OPTIMIZE. Raises HudiError."""
+    given = {key.lower(): value for key, value in statement.options.items()}
+    unknown = [key for key in given if key not in _OPTIONS]
+    if unknown:
+        raise HudiError(f"OPTIMIZE has no option {unknown[0]!r}: there are {', '.join(_OPTIONS)}")
+    try:
+        size = Size(*(int(given[key]) if key in given else None for key in _OPTIONS[:2]))
+        mapping = Mapping(given.get("mapping", Mapping.SAMPLED.value))
+        statistics = {"true": True, "false": False}[given.get("statistics", "true").lower()]
+        wait = float(given.get("wait", ClusterOptions().wait))
+    except (ValueError, KeyError) as error:
+        raise HudiError(f"an option of OPTIMIZE has a wrong value: {error}") from error
+    return ClusterOptions(size=size, statistics=statistics, wait=wait), mapping
+
+
+def _advice(spark: SparkSession, statement: AnalyzeIndexes) -> Iterator[Row]:
+    path = location(spark, statement.table)
+    queries = merge_queries([_queries(text) for text in statement.queries])
+    found = advise(path, queries.queries)
+    yield from (_ranked(one, True) for one in found.recommendations)
+    yield from (_ranked(one, False) for one in found.passed_over)
+
+
+def _queries(text: str) -> ObservedQueries:
+    if os.path.isfile(text):
+        with open(text, encoding="utf-8") as file:
+            text = file.read()
+    return read_queries(text, "spark")
+
+
+def _built(built: BuildResult) -> Iterator[Row]:
+    notes = "; ".join(built.notes)
+    for partition, entries in built.records.items():
+        yield built.name, partition, int(entries), int(built.bytes[partition]), built.instant, notes
+
+
+def _status(status: IndexStatus) -> Row:
+    columns = ",".join(status.columns)
+    own = status.store.value, status.state.value, status.covers, status.note
+    return status.name, status.kind, columns, *own
+
+
+def _clustered(done: Clustered) -> Row:
+    files = done.files_before, done.files_after, done.bytes_before, done.bytes_after
+    return done.instant, ",".join(done.partitions), *files, "; ".join(done.notes)
+
+
+def _ranked(one: RankedIndex, is_recommended: bool) -> Row:
+    costs = one.costs
+    saved = float(one.files), int(one.bytes), int(costs.storage), float(costs.build_seconds)
+    written: Sequence[float] = (float(costs.bytes_of_row), float(costs.bytes_of_file))
+    return one.statement, is_recommended, *saved, *written
