@@ -1,44 +1,37 @@
 package io.pyhudi.spark.statements;
 
+import io.pyhudi.spark.plans.LeafCommand;
 import java.util.Objects;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Statistics;
-import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
-import org.apache.spark.sql.execution.command.LeafRunnableCommand;
-import org.apache.spark.sql.execution.metric.SQLMetric;
-import scala.Enumeration;
-import scala.Function1;
 import scala.Option;
-import scala.collection.IndexedSeq;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
-import scala.collection.immutable.Map;
-import scala.collection.immutable.Map$;
-import scala.collection.immutable.Nil$;
 
 /**
  * A statement of ours in a plan. A process of Python runs it ({@link PythonProcess}); what that
  * process does not understand goes to the plan of the next parser, if that one has understood it.
  */
-public final class StatementCommand extends LogicalPlan implements LeafRunnableCommand {
+public final class StatementCommand extends LeafCommand {
   private final StatementKind kind;
   private final String text;
   private final Option<LogicalPlan> theirs;
-  private final Seq<Attribute> output;
 
   private StatementCommand(
       StatementKind kind, String text, Option<LogicalPlan> theirs, Seq<Attribute> output) {
+    super(output);
     this.kind = kind;
     this.text = text;
     this.theirs = theirs;
-    this.output = output;
+  }
+
+  /** Returns the plan of a statement that no other parser is asked about. */
+  public static StatementCommand of(StatementKind kind, String text) {
+    return of(kind, text, Option.empty());
   }
 
   /**
@@ -47,7 +40,12 @@ public final class StatementCommand extends LogicalPlan implements LeafRunnableC
    * @param theirs what the next parser makes of the same text
    */
   static StatementCommand of(StatementKind kind, String text, Option<LogicalPlan> theirs) {
-    return new StatementCommand(kind, text, theirs, DataTypeUtils.toAttributes(kind.columns()));
+    return new StatementCommand(kind, text, theirs, attributes(kind));
+  }
+
+  @SuppressWarnings("unchecked") // a sequence that is only read
+  private static Seq<Attribute> attributes(StatementKind kind) {
+    return (Seq<Attribute>) (Seq<?>) DataTypeUtils.toAttributes(kind.columns());
   }
 
   @Override
@@ -61,68 +59,17 @@ public final class StatementCommand extends LogicalPlan implements LeafRunnableC
       throw run.misunderstanding();
     }
     Dataset.ofRows(session, theirs.get()).collect();
-    return nothing();
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return output;
-  }
-
-  @Override
-  public Map<String, SQLMetric> metrics() {
-    return Map$.MODULE$.empty();
-  }
-
-  @Override
-  public Statistics stats() {
-    return Command.stats$(this);
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Command.producedAttributes$(this);
-  }
-
-  @Override
-  public Seq<Enumeration.Value> nodePatterns() {
-    return nothing().$colon$colon(TreePattern.COMMAND());
-  }
-
-  @Override
-  public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(
-      Seq<Enumeration.Value> patterns) {
-    // Scala would store them in a field; they are a constant here.
-  }
-
-  @Override
-  public Seq<LogicalPlan> children() {
-    return nothing();
-  }
-
-  @Override
-  public LogicalPlan mapChildren(Function1<LogicalPlan, LogicalPlan> function) {
-    return this;
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) {
-    return this;
+    return none();
   }
 
   @Override
   public LogicalPlan clone() {
-    return new StatementCommand(kind, text, theirs, output);
+    return new StatementCommand(kind, text, theirs, output());
   }
 
   @Override
   public String simpleString(int maxFields) {
     return "PyHudi statement: " + text;
-  }
-
-  @Override
-  public String productPrefix() {
-    return "StatementCommand";
   }
 
   @Override
@@ -150,10 +97,5 @@ public final class StatementCommand extends LogicalPlan implements LeafRunnableC
   @Override
   public int hashCode() {
     return Objects.hash(kind, text);
-  }
-
-  @SuppressWarnings("unchecked")
-  private static <T> scala.collection.immutable.List<T> nothing() {
-    return (scala.collection.immutable.List<T>) Nil$.MODULE$;
   }
 }

@@ -1,5 +1,6 @@
 package io.pyhudi.spark.statements;
 
+import io.pyhudi.spark.plans.Settings;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
@@ -36,7 +37,7 @@ public final class StatementParser implements ParserInterface {
   public LogicalPlan parsePlan(String sql) throws ParseException {
     StatementText words = StatementText.of(sql, FIRST_TOKENS);
     Optional<StatementKind> kind = StatementKind.of(words);
-    if (!kind.isPresent()) {
+    if (!kind.isPresent() || !Settings.runsStatements(session)) {
       return next.parsePlan(sql);
     }
     String text = new VariableSubstitution().substitute(sql);

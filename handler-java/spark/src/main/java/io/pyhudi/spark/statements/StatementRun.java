@@ -8,6 +8,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -90,7 +91,7 @@ public final class StatementRun {
 
   /** Returns the error of a text that is no statement of ours. */
   synchronized RuntimeException misunderstanding() {
-    Origin nowhere = new Origin();
+    Origin nowhere = CurrentOrigin.get();
     return StatementErrors.unchecked(
         new ParseException(
             Option.apply(text),

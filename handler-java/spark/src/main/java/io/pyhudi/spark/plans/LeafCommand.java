@@ -1,0 +1,94 @@
+package io.pyhudi.spark.plans;
+
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.execution.command.LeafRunnableCommand;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import scala.Enumeration;
+import scala.Function1;
+import scala.collection.IndexedSeq;
+import scala.collection.Seq;
+import scala.collection.immutable.List;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Map$;
+import scala.collection.immutable.Nil$;
+
+/**
+ * A command without children, for classes in Java: it has what the Scala compiler would add of
+ * Spark's traits.
+ */
+public abstract class LeafCommand extends LogicalPlan implements LeafRunnableCommand {
+  private final Seq<Attribute> output;
+
+  /**
+   * @param output the columns of the result
+   */
+  protected LeafCommand(Seq<Attribute> output) {
+    this.output = output;
+  }
+
+  /** Returns an equal command with nothing shared: Spark marks plans. */
+  @Override
+  public abstract LogicalPlan clone();
+
+  @Override
+  public final Seq<Attribute> output() {
+    return output;
+  }
+
+  @Override
+  public final Map<String, SQLMetric> metrics() {
+    return Map$.MODULE$.empty();
+  }
+
+  @Override
+  public final Statistics stats() {
+    return Command.stats$(this);
+  }
+
+  @Override
+  public final AttributeSet producedAttributes() {
+    return Command.producedAttributes$(this);
+  }
+
+  @Override
+  public final Seq<Enumeration.Value> nodePatterns() {
+    return LeafCommand.<Enumeration.Value>none().$colon$colon(TreePattern.COMMAND());
+  }
+
+  @Override
+  public final void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(
+      Seq<Enumeration.Value> patterns) {
+    // Scala would store them in a field; they are a constant here.
+  }
+
+  @Override
+  public final Seq<LogicalPlan> children() {
+    return none();
+  }
+
+  @Override
+  public final LogicalPlan mapChildren(Function1<LogicalPlan, LogicalPlan> function) {
+    return this;
+  }
+
+  @Override
+  public final LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) {
+    return this;
+  }
+
+  @Override
+  public final String productPrefix() {
+    return getClass().getSimpleName();
+  }
+
+  /** Returns the empty list. */
+  @SuppressWarnings("unchecked")
+  protected static <T> List<T> none() {
+    return (List<T>) Nil$.MODULE$;
+  }
+}

@@ -1,0 +1,82 @@
+package io.pyhudi.spark.writes;
+
+import io.pyhudi.spark.plans.LeafCommand;
+import io.pyhudi.spark.statements.StatementCommand;
+import io.pyhudi.spark.statements.StatementKind;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.collection.Seq;
+
+/** A write, and the refresh of the extension's indexes after its commit. */
+public final class FollowedWrite extends LeafCommand {
+  private static final Logger LOG = LoggerFactory.getLogger(FollowedWrite.class);
+
+  private final LogicalPlan write;
+  private final String path;
+
+  private FollowedWrite(LogicalPlan write, String path) {
+    super(none());
+    this.write = write;
+    this.path = path;
+  }
+
+  static FollowedWrite of(LogicalPlan write, String path) {
+    return new FollowedWrite(write, path);
+  }
+
+  @Override
+  public Seq<Row> run(SparkSession session) {
+    write.setAnalyzed(); // or the rule that has made this plan would make it again
+    Dataset.ofRows(session, write);
+    String name = path.replace("\\", "\\\\").replace("'", "\\'");
+    try {
+      StatementCommand.of(StatementKind.REFRESH_INDEXES, "REFRESH INDEXES ON '" + name + "'")
+          .run(session);
+    } catch (Exception error) { // the commit is done, and an index that lags loses no row
+      LOG.warn("{}: its indexes are not refreshed: {}", path, error.toString());
+    }
+    return none();
+  }
+
+  @Override
+  public Seq<QueryPlan<?>> innerChildren() {
+    return LeafCommand.<QueryPlan<?>>none().$colon$colon(write);
+  }
+
+  @Override
+  public LogicalPlan clone() {
+    return new FollowedWrite(write, path);
+  }
+
+  @Override
+  public int productArity() {
+    return 2;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return n == 0 ? write : path;
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other instanceof FollowedWrite;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof FollowedWrite
+        && write.equals(((FollowedWrite) other).write)
+        && path.equals(((FollowedWrite) other).path);
+  }
+
+  @Override
+  public int hashCode() {
+    return write.hashCode();
+  }
+}

@@ -1,0 +1,91 @@
+package io.pyhudi.spark.writes;
+
+import io.pyhudi.spark.plans.Settings;
+import java.io.IOException;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.collection.JavaConverters;
+
+/**
+ * Completes the options of writes into Hudi tables from the tables' own definitions: a writer of
+ * Hudi deletes the indexes that its options do not enable. What a writer or its session says about
+ * an index holds.
+ *
+ * <p>Hudi's rules make its commands, so this one must come after them.
+ */
+public final class KeepIndexes extends Rule<LogicalPlan> {
+  private static final Logger LOG = LoggerFactory.getLogger(KeepIndexes.class);
+  private static final String EXTENSION = ".hoodie/pyhudi/metadata/.hoodie";
+
+  private final SparkSession session;
+
+  public KeepIndexes(SparkSession session) {
+    this.session = session;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    if (plan instanceof Union) { // several inserts of one statement
+      return plan.mapChildren(this::apply);
+    }
+    Optional<TableWrite> found = TableWrite.of(plan);
+    if (!found.isPresent() || !Settings.keepsIndexes(session)) {
+      return plan;
+    }
+    TableWrite write = found.get();
+    LogicalPlan completed = write.with(missing(write));
+    return isFollowed(write) ? FollowedWrite.of(completed, write.path()) : completed;
+  }
+
+  /** Returns the options that the write lacks. A table that cannot be read is Hudi's to report. */
+  private Map<String, String> missing(TableWrite write) {
+    Map<String, String> given = new HashMap<>(write.given());
+    JavaConverters.mapAsJavaMap(session.sessionState().conf().getAllConfs())
+        .forEach(
+            (key, value) -> {
+              // What a session turns on, we do, too.
+              if ("false".equalsIgnoreCase(value)) {
+                given.putIfAbsent(key, value);
+              }
+            });
+    try {
+      Map<String, String> options = IndexOptions.of(write.path(), configuration()).missing(given);
+      LOG.debug("{}: the write keeps indexes by {}", write.path(), options);
+      return options;
+    } catch (IOException | RuntimeException error) {
+      LOG.warn(
+          "{}: its indexes are not known ({}); what the write's options do not enable, it may"
+              + " delete",
+          write.path(),
+          error.toString());
+      return Collections.emptyMap();
+    }
+  }
+
+  private boolean isFollowed(TableWrite write) {
+    if (!Settings.isFollowed(session, write.given())) {
+      return false;
+    }
+    try {
+      Path extension = new Path(write.path(), EXTENSION);
+      return extension.getFileSystem(configuration()).exists(extension);
+    } catch (IOException error) {
+      LOG.warn("{}: its indexes are not refreshed: {}", write.path(), error.toString());
+      return false;
+    }
+  }
+
+  private Configuration configuration() {
+    return session.sessionState().newHadoopConf();
+  }
+}

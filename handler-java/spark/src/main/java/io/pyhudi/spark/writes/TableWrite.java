@@ -1,0 +1,83 @@
+package io.pyhudi.spark.writes;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+import scala.collection.JavaConverters;
+
+/** A command that writes into a Hudi table, and what its options are. */
+final class TableWrite {
+  private static final String HUDI_SOURCES = "org.apache.hudi.";
+  private static final String HUDI_COMMANDS = "org.apache.spark.sql.hudi.command.";
+  private static final String PATH = "path";
+  private static final String OPERATION = "hoodie.datasource.write.operation";
+
+  private final String path;
+  private final Map<String, String> given;
+  private final Function<Map<String, String>, LogicalPlan> completed;
+
+  /**
+   * @param path the table
+   * @param given the write's own options
+   * @param completed the same command with more options
+   */
+  TableWrite(
+      String path,
+      Map<String, String> given,
+      Function<Map<String, String>, LogicalPlan> completed) {
+    this.path = path;
+    this.given = given;
+    this.completed = completed;
+  }
+
+  /** Returns the write that a plan is; none: it is another one. */
+  static Optional<TableWrite> of(LogicalPlan plan) {
+    if (plan instanceof SaveIntoDataSourceCommand) {
+      return saved((SaveIntoDataSourceCommand) plan);
+    }
+    // Hudi's classes are named where they are there alone.
+    return plan.getClass().getName().startsWith(HUDI_COMMANDS)
+        ? HudiCommands.write(plan)
+        : Optional.empty();
+  }
+
+  String path() {
+    return path;
+  }
+
+  Map<String, String> given() {
+    return given;
+  }
+
+  LogicalPlan with(Map<String, String> options) {
+    return completed.apply(options);
+  }
+
+  private static Optional<TableWrite> saved(SaveIntoDataSourceCommand command) {
+    Map<String, String> options = JavaConverters.mapAsJavaMap(command.options());
+    String path = options.get(PATH);
+    boolean isHudi = command.dataSource().getClass().getName().startsWith(HUDI_SOURCES);
+    if (!isHudi || path == null || isReplaced(command.mode(), options)) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        new TableWrite(
+            path,
+            options,
+            more ->
+                command.copy(
+                    command.query(),
+                    command.dataSource(),
+                    ScalaMaps.with(command.options(), more),
+                    command.mode())));
+  }
+
+  /** Returns whether the table is deleted, and another one made, which has its writer's indexes. */
+  private static boolean isReplaced(SaveMode mode, Map<String, String> options) {
+    return mode == SaveMode.Overwrite
+        && !options.getOrDefault(OPERATION, "").startsWith("insert_overwrite");
+  }
+}
