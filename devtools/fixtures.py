@@ -29,13 +29,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def spark() -> Iterator[SparkSession]:
     """A Spark session with Hudi, in UTC; with S3A if that has been fetched.
 
-    It has our extension, too, if that has been built, whose pruning is off unless a test turns it
-    on.
+    It has our extension, too, if that has been built. Its parts are off unless a test turns them
+    on: Hudi alone prunes, parses and deletes indexes.
     """
     jars, settings = spark_s3a_jars(), dict(SHORT_QUERIES)
     if SPARK_JAR.is_file():
         extensions = f"{HUDI_SESSION['spark.sql.extensions']},{EXTENSION}"
-        settings |= {"spark.sql.extensions": extensions, "spark.pyhudi.pruning": "false"}
+        parts = ("pruning", "statements", "indexes.keep")
+        settings |= {"spark.sql.extensions": extensions}
+        settings |= {f"spark.pyhudi.{part}": "false" for part in parts}
         jars = [*jars, SPARK_JAR]
     with spark_session("tests", jars=jars, settings=settings) as session:
         yield session

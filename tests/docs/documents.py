@@ -46,6 +46,7 @@ class Runner(Enum):
     """These lines need the images and the compose file."""
     AUTHENTICATION = "tests/hive/test_authentication.py"
     DEPLOYMENT = "tests/deployment/test_guide.py"
+    STATEMENTS = "tests/spark/statements/test_documents.py"
 
 
 _COMMANDS = {
@@ -78,6 +79,8 @@ _OF_OBJECT_STORES = "docs/object-stores.md"
 _GUIDE = "docs/python.md"
 #: It is one sequence of steps.
 _OF_DEPLOYMENT = "docs/deployment.md"
+#: Its statements are Spark's.
+_OF_STATEMENTS = "docs/spark-statements.md"
 #: Its HiveServer2 asks who calls.
 _OF_AUTHENTICATION = "docs/hive-security.md"
 #: Names that a reader has defined.
@@ -126,6 +129,8 @@ def runner_of(piece: Piece) -> Runner:
 
 
 def _runner_anywhere(piece: Piece) -> Runner:
+    if piece.document == _OF_STATEMENTS:
+        return Runner.STATEMENTS
     if piece.kind in ("sql", "java"):
         return Runner.HIVE
     if piece.kind == "python":

@@ -1,0 +1,135 @@
+"""Ordinary writes keep a table's indexes, and its rows are those of a full scan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from devtools.spark import session_settings
+from devtools.tables import HudiTable as Written
+from devtools.tables import TableSpec, TableType, create
+from pyhudi_expr.index.catalog.status import State, index_statuses
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.spark import writer_options
+from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.table.hudi_table import HudiTable
+from tests.prune.matching_slices import assert_no_row_lost, read
+
+pytestmark = pytest.mark.spark
+
+_ROWS = "SELECT id, 'c' || id % 40 AS city, id * 7 % 400 AS a, id % 2 AS p FROM range(0, 400, 1, 4)"
+_PREDICATES = ("city = 'c3'", "id = 7", "id = 1000", "a < 40", "city IN ('new', 'c5') AND p = 1")
+_INDEXES = (
+    "CREATE INDEX cities ON '{}' USING secondary_index(city)",
+    "CREATE INDEX filters ON '{}' USING bloom_filters",
+    "CREATE INDEX ranges ON '{}' USING column_stats(a, id)",
+)
+_PARTS = {"record_index", "secondary_index_cities", "bloom_filters", "column_stats"}
+_SPECS = (
+    TableSpec("cow", stats_columns=None),
+    TableSpec("mor", TableType.MOR, partitions=("p",), stats_columns=None),
+)
+_WRITES = {
+    "save": None,
+    "insert": "INSERT INTO {0} SELECT 1000L AS id, 'new' AS city, 3L AS a, 1L AS p",
+    "overwrite": "INSERT OVERWRITE {0} SELECT id + 500, city, a, p FROM {0}",
+    "update": "UPDATE {0} SET city = 'new' WHERE id < 3",
+    "delete": "DELETE FROM {0} WHERE id IN (3, 7)",
+    "merge": "MERGE INTO {0} t USING (SELECT 7L AS id, 'new' AS city, 3L AS a, 1L AS p) s"
+    " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+}
+
+
+def indexed(session: SparkSession, spec: TableSpec, root: Path) -> Written:
+    table = create(session.sql(_ROWS), spec, root)
+    for statement in _INDEXES:
+        execute(session, statement.format(table.uri))
+    session.sql(f"CREATE TABLE {spec.name} USING hudi LOCATION '{table.uri}'")
+    return table
+
+
+def save(frame: DataFrame, table: Written) -> None:
+    """Write rows as somebody does who does not know of indexes."""
+    keys = (".recordkey.field", ".precombine.field", ".partitionpath.field", ".table.type")
+    options = {
+        name: value
+        for name, value in table.spec.options().items()
+        if name == "hoodie.table.name" or name.endswith((*keys, "keygenerator.class"))
+    }
+    frame.write.format("hudi").options(**options).mode("append").save(table.uri)
+
+
+def parts(table: Written) -> frozenset[str]:
+    return HudiTable.open(table.uri).properties.metadata_partitions
+
+
+@pytest.mark.parametrize("spec", _SPECS, ids=lambda spec: spec.name)
+@pytest.mark.parametrize("write", _WRITES.values(), ids=_WRITES.keys())
+def test_an_ordinary_write_keeps_all_indexes(
+    session: SparkSession, tmp_path: Path, spec: TableSpec, write: str | None
+) -> None:
+    table = indexed(session, spec, tmp_path)
+    if write is None:
+        save(session.sql(_ROWS).where("id < 9").selectExpr("id", "'new' AS city", "a", "p"), table)
+    else:
+        session.sql(write.format(spec.name))
+    assert parts(table) >= _PARTS
+    listed = {status.name: status.state for status in index_statuses(HudiTable.open(table.uri))}
+    assert set(listed.values()) == {State.ACTIVE}
+    rows = read(session, table.path)
+    assert_no_row_lost(Pruner(), table.path, rows, _PREDICATES)
+
+
+def test_writers_with_and_without_the_extension_share_a_table(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    table = indexed(session, TableSpec("shared", stats_columns=None), tmp_path)
+    rows = session.sql(_ROWS)
+    for number, keeps in enumerate(("true", "false", "true", "false", "true")):
+        with session_settings(session, {"spark.pyhudi.indexes.keep": keeps}):
+            changed = rows.where(f"id % 50 = {number}").selectExpr("id", "'new' AS city", "a", "p")
+            save(changed, table)
+        assert ("record_index" in parts(table)) is (number == 0)
+        assert_no_row_lost(Pruner(), table.path, read(session, table.path), _PREDICATES)
+
+
+def test_what_a_writer_says_holds(session: SparkSession, tmp_path: Path) -> None:
+    table = indexed(session, TableSpec("said", stats_columns=None), tmp_path)
+    with session_settings(session, {"hoodie.metadata.record.index.enable": "false"}):
+        session.sql("DELETE FROM said WHERE id = 3")
+    assert "record_index" not in parts(table)
+    assert "column_stats" in parts(table)
+
+
+def test_the_options_are_those_of_python(session: SparkSession, tmp_path: Path) -> None:
+    for spec in _SPECS:
+        table = indexed(session, spec, tmp_path)
+        jvm = session._jvm
+        assert jvm is not None
+        settings = session._jsparkSession.sessionState().newHadoopConf()
+        found = jvm.io.pyhudi.spark.writes.IndexOptions.of(table.uri, settings)
+        assert dict(found.missing({})) == writer_options(table.uri)
+
+
+def test_indexes_of_the_extension_follow_a_write(session: SparkSession, tmp_path: Path) -> None:
+    table = create(session.sql(_ROWS), TableSpec("followed", stats_columns=None), tmp_path)
+    execute(
+        session,
+        f"CREATE INDEX i ON '{table.uri}' USING secondary_index(city) OPTIONS (store='extension')",
+    )
+    session.sql(f"CREATE TABLE followed USING hudi LOCATION '{table.uri}'")
+
+    def state() -> State:
+        (found,) = (one for one in index_statuses(HudiTable.open(table.uri)) if one.name == "i")
+        return found.state
+
+    session.sql("DELETE FROM followed WHERE id = 3")
+    assert state() is State.LAGGING
+    with session_settings(session, {"pyhudi.indexes.follow": "true"}):
+        session.sql("UPDATE followed SET city = 'new' WHERE id < 3")
+        assert state() is State.ACTIVE
+        save(session.sql(_ROWS).where("id < 9"), table)
+        assert state() is State.ACTIVE
+    assert_no_row_lost(Pruner(), table.path, read(session, table.path), _PREDICATES)
