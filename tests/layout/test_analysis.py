@@ -47,6 +47,12 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(path, {"p": both[:8], "q": both[8:]})
 
 
+def test_columns_without_statistics_are_named(table: str, indexed_trips: Path) -> None:
+    assert any("no column_stats of a, b, by which" in note for note in analysis(table).notes)
+    found = analysis(str(indexed_trips), ["fare > 100"])
+    assert not any("column_stats" in note for note in found.notes)
+
+
 def test_a_table_in_no_order_is_read_whole_today(table: str) -> None:
     found = analysis(table)
     assert found.today.files == (1.0, 1.0, 1.0)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.advice.query_history import merge_queries
+from pyhudi_expr.advice.query_history import merge_queries, read_query_log
 from pyhudi_expr.advice.ranking import RankedIndex, advise
 from pyhudi_expr.advice.sql_queries import ObservedQueries, read_queries
 from pyhudi_expr.index.catalog.registry import Store
@@ -131,17 +131,20 @@ def _cluster_options(statement: Optimize) -> tuple[ClusterOptions, Mapping]:
 
 def _advice(spark: SparkSession, statement: AnalyzeIndexes) -> Iterator[Row]:
     path = location(spark, statement.table)
-    queries = merge_queries([_queries(text) for text in statement.queries])
+    queries = merge_queries([_queries(text, path) for text in statement.queries])
     found = advise(path, queries.queries)
     yield from (_ranked(one, True) for one in found.recommendations)
     yield from (_ranked(one, False) for one in found.passed_over)
 
 
-def _queries(text: str) -> ObservedQueries:
-    if os.path.isfile(text):
-        with open(text, encoding="utf-8") as file:
-            text = file.read()
-    return read_queries(text, "spark")
+def _queries(text: str, table: str) -> ObservedQueries:
+    """Read queries: those of a text, or of a file of SQL or a service's query log."""
+    if not os.path.isfile(text):
+        return read_queries(text, "spark")
+    with open(text, encoding="utf-8") as file:
+        content = file.read()
+    is_log = content.startswith("{")
+    return read_query_log(content, table) if is_log else read_queries(content, "spark")
 
 
 def _built(built: BuildResult) -> Iterator[Row]:

@@ -11,7 +11,8 @@ import java.util.Deque;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
-import org.apache.spark.SparkException;
+import org.apache.spark.sql.execution.QueryExecutionException;
+import org.apache.spark.sql.SparkSession;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import py4j.ClientServer;
@@ -56,15 +57,15 @@ final class PythonProcess {
     }
     try {
       int port = server.getJavaServer().getListeningPort();
-      start(context, port, secret).finish(run);
+      start(run.session(), port, secret).finish(run);
     } finally {
       context.cancelJobsWithTag(tag); // none is left but after an error
       server.shutdown();
     }
   }
 
-  private static PythonProcess start(SparkContext context, int port, String secret) {
-    PythonInterpreter interpreter = PythonInterpreter.of(context);
+  private static PythonProcess start(SparkSession session, int port, String secret) {
+    PythonInterpreter interpreter = PythonInterpreter.of(session);
     ProcessBuilder builder = new ProcessBuilder(interpreter.program(), "-m", MODULE);
     Map<String, String> environment = builder.environment();
     environment.putAll(interpreter.environment());
@@ -76,12 +77,13 @@ final class PythonProcess {
       return new PythonProcess(interpreter, builder.redirectErrorStream(true).start());
     } catch (IOException error) {
       throw StatementErrors.unchecked(
-          new SparkException(
+          new QueryExecutionException(
               interpreter.program()
                   + " does not start ("
                   + error.getMessage()
                   + "): "
-                  + PythonInterpreter.ADVICE));
+                  + PythonInterpreter.ADVICE,
+              error));
     }
   }
 
@@ -95,7 +97,7 @@ final class PythonProcess {
       run.checkEnded(ending(code));
     } catch (InterruptedException cancelled) {
       Thread.currentThread().interrupt();
-      throw StatementErrors.unchecked(new SparkException("the statement was cancelled"));
+      throw StatementErrors.unchecked(new QueryExecutionException("the statement was cancelled", null));
     } finally {
       process.destroyForcibly();
     }

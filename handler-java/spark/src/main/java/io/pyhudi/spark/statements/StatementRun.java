@@ -2,7 +2,7 @@ package io.pyhudi.spark.statements;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.SparkException;
+import org.apache.spark.sql.execution.QueryExecutionException;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -110,10 +110,10 @@ public final class StatementRun {
    */
   synchronized void checkEnded(String ending) {
     if (outcome == Outcome.FAILED) {
-      throw StatementErrors.unchecked(new SparkException(message));
+      throw StatementErrors.unchecked(new QueryExecutionException(message, null));
     }
     if (outcome == Outcome.NONE) {
-      throw StatementErrors.unchecked(new SparkException(ending));
+      throw StatementErrors.unchecked(new QueryExecutionException(ending, null));
     }
   }
 
