@@ -2,7 +2,6 @@ package io.pyhudi.spark.plans;
 
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
@@ -47,12 +46,12 @@ public abstract class LeafCommand extends LogicalPlan implements LeafRunnableCom
 
   @Override
   public final Statistics stats() {
-    return Command.stats$(this);
+    return LeafRunnableCommand.super.stats();
   }
 
   @Override
   public final AttributeSet producedAttributes() {
-    return Command.producedAttributes$(this);
+    return LeafRunnableCommand.super.producedAttributes();
   }
 
   @Override

@@ -6,16 +6,17 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkConf;
-import org.apache.spark.SparkContext;
 import org.apache.spark.SparkFiles;
 import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.SparkSession;
 
-/** The Python of an application's driver, chosen as Spark itself chooses it. */
+/** The Python of an application's driver: chosen as Spark chooses it, or {@code spark.pyhudi.python}. */
 final class PythonInterpreter {
   static final String ADVICE =
       "name a Python in which pyhudi-expr[spark] is installed by spark.pyspark.python, or for the"
-          + " driver alone by spark.pyspark.driver.python";
+          + " driver alone by spark.pyhudi.python";
 
+  private static final String OWN = "spark.pyhudi.python";
   private static final String OF_WORKERS = "spark.pyspark.python";
   private static final String OF_DRIVER = "spark.pyspark.driver.python";
   private static final String PYTHON_PATH = "PYTHONPATH";
@@ -29,12 +30,13 @@ final class PythonInterpreter {
     this.environment = environment;
   }
 
-  static PythonInterpreter of(SparkContext context) {
-    SparkConf settings = context.getConf();
+  static PythonInterpreter of(SparkSession session) {
+    SparkConf settings = session.sparkContext().getConf();
     Map<String, String> variables = System.getenv();
     String ofWorkers = settings.get(OF_WORKERS, variables.get(WORKERS_VARIABLE));
     String ofDriver = variables.getOrDefault("PYSPARK_DRIVER_PYTHON", ofWorkers);
-    String chosen = settings.get(OF_DRIVER, settings.get(OF_WORKERS, ofDriver));
+    String ofSpark = settings.get(OF_DRIVER, settings.get(OF_WORKERS, ofDriver));
+    String chosen = session.conf().get(OWN, ofSpark);
     Map<String, String> environment = new HashMap<>();
     if (ofWorkers != null) {
       environment.put(WORKERS_VARIABLE, ofWorkers);

@@ -6,7 +6,6 @@ import io.pyhudi.spark.statements.StatementKind;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,11 +40,6 @@ public final class FollowedWrite extends LeafCommand {
       LOG.warn("{}: its indexes are not refreshed: {}", path, error.toString());
     }
     return none();
-  }
-
-  @Override
-  public Seq<QueryPlan<?>> innerChildren() {
-    return LeafCommand.<QueryPlan<?>>none().$colon$colon(write);
   }
 
   @Override

@@ -18,9 +18,9 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The options with which Hudi's writers keep the indexes that a table has, by its own properties and
- * definitions. They are those of {@code pyhudi_expr.spark.writer_options}, but for indexes that are
- * gone: a write does not build what another one has deleted.
+ * The options with which Hudi's writers keep the indexes that a table has, by its own properties
+ * and definitions. They are those of {@code pyhudi_expr.spark.writer_options}, but for indexes that
+ * are gone: a write does not build what another one has deleted.
  */
 public final class IndexOptions {
   private static final String METADATA = "hoodie.metadata.enable";
