@@ -27,10 +27,13 @@ class CreateStatement:
     """A statement that creates an index.
 
     Attributes:
+        statement: For a shell.
+        sql: For Spark SQL.
         store: Hudi's metadata table, or the extension's where Hudi would refuse or break the index.
     """
 
     statement: str
+    sql: str
     store: Store
 
 
@@ -52,8 +55,24 @@ def create_statement(table: HudiTable, candidate: Candidate) -> CreateStatement 
         if candidate.function != IDENTITY:
             words += ["--option", f"{EXPRESSION_OPTION}={candidate.function}"]
         words += ["--store", store.value] if store is not Store.HUDI else []
-        return CreateStatement(shlex.join(words), store)
+        return CreateStatement(shlex.join(words), _sql(request), store)
     return None
+
+
+def _sql(request: CreateIndex) -> str:
+    path = request.table.replace("\\", "\\\\").replace("'", "\\'")
+    columns = ", ".join(_column(name) for name in request.columns)
+    given = {key: text for key, text in request.options.items() if text != Store.HUDI.value}
+    options = ", ".join(f"{key} = '{text}'" for key, text in given.items())
+    return (
+        f"CREATE INDEX {request.name} ON '{path}' USING {request.kind}"
+        + (f"({columns})" if columns else "")
+        + (f" OPTIONS ({options})" if options else "")
+    )
+
+
+def _column(name: str) -> str:
+    return ".".join(f"`{part.replace('`', '``')}`" for part in name.split("."))
 
 
 def _name(candidate: Candidate) -> str:

@@ -35,7 +35,8 @@ class RankedIndex:
     Attributes:
         files: Files that the average query saves.
         bytes: Bytes that the average query saves.
-        statement: The statement that creates it.
+        statement: The command that creates it.
+        sql: The same for Spark SQL with the session extension.
     """
 
     candidate: Candidate
@@ -43,6 +44,7 @@ class RankedIndex:
     files: float
     bytes: float
     costs: IndexCosts
+    sql: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,13 @@ def _ranked(
             # Rounding may make a sum of shares slightly negative.
             saved = max(now.files - read.files, 0.0), max(now.bytes - read.bytes, 0.0)
             left.append(
-                RankedIndex(each, offered[each].statement, *saved, sizes.costs(each, kinds))
+                RankedIndex(
+                    each,
+                    offered[each].statement,
+                    *saved,
+                    sizes.costs(each, kinds),
+                    offered[each].sql,
+                )
             )
         least = _LEAST_SHARE * now.bytes
         most = max((one.bytes for one in left), default=0.0)

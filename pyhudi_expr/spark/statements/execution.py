@@ -168,4 +168,4 @@ def _ranked(one: RankedIndex, is_recommended: bool) -> Row:
     costs = one.costs
     saved = float(one.files), int(one.bytes), int(costs.storage), float(costs.build_seconds)
     written: Sequence[float] = (float(costs.bytes_of_row), float(costs.bytes_of_file))
-    return one.statement, is_recommended, *saved, *written
+    return one.sql, is_recommended, *saved, *written

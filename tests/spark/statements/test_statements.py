@@ -9,7 +9,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from devtools.runtime import hudi_bundle
 from devtools.spark import session_settings
 from devtools.tables import HudiTable as Written
 from devtools.tables import TableSpec, create, upsert
@@ -21,7 +20,9 @@ from tests.spark.statements.conftest import OURS
 
 pytestmark = pytest.mark.spark
 
-_ROWS = "SELECT id, 'c' || id % 40 AS city, id * 7 % 400 AS a, id % 2 AS p FROM range(0, 400, 1, 4)"
+_ROWS = """
+SELECT id, 'c' || (id div 10) AS city, id * 7 % 400 AS a, id % 2 AS p FROM range(0, 400, 1, 4)
+"""
 
 
 def states(table: Written) -> dict[str, State]:
@@ -44,7 +45,7 @@ def test_an_index_is_created_shown_refreshed_and_dropped(
         "record_index": 400,
         "secondary_index_riders": 400,
     }
-    assert all(row.instant == HudiTable.open(table.uri).instant for row in built)
+    assert len({row.instant for row in built}) == 1
     shown = session.sql("SHOW INDEXES FROM trips")
     assert shown.columns[:3] == ["index_name", "index_type", "col_name"]
     assert ("riders", "secondary_index", "city", "hudi", "active") in {
@@ -109,8 +110,8 @@ def test_the_advisor_recommends_statements(session: SparkSession, tmp_path: Path
     rows = session.sql("ANALYZE INDEXES ON advised FOR \"city = 'c3'\", 'id = 7'").collect()
     recommended = [row.statement for row in rows if row.recommended]
     assert recommended
-    assert all(text.startswith("CREATE INDEX") for text in recommended)
     assert rows[0].files_saved > 0
+    assert session.sql(recommended[0]).count()
 
 
 def test_each_session_has_its_own_database(session: SparkSession, tmp_path: Path) -> None:
@@ -163,22 +164,15 @@ def test_a_python_that_cannot_run_it_is_named(session: SparkSession) -> None:
 def test_what_is_not_ours_is_hudis(session: SparkSession, tmp_path: Path) -> None:
     """A kind of index that we do not have, and statements that are no others'."""
     table = written(session, tmp_path, "hudis")
-    with pytest.raises(PySparkException) as unknown:
+    with pytest.raises(Exception, match="lucene is not supported"):
         session.sql("CREATE INDEX i ON hudis USING lucene (city)")
-    assert "lucene is not supported" in str(unknown.value)
     assert session.sql("CALL show_commits(table => 'hudis')").count() == 1
     session.sql("UPDATE hudis SET a = 0 WHERE id = 3")
     assert read(session, table.path).where(f.col("a") == 0).count() == 2
-    assert hudi_bundle().is_file()
 
 
 def test_other_formats_have_their_statements(session: SparkSession) -> None:
+    """Spark parses this one, and has no plan for it."""
     session.sql("CREATE TABLE plain USING parquet AS SELECT 1 AS city")
-    with pytest.raises(PySparkException) as refused:
+    with pytest.raises(Exception, match="No plan for CreateIndex"):
         session.sql("CREATE INDEX i ON plain (city)")
-    with (
-        session_settings(session, {"spark.pyhudi.statements": "false"}),
-        pytest.raises(PySparkException) as without,
-    ):
-        session.sql("CREATE INDEX i ON plain (city)")
-    assert str(refused.value) == str(without.value)
