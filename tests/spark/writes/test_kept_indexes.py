@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,12 +47,30 @@ _WRITES = {
 }
 
 
-def indexed(session: SparkSession, spec: TableSpec, root: Path) -> Written:
-    table = create(session.sql(_ROWS), spec, root)
-    for statement in _INDEXES:
-        execute(session, statement.format(table.uri))
-    session.sql(f"CREATE TABLE {spec.name} USING hudi LOCATION '{table.uri}'")
-    return table
+@pytest.fixture(scope="module")
+def originals(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Written]:
+    """A table of each kind with its indexes, to copy."""
+    tables = {}
+    for spec in _SPECS:
+        table = create(spark.sql(_ROWS), spec, tmp_path_factory.mktemp("originals"))
+        for statement in _INDEXES:
+            execute(spark, statement.format(table.uri))
+        tables[spec.name] = table
+    return tables
+
+
+@pytest.fixture
+def copied(
+    session: SparkSession, originals: dict[str, Written], tmp_path: Path
+) -> Callable[[str], Written]:
+    """Copies a table, and registers it in the session's database."""
+
+    def copy(name: str) -> Written:
+        path = shutil.copytree(originals[name].path, tmp_path / name)
+        session.sql(f"CREATE TABLE {name} USING hudi LOCATION '{path}'")
+        return replace(originals[name], uri=str(path))
+
+    return copy
 
 
 def save(frame: DataFrame, table: Written) -> None:
@@ -70,9 +91,9 @@ def parts(table: Written) -> frozenset[str]:
 @pytest.mark.parametrize("spec", _SPECS, ids=lambda spec: spec.name)
 @pytest.mark.parametrize("write", _WRITES.values(), ids=_WRITES.keys())
 def test_an_ordinary_write_keeps_all_indexes(
-    session: SparkSession, tmp_path: Path, spec: TableSpec, write: str | None
+    session: SparkSession, copied: Callable[[str], Written], spec: TableSpec, write: str | None
 ) -> None:
-    table = indexed(session, spec, tmp_path)
+    table = copied(spec.name)
     if write is None:
         save(session.sql(_ROWS).where("id < 9").selectExpr("id", "'new' AS city", "a", "p"), table)
     else:
@@ -85,9 +106,9 @@ def test_an_ordinary_write_keeps_all_indexes(
 
 
 def test_writers_with_and_without_the_extension_share_a_table(
-    session: SparkSession, tmp_path: Path
+    session: SparkSession, copied: Callable[[str], Written]
 ) -> None:
-    table = indexed(session, TableSpec("shared", stats_columns=None), tmp_path)
+    table = copied("cow")
     rows = session.sql(_ROWS)
     for number, keeps in enumerate(("true", "false", "true", "false", "true")):
         with session_settings(session, {"spark.pyhudi.indexes.keep": keeps}):
@@ -97,17 +118,18 @@ def test_writers_with_and_without_the_extension_share_a_table(
         assert_no_row_lost(Pruner(), table.path, read(session, table.path), _PREDICATES)
 
 
-def test_what_a_writer_says_holds(session: SparkSession, tmp_path: Path) -> None:
-    table = indexed(session, TableSpec("said", stats_columns=None), tmp_path)
+def test_what_a_writer_says_holds(session: SparkSession, copied: Callable[[str], Written]) -> None:
+    table = copied("cow")
     with session_settings(session, {"hoodie.metadata.record.index.enable": "false"}):
-        session.sql("DELETE FROM said WHERE id = 3")
+        session.sql("DELETE FROM cow WHERE id = 3")
     assert "record_index" not in parts(table)
     assert "column_stats" in parts(table)
 
 
-def test_the_options_are_those_of_python(session: SparkSession, tmp_path: Path) -> None:
-    for spec in _SPECS:
-        table = indexed(session, spec, tmp_path)
+def test_the_options_are_those_of_python(
+    session: SparkSession, originals: dict[str, Written]
+) -> None:
+    for table in originals.values():
         jvm = session._jvm
         assert jvm is not None
         settings = session._jsparkSession.sessionState().newHadoopConf()
