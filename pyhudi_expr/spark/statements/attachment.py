@@ -17,7 +17,7 @@ def attach() -> tuple[SparkSession, Any]:
 
     The address of the JVM and its secret are in the environment, as for every driver in Python.
     """
-    gateway = launch_gateway()
+    gateway = launch_gateway()  # type: ignore[no-untyped-call]
     statement = gateway.entry_point
     java_context = statement.context()
     settings = SparkConf(_jconf=java_context.getConf())

@@ -39,7 +39,6 @@ _SPECS = (
 _WRITES = {
     "save": None,
     "insert": "INSERT INTO {0} SELECT 1000L AS id, 'new' AS city, 3L AS a, 1L AS p",
-    "overwrite": "INSERT OVERWRITE {0} SELECT id + 500, city, a, p FROM {0}",
     "update": "UPDATE {0} SET city = 'new' WHERE id < 3",
     "delete": "DELETE FROM {0} WHERE id IN (3, 7)",
     "merge": "MERGE INTO {0} t USING (SELECT 7L AS id, 'new' AS city, 3L AS a, 1L AS p) s"
@@ -103,6 +102,17 @@ def test_an_ordinary_write_keeps_all_indexes(
     assert set(listed.values()) == {State.ACTIVE}
     rows = read(session, table.path)
     assert_no_row_lost(Pruner(), table.path, rows, _PREDICATES)
+
+
+def test_an_overwrite_keeps_a_record_index(session: SparkSession, tmp_path: Path) -> None:
+    """Hudi refuses to overwrite a table with a secondary index, whatever a write's options are."""
+    table = create(session.sql(_ROWS), TableSpec("keyed", stats_columns=None), tmp_path)
+    execute(session, f"CREATE INDEX keys ON '{table.uri}' USING record_index")
+    session.sql(f"CREATE TABLE keyed USING hudi LOCATION '{table.uri}'")
+    session.sql("INSERT OVERWRITE keyed SELECT id + 500, city, a, p FROM keyed")
+    assert "record_index" in parts(table)
+    rows = read(session, table.path)
+    assert_no_row_lost(Pruner(), table.path, rows, (*_PREDICATES, "id = 507"))
 
 
 def test_writers_with_and_without_the_extension_share_a_table(
