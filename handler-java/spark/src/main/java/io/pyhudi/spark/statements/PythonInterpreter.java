@@ -10,7 +10,10 @@ import org.apache.spark.SparkFiles;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.SparkSession;
 
-/** The Python of an application's driver: chosen as Spark chooses it, or {@code spark.pyhudi.python}. */
+/**
+ * The Python of an application's driver: chosen as Spark chooses it, or {@code
+ * spark.pyhudi.python}.
+ */
 final class PythonInterpreter {
   static final String ADVICE =
       "name a Python in which pyhudi-expr[spark] is installed by spark.pyspark.python, or for the"

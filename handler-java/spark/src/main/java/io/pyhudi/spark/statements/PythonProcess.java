@@ -11,16 +11,16 @@ import java.util.Deque;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.execution.QueryExecutionException;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.QueryExecutionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import py4j.ClientServer;
 
 /**
  * A process of Python that runs one statement in this JVM's session: it connects by Py4J, as a
- * driver in Python does. Its jobs are those of the statement's thread (their group, their pool), and
- * end with the statement. If this JVM ends, its input ends, and so does the process.
+ * driver in Python does. Its jobs are those of the statement's thread (their group, their pool),
+ * and end with the statement. If this JVM ends, its input ends, and so does the process.
  */
 final class PythonProcess {
   private static final Logger LOG = LoggerFactory.getLogger(PythonProcess.class);
@@ -37,7 +37,9 @@ final class PythonProcess {
     this.process = process;
   }
 
-  /** Runs a statement to its end. Throws Spark's exceptions: the statement failed, or was stopped. */
+  /**
+   * Runs a statement to its end. Throws Spark's exceptions: the statement failed, or was stopped.
+   */
   static void run(StatementRun run) {
     SparkContext context = run.session().sparkContext();
     String secret = secret();
@@ -97,7 +99,8 @@ final class PythonProcess {
       run.checkEnded(ending(code));
     } catch (InterruptedException cancelled) {
       Thread.currentThread().interrupt();
-      throw StatementErrors.unchecked(new QueryExecutionException("the statement was cancelled", null));
+      throw StatementErrors.unchecked(
+          new QueryExecutionException("the statement was cancelled", null));
     } finally {
       process.destroyForcibly();
     }

@@ -22,7 +22,9 @@ import scala.collection.Seq;
  * understands it: other formats and catalogs have the same words.
  */
 public final class StatementParser implements ParserInterface {
-  /** So far into a statement is its table looked for: names of indexes and tables have few parts. */
+  /**
+   * So far into a statement is its table looked for: names of indexes and tables have few parts.
+   */
   private static final int FIRST_TOKENS = 32;
 
   private final SparkSession session;

@@ -14,11 +14,14 @@ class StatementKindTest {
   @Test
   void theFirstWordsTellOurStatements() {
     assertTable(StatementKind.CREATE_INDEX, "create  index i\non db.t (c)", "db", "t");
-    assertTable(
-        StatementKind.CREATE_INDEX, "/* x */ CREATE INDEX IF NOT EXISTS i ON TABLE t", "t");
+    assertTable(StatementKind.CREATE_INDEX, "/* x */ CREATE INDEX IF NOT EXISTS i ON TABLE t", "t");
     assertTable(StatementKind.DROP_INDEX, "DROP INDEX `on` ON `a``b`.`c.d`", "a`b", "c.d");
-    assertTable(StatementKind.SHOW_INDEXES, "-- on x\nshow indexes in spark_catalog.d.t;",
-        "spark_catalog", "d", "t");
+    assertTable(
+        StatementKind.SHOW_INDEXES,
+        "-- on x\nshow indexes in spark_catalog.d.t;",
+        "spark_catalog",
+        "d",
+        "t");
     assertTable(StatementKind.REFRESH_INDEX, "REFRESH INDEX indexes ON t", "t");
     assertTable(StatementKind.REFRESH_INDEXES, "REFRESH INDEXES FROM t", "t");
     assertTable(StatementKind.OPTIMIZE, "OPTIMIZE t ZORDER BY (a)", "t");
@@ -37,8 +40,14 @@ class StatementKindTest {
   void othersAreNotOurs() {
     for (String text :
         Arrays.asList(
-            "", "SELECT 1", "CREATE TABLE index (a int)", "SHOW INDEX", "`CREATE` INDEX i ON t",
-            "ANALYZE TABLE t COMPUTE STATISTICS", "'OPTIMIZE' t", "OPTIMIZER t")) {
+            "",
+            "SELECT 1",
+            "CREATE TABLE index (a int)",
+            "SHOW INDEX",
+            "`CREATE` INDEX i ON t",
+            "ANALYZE TABLE t COMPUTE STATISTICS",
+            "'OPTIMIZE' t",
+            "OPTIMIZER t")) {
       assertFalse(StatementKind.of(StatementText.of(text, 32)).isPresent(), text);
     }
   }
