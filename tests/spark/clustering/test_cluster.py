@@ -25,7 +25,6 @@ from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.statements import CreateIndex
 from pyhudi_expr.layout import Curve, InvalidLayout, Layout
 from pyhudi_expr.layout.selection import LAYOUT, Size
-from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
@@ -152,23 +151,6 @@ def test_rows_are_kept_and_indexes_follow(
     assert rows.where("v = 1").count() == 60
     if spec.stats_columns is not None:
         assert_no_row_lost(Pruner(), table.path, rows, _PREDICATES)
-
-
-def test_statistics_get_the_columns_that_they_lack(
-    spark: SparkSession, create_table_with_history: Callable[..., Written]
-) -> None:
-    table = create_table_with_history(TableSpec("some", stats_columns=("d",)))
-    path = str(table.path)
-    without = cluster(spark, path, Layout(("v",)), ClusterOptions(statistics=False))
-    assert not any("column_stats" in note for note in without.notes)
-    done = cluster(spark, path, _LAYOUT, ClusterOptions(size=Size(files=12)))
-    assert any(note.startswith("built column_stats of a, u") for note in done.notes)
-    kept = assert_no_row_lost(Pruner(), table.path, read(spark, table.path), _PREDICATES)
-    assert kept["a BETWEEN 1000 AND 2000"] <= 6
-    found = index_definitions(HudiTable.open(path))["column_stats"].fields
-    assert {"d", "a", "u"} <= set(found)
-    upsert(table, changed(frame(spark), 60))
-    assert_no_row_lost(Pruner(), table.path, read(spark, table.path), _PREDICATES)
 
 
 @pytest.mark.parametrize("kind", [TableType.COW, TableType.MOR], ids=["cow", "mor"])
