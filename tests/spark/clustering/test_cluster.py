@@ -133,8 +133,7 @@ def test_rows_are_kept_and_indexes_follow(
     assert now.listing().num_slices == done.files_after == 12
     assert_nothing_pending(table.path)
     assert {status.name for status in index_statuses(now)} == indexes | {"column_stats"}
-    built = [note for note in done.notes if note.startswith("built column_stats of a, u")]
-    assert len(built) == (spec.stats_columns is None)
+    assert ("built column_stats of a, u" in str(done.notes)) is (spec.stats_columns is None)
     assert all(status.state is State.ACTIVE for status in index_statuses(now))
     kept = assert_no_row_lost(Pruner(), table.path, read(spark, table.path), _PREDICATES)
     assert kept["a BETWEEN 1000 AND 2000"] <= 6
