@@ -129,7 +129,7 @@ def test_each_session_has_its_own_database(session: SparkSession, tmp_path: Path
         assert not states(there)
         other.sql("DROP DATABASE elsewhere CASCADE")
     assert session.catalog.currentDatabase() == "stated"
-    default = session._jvm.SparkSession.getDefaultSession().get()  # type: ignore[union-attr]
+    default = session._jvm.SparkSession.getDefaultSession().get()
     assert default.equals(session._jsparkSession)
 
 
