@@ -677,6 +677,121 @@ class Node(object):
         return not (self == other)
 
 
+class FirstRows(object):
+    """
+    The rows that are enough for the query: a LIMIT over the filter's rows, with nothing between them
+    that removes, adds or changes rows.
+
+    Attributes:
+     - rows: So many, those that an OFFSET passes over included.
+     - path: The first column of their order, as the path of a COLUMN, and its declared type; absent: any
+    rows will do. Further columns only decide among rows that are equal in this one.
+     - type
+     - descending: From the greatest value on.
+     - nullsFirst: NULL comes before all values, else behind them.
+
+    """
+
+
+    def __init__(self, rows=None, path=None, type=None, descending=None, nullsFirst=None,):
+        self.rows = rows
+        self.path = path
+        self.type = type
+        self.descending = descending
+        self.nullsFirst = nullsFirst
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.rows = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.path = []
+                    (_etype17, _size14) = iprot.readListBegin()
+                    for _i18 in range(_size14):
+                        _elem19 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.path.append(_elem19)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.type = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.BOOL:
+                    self.descending = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.BOOL:
+                    self.nullsFirst = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('FirstRows')
+        if self.rows is not None:
+            oprot.writeFieldBegin('rows', TType.I64, 1)
+            oprot.writeI64(self.rows)
+            oprot.writeFieldEnd()
+        if self.path is not None:
+            oprot.writeFieldBegin('path', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRING, len(self.path))
+            for iter20 in self.path:
+                oprot.writeString(iter20.encode('utf-8') if sys.version_info[0] == 2 else iter20)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.type is not None:
+            oprot.writeFieldBegin('type', TType.STRING, 3)
+            oprot.writeString(self.type.encode('utf-8') if sys.version_info[0] == 2 else self.type)
+            oprot.writeFieldEnd()
+        if self.descending is not None:
+            oprot.writeFieldBegin('descending', TType.BOOL, 4)
+            oprot.writeBool(self.descending)
+            oprot.writeFieldEnd()
+        if self.nullsFirst is not None:
+            oprot.writeFieldBegin('nullsFirst', TType.BOOL, 5)
+            oprot.writeBool(self.nullsFirst)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.rows is None:
+            raise TProtocolException(message='Required field rows is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class PruneRequest(object):
     """
     Attributes:
@@ -693,11 +808,13 @@ class PruneRequest(object):
      - describeColumns: Describe the table's columns, too; for a planner.
      - listKept: List the slices that are kept, too, for a caller that can use them instead of a listing.
      - selectRows: Prove which rows of the base files that are kept can match, too.
+     - firstRows: List those of the kept slices only that have the rows which are enough, too. It narrows the
+    list, which is about one state of the table, and the counts. Verdicts are about any row.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, firstRows=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -710,6 +827,7 @@ class PruneRequest(object):
         self.describeColumns = describeColumns
         self.listKept = listKept
         self.selectRows = selectRows
+        self.firstRows = firstRows
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -738,11 +856,11 @@ class PruneRequest(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype17, _size14) = iprot.readListBegin()
-                    for _i18 in range(_size14):
-                        _elem19 = Node()
-                        _elem19.read(iprot)
-                        self.filter.append(_elem19)
+                    (_etype24, _size21) = iprot.readListBegin()
+                    for _i25 in range(_size21):
+                        _elem26 = Node()
+                        _elem26.read(iprot)
+                        self.filter.append(_elem26)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -786,6 +904,12 @@ class PruneRequest(object):
                     self.selectRows = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 13:
+                if ftype == TType.STRUCT:
+                    self.firstRows = FirstRows()
+                    self.firstRows.read(iprot)
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -811,8 +935,8 @@ class PruneRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter20 in self.filter:
-                iter20.write(oprot)
+            for iter27 in self.filter:
+                iter27.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.view is not None:
@@ -846,6 +970,10 @@ class PruneRequest(object):
         if self.selectRows is not None:
             oprot.writeFieldBegin('selectRows', TType.BOOL, 12)
             oprot.writeBool(self.selectRows)
+            oprot.writeFieldEnd()
+        if self.firstRows is not None:
+            oprot.writeFieldBegin('firstRows', TType.STRUCT, 13)
+            self.firstRows.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -916,10 +1044,10 @@ class PartitionVerdict(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.tokens = []
-                    (_etype24, _size21) = iprot.readListBegin()
-                    for _i25 in range(_size21):
-                        _elem26 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.tokens.append(_elem26)
+                    (_etype31, _size28) = iprot.readListBegin()
+                    for _i32 in range(_size28):
+                        _elem33 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.tokens.append(_elem33)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -949,8 +1077,8 @@ class PartitionVerdict(object):
         if self.tokens is not None:
             oprot.writeFieldBegin('tokens', TType.LIST, 3)
             oprot.writeListBegin(TType.STRING, len(self.tokens))
-            for iter27 in self.tokens:
-                oprot.writeString(iter27.encode('utf-8') if sys.version_info[0] == 2 else iter27)
+            for iter34 in self.tokens:
+                oprot.writeString(iter34.encode('utf-8') if sys.version_info[0] == 2 else iter34)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.digest is not None:
@@ -1067,11 +1195,11 @@ class PruneCounts(object):
             elif fid == 10:
                 if ftype == TType.MAP:
                     self.filesDroppedBy = {}
-                    (_ktype29, _vtype30, _size28) = iprot.readMapBegin()
-                    for _i32 in range(_size28):
-                        _key33 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val34 = iprot.readI64()
-                        self.filesDroppedBy[_key33] = _val34
+                    (_ktype36, _vtype37, _size35) = iprot.readMapBegin()
+                    for _i39 in range(_size35):
+                        _key40 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val41 = iprot.readI64()
+                        self.filesDroppedBy[_key40] = _val41
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1124,9 +1252,9 @@ class PruneCounts(object):
         if self.filesDroppedBy is not None:
             oprot.writeFieldBegin('filesDroppedBy', TType.MAP, 10)
             oprot.writeMapBegin(TType.STRING, TType.I64, len(self.filesDroppedBy))
-            for kiter35, viter36 in self.filesDroppedBy.items():
-                oprot.writeString(kiter35.encode('utf-8') if sys.version_info[0] == 2 else kiter35)
-                oprot.writeI64(viter36)
+            for kiter42, viter43 in self.filesDroppedBy.items():
+                oprot.writeString(kiter42.encode('utf-8') if sys.version_info[0] == 2 else kiter42)
+                oprot.writeI64(viter43)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1304,8 +1432,9 @@ class ColumnSummary(object):
 class KeptSlices(object):
     """
     The slices that have to be read, as Hudi's file system view shows them in the requested view. All
-    others are proved to hold no matching row, if the table is in the state that the service saw: a
-    caller uses the list only if its own timeline has the same digest.
+    others are proved to hold no matching row, or none that the query needs beside those of the listed
+    ones (`firstRows`), if the table is in the state that the service saw: a caller uses the list only
+    if its own timeline has the same digest.
 
     Slices are in the order of their partitions, files in the order of their slices: first the base
     file, if the slice has one, then its log files.
@@ -1353,80 +1482,80 @@ class KeptSlices(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.partitions = []
-                    (_etype40, _size37) = iprot.readListBegin()
-                    for _i41 in range(_size37):
-                        _elem42 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.partitions.append(_elem42)
+                    (_etype47, _size44) = iprot.readListBegin()
+                    for _i48 in range(_size44):
+                        _elem49 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.partitions.append(_elem49)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.partitionSlices = []
-                    (_etype46, _size43) = iprot.readListBegin()
-                    for _i47 in range(_size43):
-                        _elem48 = iprot.readI32()
-                        self.partitionSlices.append(_elem48)
+                    (_etype53, _size50) = iprot.readListBegin()
+                    for _i54 in range(_size50):
+                        _elem55 = iprot.readI32()
+                        self.partitionSlices.append(_elem55)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.fileIds = []
-                    (_etype52, _size49) = iprot.readListBegin()
-                    for _i53 in range(_size49):
-                        _elem54 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileIds.append(_elem54)
+                    (_etype59, _size56) = iprot.readListBegin()
+                    for _i60 in range(_size56):
+                        _elem61 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileIds.append(_elem61)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.baseInstants = []
-                    (_etype58, _size55) = iprot.readListBegin()
-                    for _i59 in range(_size55):
-                        _elem60 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.baseInstants.append(_elem60)
+                    (_etype65, _size62) = iprot.readListBegin()
+                    for _i66 in range(_size62):
+                        _elem67 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.baseInstants.append(_elem67)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.haveBaseFile = []
-                    (_etype64, _size61) = iprot.readListBegin()
-                    for _i65 in range(_size61):
-                        _elem66 = iprot.readBool()
-                        self.haveBaseFile.append(_elem66)
+                    (_etype71, _size68) = iprot.readListBegin()
+                    for _i72 in range(_size68):
+                        _elem73 = iprot.readBool()
+                        self.haveBaseFile.append(_elem73)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.logFiles = []
-                    (_etype70, _size67) = iprot.readListBegin()
-                    for _i71 in range(_size67):
-                        _elem72 = iprot.readI32()
-                        self.logFiles.append(_elem72)
+                    (_etype77, _size74) = iprot.readListBegin()
+                    for _i78 in range(_size74):
+                        _elem79 = iprot.readI32()
+                        self.logFiles.append(_elem79)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.fileNames = []
-                    (_etype76, _size73) = iprot.readListBegin()
-                    for _i77 in range(_size73):
-                        _elem78 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileNames.append(_elem78)
+                    (_etype83, _size80) = iprot.readListBegin()
+                    for _i84 in range(_size80):
+                        _elem85 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileNames.append(_elem85)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.fileSizes = []
-                    (_etype82, _size79) = iprot.readListBegin()
-                    for _i83 in range(_size79):
-                        _elem84 = iprot.readI64()
-                        self.fileSizes.append(_elem84)
+                    (_etype89, _size86) = iprot.readListBegin()
+                    for _i90 in range(_size86):
+                        _elem91 = iprot.readI64()
+                        self.fileSizes.append(_elem91)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1447,57 +1576,57 @@ class KeptSlices(object):
         if self.partitions is not None:
             oprot.writeFieldBegin('partitions', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.partitions))
-            for iter85 in self.partitions:
-                oprot.writeString(iter85.encode('utf-8') if sys.version_info[0] == 2 else iter85)
+            for iter92 in self.partitions:
+                oprot.writeString(iter92.encode('utf-8') if sys.version_info[0] == 2 else iter92)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.partitionSlices is not None:
             oprot.writeFieldBegin('partitionSlices', TType.LIST, 3)
             oprot.writeListBegin(TType.I32, len(self.partitionSlices))
-            for iter86 in self.partitionSlices:
-                oprot.writeI32(iter86)
+            for iter93 in self.partitionSlices:
+                oprot.writeI32(iter93)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileIds is not None:
             oprot.writeFieldBegin('fileIds', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.fileIds))
-            for iter87 in self.fileIds:
-                oprot.writeString(iter87.encode('utf-8') if sys.version_info[0] == 2 else iter87)
+            for iter94 in self.fileIds:
+                oprot.writeString(iter94.encode('utf-8') if sys.version_info[0] == 2 else iter94)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.baseInstants is not None:
             oprot.writeFieldBegin('baseInstants', TType.LIST, 5)
             oprot.writeListBegin(TType.STRING, len(self.baseInstants))
-            for iter88 in self.baseInstants:
-                oprot.writeString(iter88.encode('utf-8') if sys.version_info[0] == 2 else iter88)
+            for iter95 in self.baseInstants:
+                oprot.writeString(iter95.encode('utf-8') if sys.version_info[0] == 2 else iter95)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.haveBaseFile is not None:
             oprot.writeFieldBegin('haveBaseFile', TType.LIST, 6)
             oprot.writeListBegin(TType.BOOL, len(self.haveBaseFile))
-            for iter89 in self.haveBaseFile:
-                oprot.writeBool(iter89)
+            for iter96 in self.haveBaseFile:
+                oprot.writeBool(iter96)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.logFiles is not None:
             oprot.writeFieldBegin('logFiles', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.logFiles))
-            for iter90 in self.logFiles:
-                oprot.writeI32(iter90)
+            for iter97 in self.logFiles:
+                oprot.writeI32(iter97)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileNames is not None:
             oprot.writeFieldBegin('fileNames', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.fileNames))
-            for iter91 in self.fileNames:
-                oprot.writeString(iter91.encode('utf-8') if sys.version_info[0] == 2 else iter91)
+            for iter98 in self.fileNames:
+                oprot.writeString(iter98.encode('utf-8') if sys.version_info[0] == 2 else iter98)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileSizes is not None:
             oprot.writeFieldBegin('fileSizes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.fileSizes))
-            for iter92 in self.fileSizes:
-                oprot.writeI64(iter92)
+            for iter99 in self.fileSizes:
+                oprot.writeI64(iter99)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1605,50 +1734,50 @@ class SelectedRows(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.rangeStarts = []
-                    (_etype96, _size93) = iprot.readListBegin()
-                    for _i97 in range(_size93):
-                        _elem98 = iprot.readI64()
-                        self.rangeStarts.append(_elem98)
+                    (_etype103, _size100) = iprot.readListBegin()
+                    for _i104 in range(_size100):
+                        _elem105 = iprot.readI64()
+                        self.rangeStarts.append(_elem105)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.rangeEnds = []
-                    (_etype102, _size99) = iprot.readListBegin()
-                    for _i103 in range(_size99):
-                        _elem104 = iprot.readI64()
-                        self.rangeEnds.append(_elem104)
+                    (_etype109, _size106) = iprot.readListBegin()
+                    for _i110 in range(_size106):
+                        _elem111 = iprot.readI64()
+                        self.rangeEnds.append(_elem111)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.rowGroupRows = []
-                    (_etype108, _size105) = iprot.readListBegin()
-                    for _i109 in range(_size105):
-                        _elem110 = iprot.readI64()
-                        self.rowGroupRows.append(_elem110)
+                    (_etype115, _size112) = iprot.readListBegin()
+                    for _i116 in range(_size112):
+                        _elem117 = iprot.readI64()
+                        self.rowGroupRows.append(_elem117)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.rowGroupOffsets = []
-                    (_etype114, _size111) = iprot.readListBegin()
-                    for _i115 in range(_size111):
-                        _elem116 = iprot.readI64()
-                        self.rowGroupOffsets.append(_elem116)
+                    (_etype121, _size118) = iprot.readListBegin()
+                    for _i122 in range(_size118):
+                        _elem123 = iprot.readI64()
+                        self.rowGroupOffsets.append(_elem123)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.rowGroupBytes = []
-                    (_etype120, _size117) = iprot.readListBegin()
-                    for _i121 in range(_size117):
-                        _elem122 = iprot.readI64()
-                        self.rowGroupBytes.append(_elem122)
+                    (_etype127, _size124) = iprot.readListBegin()
+                    for _i128 in range(_size124):
+                        _elem129 = iprot.readI64()
+                        self.rowGroupBytes.append(_elem129)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1681,36 +1810,36 @@ class SelectedRows(object):
         if self.rangeStarts is not None:
             oprot.writeFieldBegin('rangeStarts', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.rangeStarts))
-            for iter123 in self.rangeStarts:
-                oprot.writeI64(iter123)
+            for iter130 in self.rangeStarts:
+                oprot.writeI64(iter130)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rangeEnds is not None:
             oprot.writeFieldBegin('rangeEnds', TType.LIST, 6)
             oprot.writeListBegin(TType.I64, len(self.rangeEnds))
-            for iter124 in self.rangeEnds:
-                oprot.writeI64(iter124)
+            for iter131 in self.rangeEnds:
+                oprot.writeI64(iter131)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupRows is not None:
             oprot.writeFieldBegin('rowGroupRows', TType.LIST, 7)
             oprot.writeListBegin(TType.I64, len(self.rowGroupRows))
-            for iter125 in self.rowGroupRows:
-                oprot.writeI64(iter125)
+            for iter132 in self.rowGroupRows:
+                oprot.writeI64(iter132)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupOffsets is not None:
             oprot.writeFieldBegin('rowGroupOffsets', TType.LIST, 8)
             oprot.writeListBegin(TType.I64, len(self.rowGroupOffsets))
-            for iter126 in self.rowGroupOffsets:
-                oprot.writeI64(iter126)
+            for iter133 in self.rowGroupOffsets:
+                oprot.writeI64(iter133)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupBytes is not None:
             oprot.writeFieldBegin('rowGroupBytes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.rowGroupBytes))
-            for iter127 in self.rowGroupBytes:
-                oprot.writeI64(iter127)
+            for iter134 in self.rowGroupBytes:
+                oprot.writeI64(iter134)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1817,11 +1946,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype131, _size128) = iprot.readListBegin()
-                    for _i132 in range(_size128):
-                        _elem133 = PartitionVerdict()
-                        _elem133.read(iprot)
-                        self.verdicts.append(_elem133)
+                    (_etype138, _size135) = iprot.readListBegin()
+                    for _i139 in range(_size135):
+                        _elem140 = PartitionVerdict()
+                        _elem140.read(iprot)
+                        self.verdicts.append(_elem140)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1839,11 +1968,11 @@ class PruneResponse(object):
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype137, _size134) = iprot.readListBegin()
-                    for _i138 in range(_size134):
-                        _elem139 = ColumnSummary()
-                        _elem139.read(iprot)
-                        self.columns.append(_elem139)
+                    (_etype144, _size141) = iprot.readListBegin()
+                    for _i145 in range(_size141):
+                        _elem146 = ColumnSummary()
+                        _elem146.read(iprot)
+                        self.columns.append(_elem146)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1856,11 +1985,11 @@ class PruneResponse(object):
             elif fid == 11:
                 if ftype == TType.LIST:
                     self.selectedRows = []
-                    (_etype143, _size140) = iprot.readListBegin()
-                    for _i144 in range(_size140):
-                        _elem145 = SelectedRows()
-                        _elem145.read(iprot)
-                        self.selectedRows.append(_elem145)
+                    (_etype150, _size147) = iprot.readListBegin()
+                    for _i151 in range(_size147):
+                        _elem152 = SelectedRows()
+                        _elem152.read(iprot)
+                        self.selectedRows.append(_elem152)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1897,8 +2026,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter146 in self.verdicts:
-                iter146.write(oprot)
+            for iter153 in self.verdicts:
+                iter153.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -1912,8 +2041,8 @@ class PruneResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 9)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter147 in self.columns:
-                iter147.write(oprot)
+            for iter154 in self.columns:
+                iter154.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -1923,8 +2052,8 @@ class PruneResponse(object):
         if self.selectedRows is not None:
             oprot.writeFieldBegin('selectedRows', TType.LIST, 11)
             oprot.writeListBegin(TType.STRUCT, len(self.selectedRows))
-            for iter148 in self.selectedRows:
-                iter148.write(oprot)
+            for iter155 in self.selectedRows:
+                iter155.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2011,11 +2140,11 @@ class MetadataRequest(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype152, _size149) = iprot.readListBegin()
-                    for _i153 in range(_size149):
-                        _elem154 = Node()
-                        _elem154.read(iprot)
-                        self.filter.append(_elem154)
+                    (_etype159, _size156) = iprot.readListBegin()
+                    for _i160 in range(_size156):
+                        _elem161 = Node()
+                        _elem161.read(iprot)
+                        self.filter.append(_elem161)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2027,10 +2156,10 @@ class MetadataRequest(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype158, _size155) = iprot.readListBegin()
-                    for _i159 in range(_size155):
-                        _elem160 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.columns.append(_elem160)
+                    (_etype165, _size162) = iprot.readListBegin()
+                    for _i166 in range(_size162):
+                        _elem167 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.columns.append(_elem167)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2063,8 +2192,8 @@ class MetadataRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter161 in self.filter:
-                iter161.write(oprot)
+            for iter168 in self.filter:
+                iter168.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.timeZone is not None:
@@ -2074,8 +2203,8 @@ class MetadataRequest(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.columns))
-            for iter162 in self.columns:
-                oprot.writeString(iter162.encode('utf-8') if sys.version_info[0] == 2 else iter162)
+            for iter169 in self.columns:
+                oprot.writeString(iter169.encode('utf-8') if sys.version_info[0] == 2 else iter169)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2159,45 +2288,45 @@ class MetadataColumn(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.texts = []
-                    (_etype166, _size163) = iprot.readListBegin()
-                    for _i167 in range(_size163):
-                        _elem168 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.texts.append(_elem168)
+                    (_etype173, _size170) = iprot.readListBegin()
+                    for _i174 in range(_size170):
+                        _elem175 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.texts.append(_elem175)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.integers = []
-                    (_etype172, _size169) = iprot.readListBegin()
-                    for _i173 in range(_size169):
-                        _elem174 = iprot.readI64()
-                        self.integers.append(_elem174)
+                    (_etype179, _size176) = iprot.readListBegin()
+                    for _i180 in range(_size176):
+                        _elem181 = iprot.readI64()
+                        self.integers.append(_elem181)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.textLists = []
-                    (_etype178, _size175) = iprot.readListBegin()
-                    for _i179 in range(_size175):
-                        _elem180 = []
-                        (_etype184, _size181) = iprot.readListBegin()
-                        for _i185 in range(_size181):
-                            _elem186 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                            _elem180.append(_elem186)
+                    (_etype185, _size182) = iprot.readListBegin()
+                    for _i186 in range(_size182):
+                        _elem187 = []
+                        (_etype191, _size188) = iprot.readListBegin()
+                        for _i192 in range(_size188):
+                            _elem193 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                            _elem187.append(_elem193)
                         iprot.readListEnd()
-                        self.textLists.append(_elem180)
+                        self.textLists.append(_elem187)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.nulls = []
-                    (_etype190, _size187) = iprot.readListBegin()
-                    for _i191 in range(_size187):
-                        _elem192 = iprot.readI32()
-                        self.nulls.append(_elem192)
+                    (_etype197, _size194) = iprot.readListBegin()
+                    for _i198 in range(_size194):
+                        _elem199 = iprot.readI32()
+                        self.nulls.append(_elem199)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2226,32 +2355,32 @@ class MetadataColumn(object):
         if self.texts is not None:
             oprot.writeFieldBegin('texts', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.texts))
-            for iter193 in self.texts:
-                oprot.writeString(iter193.encode('utf-8') if sys.version_info[0] == 2 else iter193)
+            for iter200 in self.texts:
+                oprot.writeString(iter200.encode('utf-8') if sys.version_info[0] == 2 else iter200)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.integers is not None:
             oprot.writeFieldBegin('integers', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.integers))
-            for iter194 in self.integers:
-                oprot.writeI64(iter194)
+            for iter201 in self.integers:
+                oprot.writeI64(iter201)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.textLists is not None:
             oprot.writeFieldBegin('textLists', TType.LIST, 6)
             oprot.writeListBegin(TType.LIST, len(self.textLists))
-            for iter195 in self.textLists:
-                oprot.writeListBegin(TType.STRING, len(iter195))
-                for iter196 in iter195:
-                    oprot.writeString(iter196.encode('utf-8') if sys.version_info[0] == 2 else iter196)
+            for iter202 in self.textLists:
+                oprot.writeListBegin(TType.STRING, len(iter202))
+                for iter203 in iter202:
+                    oprot.writeString(iter203.encode('utf-8') if sys.version_info[0] == 2 else iter203)
                 oprot.writeListEnd()
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.nulls is not None:
             oprot.writeFieldBegin('nulls', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.nulls))
-            for iter197 in self.nulls:
-                oprot.writeI32(iter197)
+            for iter204 in self.nulls:
+                oprot.writeI32(iter204)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2337,11 +2466,11 @@ class MetadataResponse(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype201, _size198) = iprot.readListBegin()
-                    for _i202 in range(_size198):
-                        _elem203 = MetadataColumn()
-                        _elem203.read(iprot)
-                        self.columns.append(_elem203)
+                    (_etype208, _size205) = iprot.readListBegin()
+                    for _i209 in range(_size205):
+                        _elem210 = MetadataColumn()
+                        _elem210.read(iprot)
+                        self.columns.append(_elem210)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2389,8 +2518,8 @@ class MetadataResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter204 in self.columns:
-                iter204.write(oprot)
+            for iter211 in self.columns:
+                iter211.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowsConsidered is not None:
@@ -2541,6 +2670,15 @@ Node.thrift_spec = (
     (9, TType.STRING, 'text', 'UTF8', None, ),  # 9
     (10, TType.STRUCT, 'keys', [Keys, None], None, ),  # 10
 )
+all_structs.append(FirstRows)
+FirstRows.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'rows', None, None, ),  # 1
+    (2, TType.LIST, 'path', (TType.STRING, 'UTF8', False), None, ),  # 2
+    (3, TType.STRING, 'type', 'UTF8', None, ),  # 3
+    (4, TType.BOOL, 'descending', None, None, ),  # 4
+    (5, TType.BOOL, 'nullsFirst', None, None, ),  # 5
+)
 all_structs.append(PruneRequest)
 PruneRequest.thrift_spec = (
     None,  # 0
@@ -2556,6 +2694,7 @@ PruneRequest.thrift_spec = (
     (10, TType.BOOL, 'describeColumns', None, None, ),  # 10
     (11, TType.BOOL, 'listKept', None, None, ),  # 11
     (12, TType.BOOL, 'selectRows', None, None, ),  # 12
+    (13, TType.STRUCT, 'firstRows', [FirstRows, None], None, ),  # 13
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (

@@ -133,6 +133,23 @@ enum TableView {
   READ_OPTIMIZED = 2
 }
 
+/**
+ * The rows that are enough for the query: a LIMIT over the filter's rows, with nothing between them
+ * that removes, adds or changes rows.
+ */
+struct FirstRows {
+  /** So many, those that an OFFSET passes over included. */
+  1: required i64 rows,
+  /** The first column of their order, as the path of a COLUMN, and its declared type; absent: any
+      rows will do. Further columns only decide among rows that are equal in this one. */
+  2: optional list<string> path,
+  3: optional string type,
+  /** From the greatest value on. */
+  4: optional bool descending,
+  /** NULL comes before all values, else behind them. */
+  5: optional bool nullsFirst
+}
+
 struct PruneRequest {
   1: required i32 protocolVersion,
   /** Echoed in the answer and logged on both sides: the query's id. */
@@ -156,7 +173,10 @@ struct PruneRequest {
   /** List the slices that are kept, too, for a caller that can use them instead of a listing. */
   11: optional bool listKept,
   /** Prove which rows of the base files that are kept can match, too. */
-  12: optional bool selectRows
+  12: optional bool selectRows,
+  /** List those of the kept slices only that have the rows which are enough, too. It narrows the
+      list, which is about one state of the table, and the counts. Verdicts are about any row. */
+  13: optional FirstRows firstRows
 }
 
 /** The meaning of a partition's verdict. */
@@ -231,8 +251,9 @@ struct ColumnSummary {
 
 /**
  * The slices that have to be read, as Hudi's file system view shows them in the requested view. All
- * others are proved to hold no matching row, if the table is in the state that the service saw: a
- * caller uses the list only if its own timeline has the same digest.
+ * others are proved to hold no matching row, or none that the query needs beside those of the listed
+ * ones (`firstRows`), if the table is in the state that the service saw: a caller uses the list only
+ * if its own timeline has the same digest.
  *
  * Slices are in the order of their partitions, files in the order of their slices: first the base
  * file, if the slice has one, then its log files.

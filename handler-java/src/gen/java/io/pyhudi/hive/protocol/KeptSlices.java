@@ -8,8 +8,9 @@ package io.pyhudi.hive.protocol;
 
 /**
  * The slices that have to be read, as Hudi's file system view shows them in the requested view. All
- * others are proved to hold no matching row, if the table is in the state that the service saw: a
- * caller uses the list only if its own timeline has the same digest.
+ * others are proved to hold no matching row, or none that the query needs beside those of the listed
+ * ones (`firstRows`), if the table is in the state that the service saw: a caller uses the list only
+ * if its own timeline has the same digest.
  * 
  * Slices are in the order of their partitions, files in the order of their slices: first the base
  * file, if the slice has one, then its log files.
@@ -1223,13 +1224,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 2: // PARTITIONS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list42 = iprot.readListBegin();
-                struct.partitions = new java.util.ArrayList<java.lang.String>(_list42.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem43;
-                for (int _i44 = 0; _i44 < _list42.size; ++_i44)
+                org.apache.thrift.protocol.TList _list50 = iprot.readListBegin();
+                struct.partitions = new java.util.ArrayList<java.lang.String>(_list50.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem51;
+                for (int _i52 = 0; _i52 < _list50.size; ++_i52)
                 {
-                  _elem43 = iprot.readString();
-                  struct.partitions.add(_elem43);
+                  _elem51 = iprot.readString();
+                  struct.partitions.add(_elem51);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1242,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 3: // PARTITION_SLICES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list45 = iprot.readListBegin();
-                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list45.size);
-                int _elem46;
-                for (int _i47 = 0; _i47 < _list45.size; ++_i47)
+                org.apache.thrift.protocol.TList _list53 = iprot.readListBegin();
+                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list53.size);
+                int _elem54;
+                for (int _i55 = 0; _i55 < _list53.size; ++_i55)
                 {
-                  _elem46 = iprot.readI32();
-                  struct.partitionSlices.add(_elem46);
+                  _elem54 = iprot.readI32();
+                  struct.partitionSlices.add(_elem54);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1260,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 4: // FILE_IDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list48 = iprot.readListBegin();
-                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list48.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem49;
-                for (int _i50 = 0; _i50 < _list48.size; ++_i50)
+                org.apache.thrift.protocol.TList _list56 = iprot.readListBegin();
+                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list56.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem57;
+                for (int _i58 = 0; _i58 < _list56.size; ++_i58)
                 {
-                  _elem49 = iprot.readString();
-                  struct.fileIds.add(_elem49);
+                  _elem57 = iprot.readString();
+                  struct.fileIds.add(_elem57);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1278,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 5: // BASE_INSTANTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list51 = iprot.readListBegin();
-                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list51.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem52;
-                for (int _i53 = 0; _i53 < _list51.size; ++_i53)
+                org.apache.thrift.protocol.TList _list59 = iprot.readListBegin();
+                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list59.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem60;
+                for (int _i61 = 0; _i61 < _list59.size; ++_i61)
                 {
-                  _elem52 = iprot.readString();
-                  struct.baseInstants.add(_elem52);
+                  _elem60 = iprot.readString();
+                  struct.baseInstants.add(_elem60);
                 }
                 iprot.readListEnd();
               }
@@ -1295,13 +1296,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 6: // HAVE_BASE_FILE
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list54 = iprot.readListBegin();
-                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list54.size);
-                boolean _elem55;
-                for (int _i56 = 0; _i56 < _list54.size; ++_i56)
+                org.apache.thrift.protocol.TList _list62 = iprot.readListBegin();
+                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list62.size);
+                boolean _elem63;
+                for (int _i64 = 0; _i64 < _list62.size; ++_i64)
                 {
-                  _elem55 = iprot.readBool();
-                  struct.haveBaseFile.add(_elem55);
+                  _elem63 = iprot.readBool();
+                  struct.haveBaseFile.add(_elem63);
                 }
                 iprot.readListEnd();
               }
@@ -1313,13 +1314,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 7: // LOG_FILES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list57 = iprot.readListBegin();
-                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list57.size);
-                int _elem58;
-                for (int _i59 = 0; _i59 < _list57.size; ++_i59)
+                org.apache.thrift.protocol.TList _list65 = iprot.readListBegin();
+                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list65.size);
+                int _elem66;
+                for (int _i67 = 0; _i67 < _list65.size; ++_i67)
                 {
-                  _elem58 = iprot.readI32();
-                  struct.logFiles.add(_elem58);
+                  _elem66 = iprot.readI32();
+                  struct.logFiles.add(_elem66);
                 }
                 iprot.readListEnd();
               }
@@ -1331,13 +1332,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 8: // FILE_NAMES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list60 = iprot.readListBegin();
-                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list60.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem61;
-                for (int _i62 = 0; _i62 < _list60.size; ++_i62)
+                org.apache.thrift.protocol.TList _list68 = iprot.readListBegin();
+                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list68.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem69;
+                for (int _i70 = 0; _i70 < _list68.size; ++_i70)
                 {
-                  _elem61 = iprot.readString();
-                  struct.fileNames.add(_elem61);
+                  _elem69 = iprot.readString();
+                  struct.fileNames.add(_elem69);
                 }
                 iprot.readListEnd();
               }
@@ -1349,13 +1350,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 9: // FILE_SIZES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list63 = iprot.readListBegin();
-                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list63.size);
-                long _elem64;
-                for (int _i65 = 0; _i65 < _list63.size; ++_i65)
+                org.apache.thrift.protocol.TList _list71 = iprot.readListBegin();
+                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list71.size);
+                long _elem72;
+                for (int _i73 = 0; _i73 < _list71.size; ++_i73)
                 {
-                  _elem64 = iprot.readI64();
-                  struct.fileSizes.add(_elem64);
+                  _elem72 = iprot.readI64();
+                  struct.fileSizes.add(_elem72);
                 }
                 iprot.readListEnd();
               }
@@ -1389,9 +1390,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITIONS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.partitions.size()));
-          for (java.lang.String _iter66 : struct.partitions)
+          for (java.lang.String _iter74 : struct.partitions)
           {
-            oprot.writeString(_iter66);
+            oprot.writeString(_iter74);
           }
           oprot.writeListEnd();
         }
@@ -1401,9 +1402,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITION_SLICES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.partitionSlices.size()));
-          for (int _iter67 : struct.partitionSlices)
+          for (int _iter75 : struct.partitionSlices)
           {
-            oprot.writeI32(_iter67);
+            oprot.writeI32(_iter75);
           }
           oprot.writeListEnd();
         }
@@ -1413,9 +1414,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_IDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileIds.size()));
-          for (java.lang.String _iter68 : struct.fileIds)
+          for (java.lang.String _iter76 : struct.fileIds)
           {
-            oprot.writeString(_iter68);
+            oprot.writeString(_iter76);
           }
           oprot.writeListEnd();
         }
@@ -1425,9 +1426,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(BASE_INSTANTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.baseInstants.size()));
-          for (java.lang.String _iter69 : struct.baseInstants)
+          for (java.lang.String _iter77 : struct.baseInstants)
           {
-            oprot.writeString(_iter69);
+            oprot.writeString(_iter77);
           }
           oprot.writeListEnd();
         }
@@ -1437,9 +1438,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(HAVE_BASE_FILE_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.BOOL, struct.haveBaseFile.size()));
-          for (boolean _iter70 : struct.haveBaseFile)
+          for (boolean _iter78 : struct.haveBaseFile)
           {
-            oprot.writeBool(_iter70);
+            oprot.writeBool(_iter78);
           }
           oprot.writeListEnd();
         }
@@ -1449,9 +1450,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(LOG_FILES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.logFiles.size()));
-          for (int _iter71 : struct.logFiles)
+          for (int _iter79 : struct.logFiles)
           {
-            oprot.writeI32(_iter71);
+            oprot.writeI32(_iter79);
           }
           oprot.writeListEnd();
         }
@@ -1461,9 +1462,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_NAMES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileNames.size()));
-          for (java.lang.String _iter72 : struct.fileNames)
+          for (java.lang.String _iter80 : struct.fileNames)
           {
-            oprot.writeString(_iter72);
+            oprot.writeString(_iter80);
           }
           oprot.writeListEnd();
         }
@@ -1473,9 +1474,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_SIZES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.fileSizes.size()));
-          for (long _iter73 : struct.fileSizes)
+          for (long _iter81 : struct.fileSizes)
           {
-            oprot.writeI64(_iter73);
+            oprot.writeI64(_iter81);
           }
           oprot.writeListEnd();
         }
@@ -1502,58 +1503,58 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       oprot.writeBinary(struct.timelineDigest);
       {
         oprot.writeI32(struct.partitions.size());
-        for (java.lang.String _iter74 : struct.partitions)
+        for (java.lang.String _iter82 : struct.partitions)
         {
-          oprot.writeString(_iter74);
+          oprot.writeString(_iter82);
         }
       }
       {
         oprot.writeI32(struct.partitionSlices.size());
-        for (int _iter75 : struct.partitionSlices)
+        for (int _iter83 : struct.partitionSlices)
         {
-          oprot.writeI32(_iter75);
+          oprot.writeI32(_iter83);
         }
       }
       {
         oprot.writeI32(struct.fileIds.size());
-        for (java.lang.String _iter76 : struct.fileIds)
+        for (java.lang.String _iter84 : struct.fileIds)
         {
-          oprot.writeString(_iter76);
+          oprot.writeString(_iter84);
         }
       }
       {
         oprot.writeI32(struct.baseInstants.size());
-        for (java.lang.String _iter77 : struct.baseInstants)
+        for (java.lang.String _iter85 : struct.baseInstants)
         {
-          oprot.writeString(_iter77);
+          oprot.writeString(_iter85);
         }
       }
       {
         oprot.writeI32(struct.haveBaseFile.size());
-        for (boolean _iter78 : struct.haveBaseFile)
+        for (boolean _iter86 : struct.haveBaseFile)
         {
-          oprot.writeBool(_iter78);
+          oprot.writeBool(_iter86);
         }
       }
       {
         oprot.writeI32(struct.logFiles.size());
-        for (int _iter79 : struct.logFiles)
+        for (int _iter87 : struct.logFiles)
         {
-          oprot.writeI32(_iter79);
+          oprot.writeI32(_iter87);
         }
       }
       {
         oprot.writeI32(struct.fileNames.size());
-        for (java.lang.String _iter80 : struct.fileNames)
+        for (java.lang.String _iter88 : struct.fileNames)
         {
-          oprot.writeString(_iter80);
+          oprot.writeString(_iter88);
         }
       }
       {
         oprot.writeI32(struct.fileSizes.size());
-        for (long _iter81 : struct.fileSizes)
+        for (long _iter89 : struct.fileSizes)
         {
-          oprot.writeI64(_iter81);
+          oprot.writeI64(_iter89);
         }
       }
     }
@@ -1564,90 +1565,90 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       struct.timelineDigest = iprot.readBinary();
       struct.setTimelineDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list82 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.partitions = new java.util.ArrayList<java.lang.String>(_list82.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem83;
-        for (int _i84 = 0; _i84 < _list82.size; ++_i84)
+        org.apache.thrift.protocol.TList _list90 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.partitions = new java.util.ArrayList<java.lang.String>(_list90.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem91;
+        for (int _i92 = 0; _i92 < _list90.size; ++_i92)
         {
-          _elem83 = iprot.readString();
-          struct.partitions.add(_elem83);
+          _elem91 = iprot.readString();
+          struct.partitions.add(_elem91);
         }
       }
       struct.setPartitionsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list85 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list85.size);
-        int _elem86;
-        for (int _i87 = 0; _i87 < _list85.size; ++_i87)
+        org.apache.thrift.protocol.TList _list93 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list93.size);
+        int _elem94;
+        for (int _i95 = 0; _i95 < _list93.size; ++_i95)
         {
-          _elem86 = iprot.readI32();
-          struct.partitionSlices.add(_elem86);
+          _elem94 = iprot.readI32();
+          struct.partitionSlices.add(_elem94);
         }
       }
       struct.setPartitionSlicesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list88 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list88.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem89;
-        for (int _i90 = 0; _i90 < _list88.size; ++_i90)
+        org.apache.thrift.protocol.TList _list96 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list96.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem97;
+        for (int _i98 = 0; _i98 < _list96.size; ++_i98)
         {
-          _elem89 = iprot.readString();
-          struct.fileIds.add(_elem89);
+          _elem97 = iprot.readString();
+          struct.fileIds.add(_elem97);
         }
       }
       struct.setFileIdsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list91 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list91.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem92;
-        for (int _i93 = 0; _i93 < _list91.size; ++_i93)
+        org.apache.thrift.protocol.TList _list99 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list99.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem100;
+        for (int _i101 = 0; _i101 < _list99.size; ++_i101)
         {
-          _elem92 = iprot.readString();
-          struct.baseInstants.add(_elem92);
+          _elem100 = iprot.readString();
+          struct.baseInstants.add(_elem100);
         }
       }
       struct.setBaseInstantsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list94 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
-        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list94.size);
-        boolean _elem95;
-        for (int _i96 = 0; _i96 < _list94.size; ++_i96)
+        org.apache.thrift.protocol.TList _list102 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
+        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list102.size);
+        boolean _elem103;
+        for (int _i104 = 0; _i104 < _list102.size; ++_i104)
         {
-          _elem95 = iprot.readBool();
-          struct.haveBaseFile.add(_elem95);
+          _elem103 = iprot.readBool();
+          struct.haveBaseFile.add(_elem103);
         }
       }
       struct.setHaveBaseFileIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list97 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list97.size);
-        int _elem98;
-        for (int _i99 = 0; _i99 < _list97.size; ++_i99)
+        org.apache.thrift.protocol.TList _list105 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list105.size);
+        int _elem106;
+        for (int _i107 = 0; _i107 < _list105.size; ++_i107)
         {
-          _elem98 = iprot.readI32();
-          struct.logFiles.add(_elem98);
+          _elem106 = iprot.readI32();
+          struct.logFiles.add(_elem106);
         }
       }
       struct.setLogFilesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list100 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list100.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem101;
-        for (int _i102 = 0; _i102 < _list100.size; ++_i102)
+        org.apache.thrift.protocol.TList _list108 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list108.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem109;
+        for (int _i110 = 0; _i110 < _list108.size; ++_i110)
         {
-          _elem101 = iprot.readString();
-          struct.fileNames.add(_elem101);
+          _elem109 = iprot.readString();
+          struct.fileNames.add(_elem109);
         }
       }
       struct.setFileNamesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list103 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list103.size);
-        long _elem104;
-        for (int _i105 = 0; _i105 < _list103.size; ++_i105)
+        org.apache.thrift.protocol.TList _list111 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list111.size);
+        long _elem112;
+        for (int _i113 = 0; _i113 < _list111.size; ++_i113)
         {
-          _elem104 = iprot.readI64();
-          struct.fileSizes.add(_elem104);
+          _elem112 = iprot.readI64();
+          struct.fileSizes.add(_elem112);
         }
       }
       struct.setFileSizesIsSet(true);

@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list186 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list186.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem187;
-                for (int _i188 = 0; _i188 < _list186.size; ++_i188)
+                org.apache.thrift.protocol.TList _list194 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list194.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem195;
+                for (int _i196 = 0; _i196 < _list194.size; ++_i196)
                 {
-                  _elem187 = iprot.readString();
-                  struct.texts.add(_elem187);
+                  _elem195 = iprot.readString();
+                  struct.texts.add(_elem195);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list189 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list189.size);
-                long _elem190;
-                for (int _i191 = 0; _i191 < _list189.size; ++_i191)
+                org.apache.thrift.protocol.TList _list197 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list197.size);
+                long _elem198;
+                for (int _i199 = 0; _i199 < _list197.size; ++_i199)
                 {
-                  _elem190 = iprot.readI64();
-                  struct.integers.add(_elem190);
+                  _elem198 = iprot.readI64();
+                  struct.integers.add(_elem198);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list192 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list192.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem193;
-                for (int _i194 = 0; _i194 < _list192.size; ++_i194)
+                org.apache.thrift.protocol.TList _list200 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list200.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem201;
+                for (int _i202 = 0; _i202 < _list200.size; ++_i202)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list195 = iprot.readListBegin();
-                    _elem193 = new java.util.ArrayList<java.lang.String>(_list195.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem196;
-                    for (int _i197 = 0; _i197 < _list195.size; ++_i197)
+                    org.apache.thrift.protocol.TList _list203 = iprot.readListBegin();
+                    _elem201 = new java.util.ArrayList<java.lang.String>(_list203.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem204;
+                    for (int _i205 = 0; _i205 < _list203.size; ++_i205)
                     {
-                      _elem196 = iprot.readString();
-                      _elem193.add(_elem196);
+                      _elem204 = iprot.readString();
+                      _elem201.add(_elem204);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem193);
+                  struct.textLists.add(_elem201);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list198.size);
-                int _elem199;
-                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
+                org.apache.thrift.protocol.TList _list206 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list206.size);
+                int _elem207;
+                for (int _i208 = 0; _i208 < _list206.size; ++_i208)
                 {
-                  _elem199 = iprot.readI32();
-                  struct.nulls.add(_elem199);
+                  _elem207 = iprot.readI32();
+                  struct.nulls.add(_elem207);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter201 : struct.texts)
+            for (java.lang.String _iter209 : struct.texts)
             {
-              oprot.writeString(_iter201);
+              oprot.writeString(_iter209);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter202 : struct.integers)
+            for (long _iter210 : struct.integers)
             {
-              oprot.writeI64(_iter202);
+              oprot.writeI64(_iter210);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter203 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter211 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter203.size()));
-                for (java.lang.String _iter204 : _iter203)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter211.size()));
+                for (java.lang.String _iter212 : _iter211)
                 {
-                  oprot.writeString(_iter204);
+                  oprot.writeString(_iter212);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter205 : struct.nulls)
+            for (int _iter213 : struct.nulls)
             {
-              oprot.writeI32(_iter205);
+              oprot.writeI32(_iter213);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter206 : struct.texts)
+          for (java.lang.String _iter214 : struct.texts)
           {
-            oprot.writeString(_iter206);
+            oprot.writeString(_iter214);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter207 : struct.integers)
+          for (long _iter215 : struct.integers)
           {
-            oprot.writeI64(_iter207);
+            oprot.writeI64(_iter215);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter208 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter216 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter208.size());
-              for (java.lang.String _iter209 : _iter208)
+              oprot.writeI32(_iter216.size());
+              for (java.lang.String _iter217 : _iter216)
               {
-                oprot.writeString(_iter209);
+                oprot.writeString(_iter217);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter210 : struct.nulls)
+          for (int _iter218 : struct.nulls)
           {
-            oprot.writeI32(_iter210);
+            oprot.writeI32(_iter218);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list211 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list211.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem212;
-          for (int _i213 = 0; _i213 < _list211.size; ++_i213)
+          org.apache.thrift.protocol.TList _list219 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list219.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem220;
+          for (int _i221 = 0; _i221 < _list219.size; ++_i221)
           {
-            _elem212 = iprot.readString();
-            struct.texts.add(_elem212);
+            _elem220 = iprot.readString();
+            struct.texts.add(_elem220);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list214 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list214.size);
-          long _elem215;
-          for (int _i216 = 0; _i216 < _list214.size; ++_i216)
+          org.apache.thrift.protocol.TList _list222 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list222.size);
+          long _elem223;
+          for (int _i224 = 0; _i224 < _list222.size; ++_i224)
           {
-            _elem215 = iprot.readI64();
-            struct.integers.add(_elem215);
+            _elem223 = iprot.readI64();
+            struct.integers.add(_elem223);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list217 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list217.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem218;
-          for (int _i219 = 0; _i219 < _list217.size; ++_i219)
+          org.apache.thrift.protocol.TList _list225 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list225.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem226;
+          for (int _i227 = 0; _i227 < _list225.size; ++_i227)
           {
             {
-              org.apache.thrift.protocol.TList _list220 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem218 = new java.util.ArrayList<java.lang.String>(_list220.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem221;
-              for (int _i222 = 0; _i222 < _list220.size; ++_i222)
+              org.apache.thrift.protocol.TList _list228 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem226 = new java.util.ArrayList<java.lang.String>(_list228.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem229;
+              for (int _i230 = 0; _i230 < _list228.size; ++_i230)
               {
-                _elem221 = iprot.readString();
-                _elem218.add(_elem221);
+                _elem229 = iprot.readString();
+                _elem226.add(_elem229);
               }
             }
-            struct.textLists.add(_elem218);
+            struct.textLists.add(_elem226);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list223 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list223.size);
-          int _elem224;
-          for (int _i225 = 0; _i225 < _list223.size; ++_i225)
+          org.apache.thrift.protocol.TList _list231 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list231.size);
+          int _elem232;
+          for (int _i233 = 0; _i233 < _list231.size; ++_i233)
           {
-            _elem224 = iprot.readI32();
-            struct.nulls.add(_elem224);
+            _elem232 = iprot.readI32();
+            struct.nulls.add(_elem232);
           }
         }
         struct.setNullsIsSet(true);

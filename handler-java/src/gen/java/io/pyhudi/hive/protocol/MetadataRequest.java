@@ -968,14 +968,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list170 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list170.size);
-                @org.apache.thrift.annotation.Nullable Node _elem171;
-                for (int _i172 = 0; _i172 < _list170.size; ++_i172)
+                org.apache.thrift.protocol.TList _list178 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list178.size);
+                @org.apache.thrift.annotation.Nullable Node _elem179;
+                for (int _i180 = 0; _i180 < _list178.size; ++_i180)
                 {
-                  _elem171 = new Node();
-                  _elem171.read(iprot);
-                  struct.filter.add(_elem171);
+                  _elem179 = new Node();
+                  _elem179.read(iprot);
+                  struct.filter.add(_elem179);
                 }
                 iprot.readListEnd();
               }
@@ -995,13 +995,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list173 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list173.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem174;
-                for (int _i175 = 0; _i175 < _list173.size; ++_i175)
+                org.apache.thrift.protocol.TList _list181 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list181.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem182;
+                for (int _i183 = 0; _i183 < _list181.size; ++_i183)
                 {
-                  _elem174 = iprot.readString();
-                  struct.columns.add(_elem174);
+                  _elem182 = iprot.readString();
+                  struct.columns.add(_elem182);
                 }
                 iprot.readListEnd();
               }
@@ -1051,9 +1051,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter176 : struct.filter)
+          for (Node _iter184 : struct.filter)
           {
-            _iter176.write(oprot);
+            _iter184.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1071,9 +1071,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter177 : struct.columns)
+            for (java.lang.String _iter185 : struct.columns)
             {
-              oprot.writeString(_iter177);
+              oprot.writeString(_iter185);
             }
             oprot.writeListEnd();
           }
@@ -1104,9 +1104,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter178 : struct.filter)
+        for (Node _iter186 : struct.filter)
         {
-          _iter178.write(oprot);
+          _iter186.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
@@ -1123,9 +1123,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter179 : struct.columns)
+          for (java.lang.String _iter187 : struct.columns)
           {
-            oprot.writeString(_iter179);
+            oprot.writeString(_iter187);
           }
         }
       }
@@ -1143,14 +1143,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list180 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list180.size);
-        @org.apache.thrift.annotation.Nullable Node _elem181;
-        for (int _i182 = 0; _i182 < _list180.size; ++_i182)
+        org.apache.thrift.protocol.TList _list188 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list188.size);
+        @org.apache.thrift.annotation.Nullable Node _elem189;
+        for (int _i190 = 0; _i190 < _list188.size; ++_i190)
         {
-          _elem181 = new Node();
-          _elem181.read(iprot);
-          struct.filter.add(_elem181);
+          _elem189 = new Node();
+          _elem189.read(iprot);
+          struct.filter.add(_elem189);
         }
       }
       struct.setFilterIsSet(true);
@@ -1161,13 +1161,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list183 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list183.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem184;
-          for (int _i185 = 0; _i185 < _list183.size; ++_i185)
+          org.apache.thrift.protocol.TList _list191 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list191.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem192;
+          for (int _i193 = 0; _i193 < _list191.size; ++_i193)
           {
-            _elem184 = iprot.readString();
-            struct.columns.add(_elem184);
+            _elem192 = iprot.readString();
+            struct.columns.add(_elem192);
           }
         }
         struct.setColumnsIsSet(true);

@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list226 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list226.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem227;
-                for (int _i228 = 0; _i228 < _list226.size; ++_i228)
+                org.apache.thrift.protocol.TList _list234 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list234.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem235;
+                for (int _i236 = 0; _i236 < _list234.size; ++_i236)
                 {
-                  _elem227 = new MetadataColumn();
-                  _elem227.read(iprot);
-                  struct.columns.add(_elem227);
+                  _elem235 = new MetadataColumn();
+                  _elem235.read(iprot);
+                  struct.columns.add(_elem235);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter229 : struct.columns)
+            for (MetadataColumn _iter237 : struct.columns)
             {
-              _iter229.write(oprot);
+              _iter237.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter230 : struct.columns)
+          for (MetadataColumn _iter238 : struct.columns)
           {
-            _iter230.write(oprot);
+            _iter238.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list231 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list231.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem232;
-          for (int _i233 = 0; _i233 < _list231.size; ++_i233)
+          org.apache.thrift.protocol.TList _list239 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list239.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem240;
+          for (int _i241 = 0; _i241 < _list239.size; ++_i241)
           {
-            _elem232 = new MetadataColumn();
-            _elem232.read(iprot);
-            struct.columns.add(_elem232);
+            _elem240 = new MetadataColumn();
+            _elem240.read(iprot);
+            struct.columns.add(_elem240);
           }
         }
         struct.setColumnsIsSet(true);

@@ -646,13 +646,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           case 3: // TOKENS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list24 = iprot.readListBegin();
-                struct.tokens = new java.util.ArrayList<java.lang.String>(_list24.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem25;
-                for (int _i26 = 0; _i26 < _list24.size; ++_i26)
+                org.apache.thrift.protocol.TList _list32 = iprot.readListBegin();
+                struct.tokens = new java.util.ArrayList<java.lang.String>(_list32.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem33;
+                for (int _i34 = 0; _i34 < _list32.size; ++_i34)
                 {
-                  _elem25 = iprot.readString();
-                  struct.tokens.add(_elem25);
+                  _elem33 = iprot.readString();
+                  struct.tokens.add(_elem33);
                 }
                 iprot.readListEnd();
               }
@@ -700,9 +700,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           oprot.writeFieldBegin(TOKENS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.tokens.size()));
-            for (java.lang.String _iter27 : struct.tokens)
+            for (java.lang.String _iter35 : struct.tokens)
             {
-              oprot.writeString(_iter27);
+              oprot.writeString(_iter35);
             }
             oprot.writeListEnd();
           }
@@ -747,9 +747,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       if (struct.isSetTokens()) {
         {
           oprot.writeI32(struct.tokens.size());
-          for (java.lang.String _iter28 : struct.tokens)
+          for (java.lang.String _iter36 : struct.tokens)
           {
-            oprot.writeString(_iter28);
+            oprot.writeString(_iter36);
           }
         }
       }
@@ -768,13 +768,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       java.util.BitSet incoming = iprot.readBitSet(2);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list29 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.tokens = new java.util.ArrayList<java.lang.String>(_list29.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem30;
-          for (int _i31 = 0; _i31 < _list29.size; ++_i31)
+          org.apache.thrift.protocol.TList _list37 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.tokens = new java.util.ArrayList<java.lang.String>(_list37.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem38;
+          for (int _i39 = 0; _i39 < _list37.size; ++_i39)
           {
-            _elem30 = iprot.readString();
-            struct.tokens.add(_elem30);
+            _elem38 = iprot.readString();
+            struct.tokens.add(_elem38);
           }
         }
         struct.setTokensIsSet(true);

@@ -1141,15 +1141,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           case 10: // FILES_DROPPED_BY
             if (schemeField.type == org.apache.thrift.protocol.TType.MAP) {
               {
-                org.apache.thrift.protocol.TMap _map32 = iprot.readMapBegin();
-                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map32.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _key33;
-                long _val34;
-                for (int _i35 = 0; _i35 < _map32.size; ++_i35)
+                org.apache.thrift.protocol.TMap _map40 = iprot.readMapBegin();
+                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map40.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _key41;
+                long _val42;
+                for (int _i43 = 0; _i43 < _map40.size; ++_i43)
                 {
-                  _key33 = iprot.readString();
-                  _val34 = iprot.readI64();
-                  struct.filesDroppedBy.put(_key33, _val34);
+                  _key41 = iprot.readString();
+                  _val42 = iprot.readI64();
+                  struct.filesDroppedBy.put(_key41, _val42);
                 }
                 iprot.readMapEnd();
               }
@@ -1231,10 +1231,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           oprot.writeFieldBegin(FILES_DROPPED_BY_FIELD_DESC);
           {
             oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64, struct.filesDroppedBy.size()));
-            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter36 : struct.filesDroppedBy.entrySet())
+            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter44 : struct.filesDroppedBy.entrySet())
             {
-              oprot.writeString(_iter36.getKey());
-              oprot.writeI64(_iter36.getValue());
+              oprot.writeString(_iter44.getKey());
+              oprot.writeI64(_iter44.getValue());
             }
             oprot.writeMapEnd();
           }
@@ -1286,10 +1286,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       if (struct.isSetFilesDroppedBy()) {
         {
           oprot.writeI32(struct.filesDroppedBy.size());
-          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter37 : struct.filesDroppedBy.entrySet())
+          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter45 : struct.filesDroppedBy.entrySet())
           {
-            oprot.writeString(_iter37.getKey());
-            oprot.writeI64(_iter37.getValue());
+            oprot.writeString(_iter45.getKey());
+            oprot.writeI64(_iter45.getValue());
           }
         }
       }
@@ -1323,15 +1323,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TMap _map38 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
-          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map38.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _key39;
-          long _val40;
-          for (int _i41 = 0; _i41 < _map38.size; ++_i41)
+          org.apache.thrift.protocol.TMap _map46 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
+          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map46.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _key47;
+          long _val48;
+          for (int _i49 = 0; _i49 < _map46.size; ++_i49)
           {
-            _key39 = iprot.readString();
-            _val40 = iprot.readI64();
-            struct.filesDroppedBy.put(_key39, _val40);
+            _key47 = iprot.readString();
+            _val48 = iprot.readI64();
+            struct.filesDroppedBy.put(_key47, _val48);
           }
         }
         struct.setFilesDroppedByIsSet(true);

@@ -22,6 +22,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField DESCRIBE_COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("describeColumns", org.apache.thrift.protocol.TType.BOOL, (short)10);
   private static final org.apache.thrift.protocol.TField LIST_KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("listKept", org.apache.thrift.protocol.TType.BOOL, (short)11);
   private static final org.apache.thrift.protocol.TField SELECT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectRows", org.apache.thrift.protocol.TType.BOOL, (short)12);
+  private static final org.apache.thrift.protocol.TField FIRST_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRows", org.apache.thrift.protocol.TType.STRUCT, (short)13);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -73,6 +74,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * Prove which rows of the base files that are kept can match, too.
    */
   public boolean selectRows; // optional
+  /**
+   * List those of the kept slices only that have the rows which are enough, too. It narrows the
+   * list, which is about one state of the table, and the counts. Verdicts are about any row.
+   */
+  public @org.apache.thrift.annotation.Nullable FirstRows firstRows; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -122,7 +128,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     /**
      * Prove which rows of the base files that are kept can match, too.
      */
-    SELECT_ROWS((short)12, "selectRows");
+    SELECT_ROWS((short)12, "selectRows"),
+    /**
+     * List those of the kept slices only that have the rows which are enough, too. It narrows the
+     * list, which is about one state of the table, and the counts. Verdicts are about any row.
+     */
+    FIRST_ROWS((short)13, "firstRows");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -162,6 +173,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return LIST_KEPT;
         case 12: // SELECT_ROWS
           return SELECT_ROWS;
+        case 13: // FIRST_ROWS
+          return FIRST_ROWS;
         default:
           return null;
       }
@@ -211,7 +224,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.FIRST_ROWS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -240,6 +253,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     tmpMap.put(_Fields.SELECT_ROWS, new org.apache.thrift.meta_data.FieldMetaData("selectRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+    tmpMap.put(_Fields.FIRST_ROWS, new org.apache.thrift.meta_data.FieldMetaData("firstRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, FirstRows.class)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -298,6 +313,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.describeColumns = other.describeColumns;
     this.listKept = other.listKept;
     this.selectRows = other.selectRows;
+    if (other.isSetFirstRows()) {
+      this.firstRows = new FirstRows(other.firstRows);
+    }
   }
 
   @Override
@@ -324,6 +342,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.listKept = false;
     setSelectRowsIsSet(false);
     this.selectRows = false;
+    this.firstRows = null;
   }
 
   public int getProtocolVersion() {
@@ -702,6 +721,39 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __SELECTROWS_ISSET_ID, value);
   }
 
+  /**
+   * List those of the kept slices only that have the rows which are enough, too. It narrows the
+   * list, which is about one state of the table, and the counts. Verdicts are about any row.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public FirstRows getFirstRows() {
+    return this.firstRows;
+  }
+
+  /**
+   * List those of the kept slices only that have the rows which are enough, too. It narrows the
+   * list, which is about one state of the table, and the counts. Verdicts are about any row.
+   */
+  public PruneRequest setFirstRows(@org.apache.thrift.annotation.Nullable FirstRows firstRows) {
+    this.firstRows = firstRows;
+    return this;
+  }
+
+  public void unsetFirstRows() {
+    this.firstRows = null;
+  }
+
+  /** Returns true if field firstRows is set (has been assigned a value) and false otherwise */
+  public boolean isSetFirstRows() {
+    return this.firstRows != null;
+  }
+
+  public void setFirstRowsIsSet(boolean value) {
+    if (!value) {
+      this.firstRows = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -801,6 +853,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case FIRST_ROWS:
+      if (value == null) {
+        unsetFirstRows();
+      } else {
+        setFirstRows((FirstRows)value);
+      }
+      break;
+
     }
   }
 
@@ -844,6 +904,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case SELECT_ROWS:
       return isSelectRows();
 
+    case FIRST_ROWS:
+      return getFirstRows();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -880,6 +943,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetListKept();
     case SELECT_ROWS:
       return isSetSelectRows();
+    case FIRST_ROWS:
+      return isSetFirstRows();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1005,6 +1070,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_firstRows = true && this.isSetFirstRows();
+    boolean that_present_firstRows = true && that.isSetFirstRows();
+    if (this_present_firstRows || that_present_firstRows) {
+      if (!(this_present_firstRows && that_present_firstRows))
+        return false;
+      if (!this.firstRows.equals(that.firstRows))
+        return false;
+    }
+
     return true;
   }
 
@@ -1057,6 +1131,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetSelectRows()) ? 131071 : 524287);
     if (isSetSelectRows())
       hashCode = hashCode * 8191 + ((selectRows) ? 131071 : 524287);
+
+    hashCode = hashCode * 8191 + ((isSetFirstRows()) ? 131071 : 524287);
+    if (isSetFirstRows())
+      hashCode = hashCode * 8191 + firstRows.hashCode();
 
     return hashCode;
   }
@@ -1189,6 +1267,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetFirstRows(), other.isSetFirstRows());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetFirstRows()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.firstRows, other.firstRows);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1302,6 +1390,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       sb.append(this.selectRows);
       first = false;
     }
+    if (isSetFirstRows()) {
+      if (!first) sb.append(", ");
+      sb.append("firstRows:");
+      if (this.firstRows == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.firstRows);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -1322,6 +1420,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       throw new org.apache.thrift.protocol.TProtocolException("Required field 'view' was not present! Struct: " + toString());
     }
     // check for sub-struct validity
+    if (firstRows != null) {
+      firstRows.validate();
+    }
   }
 
   private void writeObject(java.io.ObjectOutputStream out) throws java.io.IOException {
@@ -1389,14 +1490,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           case 4: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list16 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list16.size);
-                @org.apache.thrift.annotation.Nullable Node _elem17;
-                for (int _i18 = 0; _i18 < _list16.size; ++_i18)
+                org.apache.thrift.protocol.TList _list24 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list24.size);
+                @org.apache.thrift.annotation.Nullable Node _elem25;
+                for (int _i26 = 0; _i26 < _list24.size; ++_i26)
                 {
-                  _elem17 = new Node();
-                  _elem17.read(iprot);
-                  struct.filter.add(_elem17);
+                  _elem25 = new Node();
+                  _elem25.read(iprot);
+                  struct.filter.add(_elem25);
                 }
                 iprot.readListEnd();
               }
@@ -1469,6 +1570,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 13: // FIRST_ROWS
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRUCT) {
+              struct.firstRows = new FirstRows();
+              struct.firstRows.read(iprot);
+              struct.setFirstRowsIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1505,9 +1615,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter19 : struct.filter)
+          for (Node _iter27 : struct.filter)
           {
-            _iter19.write(oprot);
+            _iter27.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1559,6 +1669,13 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeBool(struct.selectRows);
         oprot.writeFieldEnd();
       }
+      if (struct.firstRows != null) {
+        if (struct.isSetFirstRows()) {
+          oprot.writeFieldBegin(FIRST_ROWS_FIELD_DESC);
+          struct.firstRows.write(oprot);
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1582,9 +1699,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       oprot.writeString(struct.basePath);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter20 : struct.filter)
+        for (Node _iter28 : struct.filter)
         {
-          _iter20.write(oprot);
+          _iter28.write(oprot);
         }
       }
       oprot.writeI32(struct.view.getValue());
@@ -1610,7 +1727,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetSelectRows()) {
         optionals.set(6);
       }
-      oprot.writeBitSet(optionals, 7);
+      if (struct.isSetFirstRows()) {
+        optionals.set(7);
+      }
+      oprot.writeBitSet(optionals, 8);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -1632,6 +1752,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetSelectRows()) {
         oprot.writeBool(struct.selectRows);
       }
+      if (struct.isSetFirstRows()) {
+        struct.firstRows.write(oprot);
+      }
     }
 
     @Override
@@ -1644,20 +1767,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.basePath = iprot.readString();
       struct.setBasePathIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list21 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list21.size);
-        @org.apache.thrift.annotation.Nullable Node _elem22;
-        for (int _i23 = 0; _i23 < _list21.size; ++_i23)
+        org.apache.thrift.protocol.TList _list29 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list29.size);
+        @org.apache.thrift.annotation.Nullable Node _elem30;
+        for (int _i31 = 0; _i31 < _list29.size; ++_i31)
         {
-          _elem22 = new Node();
-          _elem22.read(iprot);
-          struct.filter.add(_elem22);
+          _elem30 = new Node();
+          _elem30.read(iprot);
+          struct.filter.add(_elem30);
         }
       }
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(7);
+      java.util.BitSet incoming = iprot.readBitSet(8);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -1685,6 +1808,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (incoming.get(6)) {
         struct.selectRows = iprot.readBool();
         struct.setSelectRowsIsSet(true);
+      }
+      if (incoming.get(7)) {
+        struct.firstRows = new FirstRows();
+        struct.firstRows.read(iprot);
+        struct.setFirstRowsIsSet(true);
       }
     }
   }

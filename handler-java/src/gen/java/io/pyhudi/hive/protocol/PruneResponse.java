@@ -1340,14 +1340,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list146 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list146.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem147;
-                for (int _i148 = 0; _i148 < _list146.size; ++_i148)
+                org.apache.thrift.protocol.TList _list154 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list154.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem155;
+                for (int _i156 = 0; _i156 < _list154.size; ++_i156)
                 {
-                  _elem147 = new PartitionVerdict();
-                  _elem147.read(iprot);
-                  struct.verdicts.add(_elem147);
+                  _elem155 = new PartitionVerdict();
+                  _elem155.read(iprot);
+                  struct.verdicts.add(_elem155);
                 }
                 iprot.readListEnd();
               }
@@ -1376,14 +1376,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list149 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list149.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem150;
-                for (int _i151 = 0; _i151 < _list149.size; ++_i151)
+                org.apache.thrift.protocol.TList _list157 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list157.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem158;
+                for (int _i159 = 0; _i159 < _list157.size; ++_i159)
                 {
-                  _elem150 = new ColumnSummary();
-                  _elem150.read(iprot);
-                  struct.columns.add(_elem150);
+                  _elem158 = new ColumnSummary();
+                  _elem158.read(iprot);
+                  struct.columns.add(_elem158);
                 }
                 iprot.readListEnd();
               }
@@ -1404,14 +1404,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list152 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list152.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem153;
-                for (int _i154 = 0; _i154 < _list152.size; ++_i154)
+                org.apache.thrift.protocol.TList _list160 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list160.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem161;
+                for (int _i162 = 0; _i162 < _list160.size; ++_i162)
                 {
-                  _elem153 = new SelectedRows();
-                  _elem153.read(iprot);
-                  struct.selectedRows.add(_elem153);
+                  _elem161 = new SelectedRows();
+                  _elem161.read(iprot);
+                  struct.selectedRows.add(_elem161);
                 }
                 iprot.readListEnd();
               }
@@ -1469,9 +1469,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter155 : struct.verdicts)
+            for (PartitionVerdict _iter163 : struct.verdicts)
             {
-              _iter155.write(oprot);
+              _iter163.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1497,9 +1497,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter156 : struct.columns)
+            for (ColumnSummary _iter164 : struct.columns)
             {
-              _iter156.write(oprot);
+              _iter164.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1518,9 +1518,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter157 : struct.selectedRows)
+            for (SelectedRows _iter165 : struct.selectedRows)
             {
-              _iter157.write(oprot);
+              _iter165.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1578,9 +1578,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter158 : struct.verdicts)
+          for (PartitionVerdict _iter166 : struct.verdicts)
           {
-            _iter158.write(oprot);
+            _iter166.write(oprot);
           }
         }
       }
@@ -1593,9 +1593,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter159 : struct.columns)
+          for (ColumnSummary _iter167 : struct.columns)
           {
-            _iter159.write(oprot);
+            _iter167.write(oprot);
           }
         }
       }
@@ -1605,9 +1605,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter160 : struct.selectedRows)
+          for (SelectedRows _iter168 : struct.selectedRows)
           {
-            _iter160.write(oprot);
+            _iter168.write(oprot);
           }
         }
       }
@@ -1631,14 +1631,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list161 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list161.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem162;
-          for (int _i163 = 0; _i163 < _list161.size; ++_i163)
+          org.apache.thrift.protocol.TList _list169 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list169.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem170;
+          for (int _i171 = 0; _i171 < _list169.size; ++_i171)
           {
-            _elem162 = new PartitionVerdict();
-            _elem162.read(iprot);
-            struct.verdicts.add(_elem162);
+            _elem170 = new PartitionVerdict();
+            _elem170.read(iprot);
+            struct.verdicts.add(_elem170);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1654,14 +1654,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list164 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list164.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem165;
-          for (int _i166 = 0; _i166 < _list164.size; ++_i166)
+          org.apache.thrift.protocol.TList _list172 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list172.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem173;
+          for (int _i174 = 0; _i174 < _list172.size; ++_i174)
           {
-            _elem165 = new ColumnSummary();
-            _elem165.read(iprot);
-            struct.columns.add(_elem165);
+            _elem173 = new ColumnSummary();
+            _elem173.read(iprot);
+            struct.columns.add(_elem173);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1673,14 +1673,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list167 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list167.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem168;
-          for (int _i169 = 0; _i169 < _list167.size; ++_i169)
+          org.apache.thrift.protocol.TList _list175 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list175.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem176;
+          for (int _i177 = 0; _i177 < _list175.size; ++_i177)
           {
-            _elem168 = new SelectedRows();
-            _elem168.read(iprot);
-            struct.selectedRows.add(_elem168);
+            _elem176 = new SelectedRows();
+            _elem176.read(iprot);
+            struct.selectedRows.add(_elem176);
           }
         }
         struct.setSelectedRowsIsSet(true);

@@ -1205,13 +1205,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 5: // RANGE_STARTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list106 = iprot.readListBegin();
-                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list106.size);
-                long _elem107;
-                for (int _i108 = 0; _i108 < _list106.size; ++_i108)
+                org.apache.thrift.protocol.TList _list114 = iprot.readListBegin();
+                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list114.size);
+                long _elem115;
+                for (int _i116 = 0; _i116 < _list114.size; ++_i116)
                 {
-                  _elem107 = iprot.readI64();
-                  struct.rangeStarts.add(_elem107);
+                  _elem115 = iprot.readI64();
+                  struct.rangeStarts.add(_elem115);
                 }
                 iprot.readListEnd();
               }
@@ -1223,13 +1223,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 6: // RANGE_ENDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list109 = iprot.readListBegin();
-                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list109.size);
-                long _elem110;
-                for (int _i111 = 0; _i111 < _list109.size; ++_i111)
+                org.apache.thrift.protocol.TList _list117 = iprot.readListBegin();
+                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list117.size);
+                long _elem118;
+                for (int _i119 = 0; _i119 < _list117.size; ++_i119)
                 {
-                  _elem110 = iprot.readI64();
-                  struct.rangeEnds.add(_elem110);
+                  _elem118 = iprot.readI64();
+                  struct.rangeEnds.add(_elem118);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 7: // ROW_GROUP_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list112 = iprot.readListBegin();
-                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list112.size);
-                long _elem113;
-                for (int _i114 = 0; _i114 < _list112.size; ++_i114)
+                org.apache.thrift.protocol.TList _list120 = iprot.readListBegin();
+                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list120.size);
+                long _elem121;
+                for (int _i122 = 0; _i122 < _list120.size; ++_i122)
                 {
-                  _elem113 = iprot.readI64();
-                  struct.rowGroupRows.add(_elem113);
+                  _elem121 = iprot.readI64();
+                  struct.rowGroupRows.add(_elem121);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 8: // ROW_GROUP_OFFSETS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list115 = iprot.readListBegin();
-                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list115.size);
-                long _elem116;
-                for (int _i117 = 0; _i117 < _list115.size; ++_i117)
+                org.apache.thrift.protocol.TList _list123 = iprot.readListBegin();
+                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list123.size);
+                long _elem124;
+                for (int _i125 = 0; _i125 < _list123.size; ++_i125)
                 {
-                  _elem116 = iprot.readI64();
-                  struct.rowGroupOffsets.add(_elem116);
+                  _elem124 = iprot.readI64();
+                  struct.rowGroupOffsets.add(_elem124);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 9: // ROW_GROUP_BYTES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list118 = iprot.readListBegin();
-                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list118.size);
-                long _elem119;
-                for (int _i120 = 0; _i120 < _list118.size; ++_i120)
+                org.apache.thrift.protocol.TList _list126 = iprot.readListBegin();
+                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list126.size);
+                long _elem127;
+                for (int _i128 = 0; _i128 < _list126.size; ++_i128)
                 {
-                  _elem119 = iprot.readI64();
-                  struct.rowGroupBytes.add(_elem119);
+                  _elem127 = iprot.readI64();
+                  struct.rowGroupBytes.add(_elem127);
                 }
                 iprot.readListEnd();
               }
@@ -1333,9 +1333,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_STARTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeStarts.size()));
-          for (long _iter121 : struct.rangeStarts)
+          for (long _iter129 : struct.rangeStarts)
           {
-            oprot.writeI64(_iter121);
+            oprot.writeI64(_iter129);
           }
           oprot.writeListEnd();
         }
@@ -1345,9 +1345,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_ENDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeEnds.size()));
-          for (long _iter122 : struct.rangeEnds)
+          for (long _iter130 : struct.rangeEnds)
           {
-            oprot.writeI64(_iter122);
+            oprot.writeI64(_iter130);
           }
           oprot.writeListEnd();
         }
@@ -1357,9 +1357,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_ROWS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupRows.size()));
-          for (long _iter123 : struct.rowGroupRows)
+          for (long _iter131 : struct.rowGroupRows)
           {
-            oprot.writeI64(_iter123);
+            oprot.writeI64(_iter131);
           }
           oprot.writeListEnd();
         }
@@ -1369,9 +1369,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_OFFSETS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupOffsets.size()));
-          for (long _iter124 : struct.rowGroupOffsets)
+          for (long _iter132 : struct.rowGroupOffsets)
           {
-            oprot.writeI64(_iter124);
+            oprot.writeI64(_iter132);
           }
           oprot.writeListEnd();
         }
@@ -1381,9 +1381,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_BYTES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupBytes.size()));
-          for (long _iter125 : struct.rowGroupBytes)
+          for (long _iter133 : struct.rowGroupBytes)
           {
-            oprot.writeI64(_iter125);
+            oprot.writeI64(_iter133);
           }
           oprot.writeListEnd();
         }
@@ -1413,37 +1413,37 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       oprot.writeBinary(struct.footerDigest);
       {
         oprot.writeI32(struct.rangeStarts.size());
-        for (long _iter126 : struct.rangeStarts)
+        for (long _iter134 : struct.rangeStarts)
         {
-          oprot.writeI64(_iter126);
+          oprot.writeI64(_iter134);
         }
       }
       {
         oprot.writeI32(struct.rangeEnds.size());
-        for (long _iter127 : struct.rangeEnds)
+        for (long _iter135 : struct.rangeEnds)
         {
-          oprot.writeI64(_iter127);
+          oprot.writeI64(_iter135);
         }
       }
       {
         oprot.writeI32(struct.rowGroupRows.size());
-        for (long _iter128 : struct.rowGroupRows)
+        for (long _iter136 : struct.rowGroupRows)
         {
-          oprot.writeI64(_iter128);
+          oprot.writeI64(_iter136);
         }
       }
       {
         oprot.writeI32(struct.rowGroupOffsets.size());
-        for (long _iter129 : struct.rowGroupOffsets)
+        for (long _iter137 : struct.rowGroupOffsets)
         {
-          oprot.writeI64(_iter129);
+          oprot.writeI64(_iter137);
         }
       }
       {
         oprot.writeI32(struct.rowGroupBytes.size());
-        for (long _iter130 : struct.rowGroupBytes)
+        for (long _iter138 : struct.rowGroupBytes)
         {
-          oprot.writeI64(_iter130);
+          oprot.writeI64(_iter138);
         }
       }
     }
@@ -1460,57 +1460,57 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       struct.footerDigest = iprot.readBinary();
       struct.setFooterDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list131 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list131.size);
-        long _elem132;
-        for (int _i133 = 0; _i133 < _list131.size; ++_i133)
+        org.apache.thrift.protocol.TList _list139 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list139.size);
+        long _elem140;
+        for (int _i141 = 0; _i141 < _list139.size; ++_i141)
         {
-          _elem132 = iprot.readI64();
-          struct.rangeStarts.add(_elem132);
+          _elem140 = iprot.readI64();
+          struct.rangeStarts.add(_elem140);
         }
       }
       struct.setRangeStartsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list134 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list134.size);
-        long _elem135;
-        for (int _i136 = 0; _i136 < _list134.size; ++_i136)
+        org.apache.thrift.protocol.TList _list142 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list142.size);
+        long _elem143;
+        for (int _i144 = 0; _i144 < _list142.size; ++_i144)
         {
-          _elem135 = iprot.readI64();
-          struct.rangeEnds.add(_elem135);
+          _elem143 = iprot.readI64();
+          struct.rangeEnds.add(_elem143);
         }
       }
       struct.setRangeEndsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list137 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list137.size);
-        long _elem138;
-        for (int _i139 = 0; _i139 < _list137.size; ++_i139)
+        org.apache.thrift.protocol.TList _list145 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list145.size);
+        long _elem146;
+        for (int _i147 = 0; _i147 < _list145.size; ++_i147)
         {
-          _elem138 = iprot.readI64();
-          struct.rowGroupRows.add(_elem138);
+          _elem146 = iprot.readI64();
+          struct.rowGroupRows.add(_elem146);
         }
       }
       struct.setRowGroupRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list140 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list140.size);
-        long _elem141;
-        for (int _i142 = 0; _i142 < _list140.size; ++_i142)
+        org.apache.thrift.protocol.TList _list148 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list148.size);
+        long _elem149;
+        for (int _i150 = 0; _i150 < _list148.size; ++_i150)
         {
-          _elem141 = iprot.readI64();
-          struct.rowGroupOffsets.add(_elem141);
+          _elem149 = iprot.readI64();
+          struct.rowGroupOffsets.add(_elem149);
         }
       }
       struct.setRowGroupOffsetsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list143 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list143.size);
-        long _elem144;
-        for (int _i145 = 0; _i145 < _list143.size; ++_i145)
+        org.apache.thrift.protocol.TList _list151 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list151.size);
+        long _elem152;
+        for (int _i153 = 0; _i153 < _list151.size; ++_i153)
         {
-          _elem144 = iprot.readI64();
-          struct.rowGroupBytes.add(_elem144);
+          _elem152 = iprot.readI64();
+          struct.rowGroupBytes.add(_elem152);
         }
       }
       struct.setRowGroupBytesIsSet(true);

@@ -1,0 +1,153 @@
+"""Narrow a result to the slices that have the rows which a LIMIT needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.expr.domains import MAX_ORDINAL, Kind
+from pyhudi_expr.index.slice_merging import SliceMerging
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.statistics.file_ranges import file_ranges
+from pyhudi_expr.limits.key_bounds import KeyBounds, key_bounds, key_column
+from pyhudi_expr.limits.sure_rows import sure_rows
+from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
+from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+
+LIMIT, TOP_K = "limit", "top-k"
+"""Names of what excludes files, in `PruneResult.dropped_by`."""
+
+#: Kinds whose counts of NULL are right wherever there are some: see `statistics_decoding`.
+_COUNTED = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
+
+
+def narrowed(
+    pruner: Pruner,
+    snapshot: TableSnapshot,
+    request: PruneRequest,
+    result: PruneResult,
+    wanted: WantedRows | None,
+) -> PruneResult:
+    """Return a result with the slices that suffice; the same one if all may be needed.
+
+    It says nothing about a slice alone: who reads by it reads every slice that it keeps, in the
+    state of the table that it is about.
+
+    Args:
+        pruner: What has made the result.
+        snapshot: The table as it was pruned.
+        request: The request.
+        result: What it keeps.
+        wanted: What the query needs of the rows; None: all of them.
+
+    Raises:
+        HudiError: The table does not support the request.
+    """
+    if wanted is None or wanted.rows < 1 or not result.keep.any():
+        return result
+    sure = sure_rows(pruner, snapshot, request, result)
+    if not sure.any():
+        return result
+    if wanted.order is None:
+        keep, name = _enough(sure, snapshot, wanted.rows), LIMIT
+    else:
+        keep, name = _first(sure, snapshot, request, result.keep, wanted.rows, wanted.order), TOP_K
+    found = replace(result, keep=result.keep & keep)
+    dropped = result.files_kept - found.files_kept
+    if not dropped:
+        return result
+    return replace(found, dropped_by={**result.dropped_by, name: dropped})
+
+
+def _enough(sure: Int64Array, snapshot: TableSnapshot, rows: int) -> BoolArray:
+    """Flag the fewest slices that have so many rows, the smallest of them; all if none do."""
+    keep = np.zeros(len(sure), np.bool_)
+    if sure.sum() < rows:
+        return ~keep
+    alone = np.flatnonzero(sure >= rows)
+    if len(alone):
+        listing = snapshot.listing
+        sizes = np.bincount(listing.file_slice, listing.file_size, listing.num_slices)
+        keep[alone[np.argmin(sizes[alone])]] = True
+        return keep
+    largest = np.argsort(-sure, kind="stable")
+    keep[largest[: np.searchsorted(np.cumsum(sure[largest]), rows) + 1]] = True
+    return keep
+
+
+def _first(
+    sure: Int64Array,
+    snapshot: TableSnapshot,
+    request: PruneRequest,
+    kept: BoolArray,
+    rows: int,
+    order: OrderColumn,
+) -> BoolArray:
+    """Flag the slices that may have one of the first rows of an order; all if that is unknown."""
+    found = key_bounds(snapshot, request, order.column, kept)
+    if found is None:
+        return np.ones(len(sure), np.bool_)
+    bounds = _reversed(found) if order.descending else found
+    listing = snapshot.listing
+    # Sure rows are in slices of one file, a base file.
+    files = np.flatnonzero(sure[listing.file_slice] > 0)
+    slices = listing.file_slice[files]
+    nulls = np.zeros(len(files), np.int64)
+    may_be_null = bounds.may_be_null[files]
+    if may_be_null.any():
+        counted = _nulls(snapshot, request, order)[files]
+        is_possible = (counted >= 0) & (counted <= sure[slices])
+        nulls = np.where(may_be_null, np.where(is_possible, counted, -1), 0)
+    if order.nulls_first:
+        if nulls[nulls > 0].sum() >= rows:
+            return _slices(bounds.may_be_null, snapshot)
+        as_good = sure[slices]  # NULL comes before the file's last value, too
+    else:
+        as_good = np.where(nulls < 0, 0, sure[slices] - nulls)
+    threshold = _threshold(bounds.upper[files], as_good, rows)
+    if threshold is None:
+        return np.ones(len(sure), np.bool_)
+    may_be_first = bounds.may_be_value & (bounds.lower <= threshold)
+    if order.nulls_first:
+        may_be_first |= bounds.may_be_null
+    return _slices(may_be_first, snapshot)
+
+
+def _threshold(last: Int64Array, rows: Int64Array, wanted: int) -> int | None:
+    """Return the least value at or before which there are so many rows; None if unknown.
+
+    Args:
+        last: Of files the last value, in ascending order.
+        rows: For each a number of rows that come no later.
+        wanted: The rows that are wanted.
+    """
+    places = np.argsort(last, kind="stable")
+    reached = np.searchsorted(np.cumsum(rows[places]), wanted)
+    if reached == len(places) or last[places[reached]] == MAX_ORDINAL:
+        return None
+    return int(last[places[reached]])
+
+
+def _reversed(bounds: KeyBounds) -> KeyBounds:
+    """Return the bounds in descending order."""
+    # ~x is -x - 1: MIN and MAX, which are unknown ends, are exchanged.
+    return replace(bounds, lower=~bounds.upper, upper=~bounds.lower)
+
+
+def _nulls(snapshot: TableSnapshot, request: PruneRequest, order: OrderColumn) -> Int64Array:
+    """Return the number of NULL in each file; -1 where it is not known for sure."""
+    key = key_column(snapshot, request, order.column)
+    if key is None or snapshot.is_evolved or key.domain.kind not in _COUNTED:
+        return np.full(snapshot.listing.num_files, -1, np.int64)
+    return file_ranges(snapshot.column_stats, snapshot.listing, key).nulls
+
+
+def _slices(files: BoolArray, snapshot: TableSnapshot) -> BoolArray:
+    """Return which slices may have a row that flagged files may have, merged with their logs."""
+    listing = snapshot.listing
+    slices = listing.any_file_of_slice(files)
+    if snapshot.merging is SliceMerging.OPAQUE:
+        return slices | listing.slice_has_logs
+    return slices
