@@ -19,10 +19,13 @@ from pyhudi_expr.expr.literals import CALENDAR_MARGINS
 from pyhudi_expr.expr.nodes import Column, IsNull
 from pyhudi_expr.expr.terms import UnboundError, bind_term, declared_domain, known_zone
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.statistics.file_ranges import UNKNOWN, file_ranges
 from pyhudi_expr.prune import PruneRequest
 
 _PLAIN = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT})
 _TIMES = frozenset({Kind.DATE, Kind.WALL_CLOCK, Kind.INSTANT})
+#: Counts of NULL are right wherever there are some: see `statistics_decoding`.
+_COUNTED = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,19 @@ class KeyBounds:
         upper: No value of the file comes after.
         may_be_value: False where every row is NULL.
         may_be_null: False where no row is.
+        nulls: How many rows are NULL; UNKNOWN where that is not sure.
     """
 
     lower: Int64Array
     upper: Int64Array
     may_be_value: BoolArray
     may_be_null: BoolArray
+    nulls: Int64Array
+
+    def reversed(self) -> KeyBounds:
+        """Return the bounds in descending order."""
+        # ~x is -x - 1: the least and the greatest number, which are unknown ends, are exchanged.
+        return replace(self, lower=~self.upper, upper=~self.lower)
 
 
 def key_column(
@@ -59,7 +69,11 @@ def key_column(
 
 
 def key_bounds(
-    snapshot: TableSnapshot, request: PruneRequest, column: Column, keep: BoolArray
+    snapshot: TableSnapshot,
+    request: PruneRequest,
+    column: Column,
+    keep: BoolArray,
+    footer_wait: float,
 ) -> KeyBounds | None:
     """Return the bounds of a column in the files; None if none are known.
 
@@ -68,6 +82,7 @@ def key_bounds(
         request: The request: its reader and zone.
         column: The column, see `key_column`.
         keep: One flag for each slice. The others need no bounds.
+        footer_wait: Seconds to wait for footers that are read in the background.
 
     Raises:
         HudiError: The table does not support the request.
@@ -75,16 +90,28 @@ def key_bounds(
     key = key_column(snapshot, request, column)
     if key is None:
         return None
-    found = _shown(_found(snapshot, request, key, keep), key.domain, column, request.zone)
+    known = _known(snapshot, request, key, keep, footer_wait)
+    found = _shown(known, key.domain, column, request.zone)
     if found is None:
         return None
     lower, upper = _numbers(found)
     values, nulls = (as_array(mask, len(lower)) for mask in (found.may_be_value, found.may_be_null))
-    return KeyBounds(lower, upper, values, nulls)
+    return KeyBounds(lower, upper, values, nulls, _nulls(snapshot, key, nulls))
 
 
-def _found(
-    snapshot: TableSnapshot, request: PruneRequest, key: BoundColumn, keep: BoolArray
+def _nulls(snapshot: TableSnapshot, key: BoundColumn, may_be_null: BoolArray) -> Int64Array:
+    counted = np.full(len(may_be_null), UNKNOWN, np.int64)
+    if may_be_null.any() and key.domain.kind in _COUNTED and not snapshot.is_evolved:
+        counted = file_ranges(snapshot.column_stats, snapshot.listing, key).nulls
+    return np.where(may_be_null, counted, 0)
+
+
+def _known(
+    snapshot: TableSnapshot,
+    request: PruneRequest,
+    key: BoundColumn,
+    keep: BoolArray,
+    footer_wait: float,
 ) -> Bounds:
     """Return what all indexes together know of the column, over the files."""
     listing = snapshot.listing
@@ -94,7 +121,7 @@ def _found(
     partitions[listing.slice_partition[keep]] = True
     if key.name in reading.retyped:
         return unknown(key.domain)
-    found = snapshot.file_evidence(question, [key], partitions, 0, reading)
+    found = snapshot.file_evidence(question, [key], partitions, footer_wait, reading)
     size = listing.num_files
     nothing = unknown(key.domain)
     lower, upper = _array(nothing.lower, size), _array(nothing.upper, size)

@@ -7,20 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
-from pyhudi_expr.expr.domains import MAX_ORDINAL, Kind
+from pyhudi_expr.expr.domains import MAX_ORDINAL
 from pyhudi_expr.index.slice_merging import SliceMerging
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.index.statistics.file_ranges import file_ranges
-from pyhudi_expr.limits.key_bounds import KeyBounds, key_bounds, key_column
+from pyhudi_expr.index.statistics.file_ranges import UNKNOWN
+from pyhudi_expr.limits.key_bounds import KeyBounds, key_bounds
 from pyhudi_expr.limits.sure_rows import sure_rows
 from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 
 LIMIT, TOP_K = "limit", "top-k"
 """Names of what excludes files, in `PruneResult.dropped_by`."""
-
-#: Kinds whose counts of NULL are right wherever there are some: see `statistics_decoding`.
-_COUNTED = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
 
 
 def narrowed(
@@ -53,7 +50,9 @@ def narrowed(
     if wanted.order is None:
         keep, name = _enough(sure, snapshot, wanted.rows), LIMIT
     else:
-        keep, name = _first(sure, snapshot, request, result.keep, wanted.rows, wanted.order), TOP_K
+        wait = pruner.settings[0].footer_wait
+        bounds = key_bounds(snapshot, request, wanted.order.column, result.keep, wait)
+        keep, name = _first(sure, snapshot, bounds, wanted.rows, wanted.order), TOP_K
     found = replace(result, keep=result.keep & keep)
     dropped = result.files_kept - found.files_kept
     if not dropped:
@@ -80,32 +79,27 @@ def _enough(sure: Int64Array, snapshot: TableSnapshot, rows: int) -> BoolArray:
 def _first(
     sure: Int64Array,
     snapshot: TableSnapshot,
-    request: PruneRequest,
-    kept: BoolArray,
+    bounds: KeyBounds | None,
     rows: int,
     order: OrderColumn,
 ) -> BoolArray:
     """Flag the slices that may have one of the first rows of an order; all if that is unknown."""
-    found = key_bounds(snapshot, request, order.column, kept)
-    if found is None:
+    if bounds is None:
         return np.ones(len(sure), np.bool_)
-    bounds = _reversed(found) if order.descending else found
-    listing = snapshot.listing
+    if order.descending:
+        bounds = bounds.reversed()
     # Sure rows are in slices of one file, a base file.
+    listing = snapshot.listing
     files = np.flatnonzero(sure[listing.file_slice] > 0)
-    slices = listing.file_slice[files]
-    nulls = np.zeros(len(files), np.int64)
-    may_be_null = bounds.may_be_null[files]
-    if may_be_null.any():
-        counted = _nulls(snapshot, request, order)[files]
-        is_possible = (counted >= 0) & (counted <= sure[slices])
-        nulls = np.where(may_be_null, np.where(is_possible, counted, -1), 0)
+    in_file = sure[listing.file_slice[files]]
+    nulls = bounds.nulls[files]
+    nulls = np.where(nulls <= in_file, nulls, UNKNOWN)
     if order.nulls_first:
-        if nulls[nulls > 0].sum() >= rows:
+        if nulls[nulls != UNKNOWN].sum() >= rows:
             return _slices(bounds.may_be_null, snapshot)
-        as_good = sure[slices]  # NULL comes before the file's last value, too
+        as_good = in_file  # NULL comes before the file's last value, too
     else:
-        as_good = np.where(nulls < 0, 0, sure[slices] - nulls)
+        as_good = np.where(nulls == UNKNOWN, 0, in_file - nulls)
     threshold = _threshold(bounds.upper[files], as_good, rows)
     if threshold is None:
         return np.ones(len(sure), np.bool_)
@@ -128,20 +122,6 @@ def _threshold(last: Int64Array, rows: Int64Array, wanted: int) -> int | None:
     if reached == len(places) or last[places[reached]] == MAX_ORDINAL:
         return None
     return int(last[places[reached]])
-
-
-def _reversed(bounds: KeyBounds) -> KeyBounds:
-    """Return the bounds in descending order."""
-    # ~x is -x - 1: MIN and MAX, which are unknown ends, are exchanged.
-    return replace(bounds, lower=~bounds.upper, upper=~bounds.lower)
-
-
-def _nulls(snapshot: TableSnapshot, request: PruneRequest, order: OrderColumn) -> Int64Array:
-    """Return the number of NULL in each file; -1 where it is not known for sure."""
-    key = key_column(snapshot, request, order.column)
-    if key is None or snapshot.is_evolved or key.domain.kind not in _COUNTED:
-        return np.full(snapshot.listing.num_files, -1, np.int64)
-    return file_ranges(snapshot.column_stats, snapshot.listing, key).nulls
 
 
 def _slices(files: BoolArray, snapshot: TableSnapshot) -> BoolArray:

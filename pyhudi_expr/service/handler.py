@@ -113,8 +113,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         with taking_turns(self._evaluating):
             result = self._pruner.prune_snapshot(snapshot, prune_request)
             wanted = wanted_rows(request)
-            # Enough rows are in the listed slices of one state of the table. Verdicts are about files
-            # of any state, so they stay those of the filter.
+            # Enough rows are in the listed slices of one state. Verdicts are about files of any
+            # state, so they stay those of the filter.
             listed = narrowed(self._pruner, snapshot, prune_request, result, wanted)
         check_wanted()
         _check_as_new(result, request)

@@ -23,9 +23,7 @@ def wanted_rows(request: ttypes.PruneRequest) -> WantedRows | None:
     if first.path is None:
         return WantedRows(first.rows)
     if not first.path or not all(first.path) or first.type is None:
-        raise BadRequestError(
-            "the request orders its rows by a column without a proper path or type"
-        )
+        raise BadRequestError("the request orders rows by a column without a path or type")
     try:
         column = Column(tuple(first.path), parse_type(first.type))
     except InexpressibleError:

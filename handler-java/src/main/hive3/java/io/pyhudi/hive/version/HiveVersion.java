@@ -2,6 +2,7 @@ package io.pyhudi.hive.version;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector.Category;
 
 /** Differences that readers and splits have to consider in Hive 3.1. */
@@ -43,6 +44,11 @@ public final class HiveVersion {
    * Hive 3.1 reads the small side with those of the other one.
    */
   public static boolean keepsTablesApart() {
+    return false;
+  }
+
+  /** Returns whether an operator drops nothing but rows beyond the first keys of an order. */
+  public static boolean keepsFirstKeys(OperatorDesc operator) {
     return false;
   }
 }

@@ -1,6 +1,8 @@
 package io.pyhudi.hive.version;
 
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.plan.TopNKeyDesc;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector.Category;
 
 /** Differences that readers and splits have to consider in Hive 4. */
@@ -40,5 +42,10 @@ public final class HiveVersion {
    */
   public static boolean keepsTablesApart() {
     return true;
+  }
+
+  /** Returns whether an operator drops nothing but rows beyond the first keys of an order. */
+  public static boolean keepsFirstKeys(OperatorDesc operator) {
+    return operator instanceof TopNKeyDesc;
   }
 }

@@ -1,0 +1,185 @@
+package io.pyhudi.hive.planning;
+
+import io.pyhudi.hive.predicate.SingleScan;
+import io.pyhudi.hive.protocol.FirstRows;
+import io.pyhudi.hive.version.HiveVersion;
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.Operator;
+import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDescUtils;
+import org.apache.hadoop.hive.ql.plan.FilterDesc;
+import org.apache.hadoop.hive.ql.plan.LimitDesc;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.plan.ReduceSinkDesc;
+import org.apache.hadoop.hive.ql.plan.SelectDesc;
+import org.apache.hadoop.hive.ql.plan.TableScanDesc;
+import org.apache.hadoop.mapred.JobConf;
+
+/**
+ * Finds in a job's plan how many rows of a scan its query needs: those of a LIMIT, or the first of
+ * an ORDER BY with a LIMIT.
+ *
+ * <p>There must be one way from the scan to the limit, with nothing on it but the scan's own filter
+ * and projections. Other operators remove rows, add some, or need all of them: joins, aggregates,
+ * windows, functions that return tables, unions, samples.
+ *
+ * <p>The order is that of the rows which are sent to a single reducer, as Hive keeps only the first
+ * of them there ({@code hive.limit.pushdown.memory.usage}). Rows are sent for a GROUP BY in the same
+ * way, and then all rows of a key are needed; but those are aggregated before, unless {@code
+ * hive.map.aggr} is off.
+ */
+public final class FirstRowsQuery {
+  private static final String AGGREGATES_BEFORE = "hive.map.aggr";
+  private static final char DESCENDING = '-';
+  private static final char ASCENDING = '+';
+  private static final char NULLS_FIRST = 'a';
+  private static final char NULLS_LAST = 'z';
+
+  private final Set<String> pushed;
+  private final Deque<SelectDesc> selected = new ArrayDeque<>();
+  private boolean isOrdered;
+
+  private FirstRowsQuery(Set<String> pushed) {
+    this.pushed = pushed;
+  }
+
+  /**
+   * Returns which rows the query of a scan needs; null if it may need all of them.
+   *
+   * @param filter the filter that is sent to the service, or null
+   */
+  public static FirstRows of(JobConf job, List<Path> locations, ExprNodeDesc filter) {
+    TableScanOperator scan = SingleScan.of(job, locations);
+    if (scan == null || SingleScan.isSampled(job) || !returnsAll(scan.getConf())) {
+      return null;
+    }
+    return new FirstRowsQuery(conditions(filter))
+        .below(scan, job.getBoolean(AGGREGATES_BEFORE, true));
+  }
+
+  private static boolean returnsAll(TableScanDesc scan) {
+    return scan.getRowLimit() < 0 && scan.getTableSample() == null;
+  }
+
+  private static Set<String> conditions(ExprNodeDesc filter) {
+    if (filter == null) {
+      return Collections.emptySet();
+    }
+    Set<String> conditions = new HashSet<>();
+    ExprNodeDescUtils.split(filter).forEach(each -> conditions.add(each.getExprString()));
+    return conditions;
+  }
+
+  private FirstRows below(
+      Operator<? extends OperatorDesc> scan, boolean aggregatesBefore) {
+    Operator<? extends OperatorDesc> operator = onlyChild(scan);
+    while (operator != null) {
+      OperatorDesc next = operator.getConf();
+      if (next instanceof LimitDesc) {
+        return isOrdered ? null : any((LimitDesc) next);
+      }
+      if (next instanceof ReduceSinkDesc) {
+        return aggregatesBefore ? first((ReduceSinkDesc) next) : null;
+      }
+      if (!passes(next)) {
+        return null;
+      }
+      operator = onlyChild(operator);
+    }
+    return null;
+  }
+
+  private static Operator<? extends OperatorDesc> onlyChild(
+      Operator<? extends OperatorDesc> operator) {
+    List<Operator<? extends OperatorDesc>> children = operator.getChildOperators();
+    boolean isOnly = children != null && children.size() == 1;
+    return isOnly && children.get(0).getNumParent() <= 1 ? children.get(0) : null;
+  }
+
+  /** Returns whether each row that matches the sent filter, and is needed, passes an operator. */
+  private boolean passes(OperatorDesc operator) {
+    if (operator instanceof FilterDesc) {
+      // Above a projection, names may stand for other columns.
+      FilterDesc filter = (FilterDesc) operator;
+      return selected.isEmpty()
+          && filter.getPredicate() != null
+          && pushed.containsAll(conditions(filter.getPredicate()));
+    }
+    if (operator instanceof SelectDesc) {
+      selected.push((SelectDesc) operator);
+      return true;
+    }
+    isOrdered = true;
+    return HiveVersion.keepsFirstKeys(operator);
+  }
+
+  private static FirstRows any(LimitDesc limit) {
+    if (limit.getLeastRows() > 0) {
+      return null;
+    }
+    long passedOver = limit.getOffset() == null ? 0 : limit.getOffset();
+    return new FirstRows(passedOver + limit.getLimit());
+  }
+
+  private FirstRows first(ReduceSinkDesc sent) {
+    if (sent.getTopN() <= 0 || !isOrderOfAllRows(sent) || sent.getKeyCols().isEmpty()) {
+      return null;
+    }
+    ExprNodeColumnDesc column = columnOfScan(sent.getKeyCols().get(0));
+    char direction = first(sent.getOrder());
+    char nulls = first(sent.getNullOrder());
+    boolean isKnown =
+        (direction == ASCENDING || direction == DESCENDING)
+            && (nulls == NULLS_FIRST || nulls == NULLS_LAST);
+    if (column == null || !isKnown) {
+      return null;
+    }
+    return new FirstRows(sent.getTopN())
+        .setPath(Collections.singletonList(column.getColumn()))
+        .setType(column.getTypeString().toLowerCase(Locale.ROOT))
+        .setDescending(direction == DESCENDING)
+        .setNullsFirst(nulls == NULLS_FIRST);
+  }
+
+  /** Returns whether rows are sent to one reducer to be sorted, and for nothing else. */
+  private static boolean isOrderOfAllRows(ReduceSinkDesc sent) {
+    boolean isDivided = sent.getPartitionCols() != null && !sent.getPartitionCols().isEmpty();
+    return sent.getNumReducers() == 1
+        && !isDivided
+        && !sent.isMapGroupBy()
+        && !sent.isPTFReduceSink()
+        && sent.getDistinctColumnIndices().stream().allMatch(List::isEmpty);
+  }
+
+  private static char first(String order) {
+    return order == null || order.isEmpty() ? ' ' : order.charAt(0);
+  }
+
+  /** Returns the column of the scan that an expression over its projections is; else null. */
+  private ExprNodeColumnDesc columnOfScan(ExprNodeDesc expression) {
+    ExprNodeDesc found = expression;
+    for (SelectDesc projection : selected) {
+      if (!(found instanceof ExprNodeColumnDesc)) {
+        return null;
+      }
+      if (!projection.isSelStarNoCompute()) {
+        String name = ((ExprNodeColumnDesc) found).getColumn();
+        int position = projection.getOutputColumnNames().indexOf(name);
+        found = position < 0 ? null : projection.getColList().get(position);
+      }
+    }
+    boolean isColumn =
+        found instanceof ExprNodeColumnDesc
+            && !((ExprNodeColumnDesc) found).getIsPartitionColOrVirtualCol();
+    return isColumn ? (ExprNodeColumnDesc) found : null;
+  }
+}
