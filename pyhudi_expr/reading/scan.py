@@ -31,6 +31,8 @@ from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
+from pyhudi_expr.limits.narrowing import narrowed
+from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.first_rows import FirstRows
 from pyhudi_expr.reading.footer_trust import footers_suffice
@@ -88,6 +90,7 @@ class Scan:
 
     schema: pa.Schema
     result: PruneResult
+    _files: PrunedRows
     _rows: PrunedRows
     _ordered: FirstRows | None
     _counted: PrunedRows
@@ -172,7 +175,7 @@ class Scan:
             UnsupportedTable: Log files have to be merged into a slice, or columns were changed
                 since a file was written.
         """
-        return self._rows.dataset()
+        return self._files.dataset()
 
     def to_filtered_dataset(self) -> ds.Dataset:
         """Return the rows as a pyarrow dataset of all columns, filtered exactly.
@@ -184,7 +187,7 @@ class Scan:
         Raises:
             HudiError: A slice cannot be read.
         """
-        return self._rows.filtered_dataset()
+        return self._files.filtered_dataset()
 
 
 def scan(
@@ -287,10 +290,13 @@ def scan_snapshot(
     evolution = SchemaEvolution.of(table, result)
     trusts = footers_suffice(predicate, compared, schema)
     ahead = EAGER if limit is None else CAUTIOUS
-    kept = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
+    matching = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
+    if limit is not None:
+        result = narrowed(pruner, snapshot, request, result, _wanted(limit, keys))
+    kept = replace(matching, result=result)
     counted = _fields(compared or [_narrow(schema)], schema)
 
-    def narrowed(condition: HudiExpression) -> PruneResult:
+    def pruned_again(condition: HudiExpression) -> PruneResult:
         both = And((predicate, condition))
         return pruner.prune_snapshot(snapshot, replace(request, predicate=both))
 
@@ -298,15 +304,25 @@ def scan_snapshot(
     if keys:
         ranking = partial(ranked_slices, snapshot, keys[0])
         of_read = replace(kept, schema=read)
-        ordered = FirstRows(of_read, keys, limit, requested, ranking, narrowed)
+        ordered = FirstRows(of_read, keys, limit, requested, ranking, pruned_again)
     return Scan(
         requested,
         result,
+        matching,
         kept,
         ordered,
         replace(kept, schema=counted, read=counted),
         limit,
         progress,
+    )
+
+
+def _wanted(limit: int, keys: Sequence[SortKey]) -> WantedRows:
+    if not keys:
+        return WantedRows(limit)
+    first = keys[0]
+    return WantedRows(
+        limit, OrderColumn(Column((first.column,)), first.descending, first.nulls_first)
     )
 
 
