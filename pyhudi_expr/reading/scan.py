@@ -32,7 +32,6 @@ from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.limits.narrowing import narrowed
-from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.first_rows import FirstRows
 from pyhudi_expr.reading.footer_trust import footers_suffice
@@ -41,7 +40,7 @@ from pyhudi_expr.reading.pruned_rows import CAUTIOUS, EAGER, PrunedRows
 from pyhudi_expr.reading.row_filter import columns_of, row_filter
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.slice_ranking import ranked_slices
-from pyhudi_expr.reading.sorting import SortKey, check_order
+from pyhudi_expr.reading.sorting import SortKey, check_order, wanted_rows
 from pyhudi_expr.reading.supported_tables import check_supported
 from pyhudi_expr.table.errors import FilterNotApplicable, UnknownColumn
 from pyhudi_expr.table.hudi_names import RECORD_KEY
@@ -291,8 +290,7 @@ def scan_snapshot(
     trusts = footers_suffice(predicate, compared, schema)
     ahead = EAGER if limit is None else CAUTIOUS
     matching = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
-    if limit is not None:
-        result = narrowed(pruner, snapshot, request, result, _wanted(limit, keys))
+    result = narrowed(pruner, snapshot, request, result, wanted_rows(limit, keys))
     kept = replace(matching, result=result)
     counted = _fields(compared or [_narrow(schema)], schema)
 
@@ -314,15 +312,6 @@ def scan_snapshot(
         replace(kept, schema=counted, read=counted),
         limit,
         progress,
-    )
-
-
-def _wanted(limit: int, keys: Sequence[SortKey]) -> WantedRows:
-    if not keys:
-        return WantedRows(limit)
-    first = keys[0]
-    return WantedRows(
-        limit, OrderColumn(Column((first.column,)), first.descending, first.nulls_first)
     )
 
 

@@ -59,11 +59,19 @@ public final class FirstRowsQuery {
    */
   public static FirstRows of(JobConf job, List<Path> locations, ExprNodeDesc filter) {
     TableScanOperator scan = SingleScan.of(job, locations);
-    if (scan == null || SingleScan.isSampled(job) || !returnsAll(scan.getConf())) {
-      return null;
-    }
-    return new FirstRowsQuery(conditions(filter))
-        .below(scan, job.getBoolean(AGGREGATES_BEFORE, true));
+    return scan == null || SingleScan.isSampled(job)
+        ? null
+        : of(scan, filter, job.getBoolean(AGGREGATES_BEFORE, true));
+  }
+
+  /**
+   * @param aggregatesBefore whether rows are aggregated before they are sent
+   */
+  static FirstRows of(
+      Operator<TableScanDesc> scan, ExprNodeDesc filter, boolean aggregatesBefore) {
+    return returnsAll(scan.getConf())
+        ? new FirstRowsQuery(conditions(filter)).below(scan, aggregatesBefore)
+        : null;
   }
 
   private static boolean returnsAll(TableScanDesc scan) {
@@ -157,7 +165,12 @@ public final class FirstRowsQuery {
         && !isDivided
         && !sent.isMapGroupBy()
         && !sent.isPTFReduceSink()
-        && sent.getDistinctColumnIndices().stream().allMatch(List::isEmpty);
+        && !countsDistinct(sent);
+  }
+
+  private static boolean countsDistinct(ReduceSinkDesc sent) {
+    List<List<Integer>> columns = sent.getDistinctColumnIndices();
+    return columns != null && !columns.stream().allMatch(List::isEmpty);
   }
 
   private static char first(String order) {

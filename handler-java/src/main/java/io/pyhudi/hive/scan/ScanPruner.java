@@ -86,9 +86,14 @@ final class ScanPruner {
    */
   private FirstRows firstRows(
       HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter) {
-    return settings.limit() && listsKept(table, locations)
-        ? FirstRowsQuery.of(job, locations, filter)
-        : null;
+    try {
+      return settings.limit() && listsKept(table, locations)
+          ? FirstRowsQuery.of(job, locations, filter)
+          : null;
+    } catch (RuntimeException | LinkageError e) {
+      LOG.warn("{}: the query's limit cannot be read, its files are kept", table.basePath(), e);
+      return null;
+    }
   }
 
   private boolean listsKept(HudiTable table, List<Path> locations) {
