@@ -20,6 +20,7 @@ from pyhudi_expr.expr.nodes import Column, IsNull
 from pyhudi_expr.expr.terms import UnboundError, bind_term, declared_domain, known_zone
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import UNKNOWN, file_ranges
+from pyhudi_expr.keys.definition import hidden_columns
 from pyhudi_expr.prune import PruneRequest
 
 _PLAIN = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT})
@@ -52,7 +53,7 @@ class KeyBounds:
         return replace(self, lower=~self.upper, upper=~self.lower)
 
 
-def key_column(
+def _key_column(
     snapshot: TableSnapshot, request: PruneRequest, column: Column
 ) -> BoundColumn | None:
     """Return a column to sort by; None if it is unknown how the engine sorts by it.
@@ -65,7 +66,8 @@ def key_column(
         return None
     if not isinstance(found, BoundColumn) or found.char is not None:
         return None
-    return found if found.domain.kind in _PLAIN | _TIMES else None
+    is_hidden = found.name in hidden_columns(snapshot.table.properties)
+    return None if is_hidden or found.domain.kind not in _PLAIN | _TIMES else found
 
 
 def key_bounds(
@@ -80,14 +82,14 @@ def key_bounds(
     Args:
         snapshot: The table.
         request: The request: its reader and zone.
-        column: The column, see `key_column`.
+        column: The column, see `_key_column`.
         keep: One flag for each slice. The others need no bounds.
         footer_wait: Seconds to wait for footers that are read in the background.
 
     Raises:
         HudiError: The table does not support the request.
     """
-    key = key_column(snapshot, request, column)
+    key = _key_column(snapshot, request, column)
     if key is None:
         return None
     known = _known(snapshot, request, key, keep, footer_wait)
@@ -103,7 +105,8 @@ def _nulls(snapshot: TableSnapshot, key: BoundColumn, may_be_null: BoolArray) ->
     counted = np.full(len(may_be_null), UNKNOWN, np.int64)
     if may_be_null.any() and key.domain.kind in _COUNTED and not snapshot.is_evolved:
         counted = file_ranges(snapshot.column_stats, snapshot.listing, key).nulls
-    return np.where(may_be_null, counted, 0)
+    # A count of none that is not believed is no count.
+    return np.where(may_be_null, np.where(counted > 0, counted, UNKNOWN), 0)
 
 
 def _known(
