@@ -33,8 +33,8 @@ import org.apache.hadoop.mapred.JobConf;
  * windows, functions that return tables, unions, samples.
  *
  * <p>The order is that of the rows which are sent to a single reducer, as Hive keeps only the first
- * of them there ({@code hive.limit.pushdown.memory.usage}). Rows are sent for a GROUP BY in the same
- * way, and then all rows of a key are needed; but those are aggregated before, unless {@code
+ * of them there ({@code hive.limit.pushdown.memory.usage}). Rows are sent for a GROUP BY in the
+ * same way, and then all rows of a key are needed; but those are aggregated before, unless {@code
  * hive.map.aggr} is off.
  */
 public final class FirstRowsQuery {
@@ -67,8 +67,7 @@ public final class FirstRowsQuery {
   /**
    * @param aggregatesBefore whether rows are aggregated before they are sent
    */
-  static FirstRows of(
-      Operator<TableScanDesc> scan, ExprNodeDesc filter, boolean aggregatesBefore) {
+  static FirstRows of(Operator<TableScanDesc> scan, ExprNodeDesc filter, boolean aggregatesBefore) {
     return returnsAll(scan.getConf())
         ? new FirstRowsQuery(conditions(filter)).below(scan, aggregatesBefore)
         : null;
@@ -87,8 +86,7 @@ public final class FirstRowsQuery {
     return conditions;
   }
 
-  private FirstRows below(
-      Operator<? extends OperatorDesc> scan, boolean aggregatesBefore) {
+  private FirstRows below(Operator<? extends OperatorDesc> scan, boolean aggregatesBefore) {
     Operator<? extends OperatorDesc> operator = onlyChild(scan);
     while (operator != null) {
       OperatorDesc next = operator.getConf();

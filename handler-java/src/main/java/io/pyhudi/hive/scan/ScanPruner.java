@@ -81,8 +81,9 @@ final class ScanPruner {
   }
 
   /**
-   * Returns which rows the query needs; null if it may need all that match, or if the service's list
-   * of files cannot be used: only there other files may be left out, see {@link FirstRowsQuery}.
+   * Returns which rows the query needs; null if it may need all that match, or if the service's
+   * list of files cannot be used: only there other files may be left out, see {@link
+   * FirstRowsQuery}.
    */
   private FirstRows firstRows(
       HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter) {
@@ -103,10 +104,7 @@ final class ScanPruner {
   }
 
   private ScanVerdict request(
-      HudiTable table,
-      List<Path> locations,
-      ExprNodeGenericFuncDesc filter,
-      FirstRows first) {
+      HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter, FirstRows first) {
     long start = System.nanoTime();
     try {
       List<Node> nodes =

@@ -106,8 +106,7 @@ class FirstRowsQueryTest {
   void rowsOfALimitAndItsOffsetAreNeeded() {
     assertEquals(new FirstRows(10), found(null, select(column("a")), new LimitDesc(10)));
     assertEquals(new FirstRows(15), found(null, select(column("a")), new LimitDesc(5, 10)));
-    assertEquals(
-        new FirstRows(10), found(above("a", 1), filter(above("a", 1)), new LimitDesc(10)));
+    assertEquals(new FirstRows(10), found(above("a", 1), filter(above("a", 1)), new LimitDesc(10)));
   }
 
   @Test
