@@ -132,8 +132,8 @@ def _known(
     for source in found.answers:
         # Evidence of another kind excludes files, or is about values that readers may show
         # differently.
-        is_of_values = isinstance(source.evidence, StatisticsEvidence)
-        more = source.evidence.bounds(key) if is_of_values else None
+        evidence = source.evidence
+        more = evidence.bounds(key) if isinstance(evidence, StatisticsEvidence) else None
         if more is not None:
             lower = _known_first(lower, _array(more.lower, size), MIN_ORDINAL)
             upper = _known_first(upper, _array(more.upper, size), MAX_ORDINAL)
@@ -149,7 +149,7 @@ def _array(ends: Values, size: int) -> Values:
     if isinstance(ends, pa.Array):
         return ends
     if isinstance(ends, pa.Scalar):
-        return pa.repeat(ends, size)
+        return pa.array([ends.as_py()], ends.type).take(pa.array(np.zeros(size, np.int64)))
     return np.broadcast_to(np.asarray(ends, np.int64), (size,))
 
 

@@ -26,7 +26,7 @@ from tests.example_counts import examples
 from tests.reading.nasty_tables import COLUMNS, GROUP_ROWS, arrow_filters, write_nasty_table
 
 SEED = 29 if settings().derandomize else None
-CASES = examples(1500)
+CASES = examples(400)
 FILES = 40
 
 

@@ -92,7 +92,7 @@ def test_a_limit_reads_one_file_of_rows_that_all_match(
         long("SELECT id FROM {t} WHERE id % 2 = 0 AND day = '2024-01-03'", 10, 4),
         long("SELECT id FROM {t} WHERE id < 0", 10, 0),
         long("SELECT id FROM {t} WHERE id < 250", 5_000, 3),
-        long("SELECT id FROM {t} WHERE rand(7) < 2 AND id < 250", 5, 3),
+        long("SELECT id FROM {t} WHERE rand(7) < 2 AND id < 250", 5, FILES),
     ],
 )
 def test_files_of_a_limit(hive: Hive, table: str, query: str, rows: int, files: int) -> None:
