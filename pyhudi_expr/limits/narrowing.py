@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
-from pyhudi_expr.expr.domains import MAX_ORDINAL
 from pyhudi_expr.index.slice_merging import SliceMerging
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.index.statistics.file_ranges import UNKNOWN
+from pyhudi_expr.limits.first_files import may_have_first_rows
 from pyhudi_expr.limits.key_bounds import KeyBounds, key_bounds
 from pyhudi_expr.limits.sure_rows import sure_rows
 from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
@@ -86,42 +85,9 @@ def _first(
     """Flag the slices that may have one of the first rows of an order; all if that is unknown."""
     if bounds is None:
         return np.ones(len(sure), np.bool_)
-    if order.descending:
-        bounds = bounds.reversed()
     # Sure rows are in slices of one file, a base file.
-    listing = snapshot.listing
-    files = np.flatnonzero(sure[listing.file_slice] > 0)
-    in_file = sure[listing.file_slice[files]]
-    nulls = bounds.nulls[files]
-    nulls = np.where(nulls <= in_file, nulls, UNKNOWN)
-    if order.nulls_first:
-        if nulls[nulls != UNKNOWN].sum() >= rows:
-            return _slices(bounds.may_be_null, snapshot)
-        as_good = in_file  # NULL comes before the file's last value, too
-    else:
-        as_good = np.where(nulls == UNKNOWN, 0, in_file - nulls)
-    threshold = _threshold(bounds.upper[files], as_good, rows)
-    if threshold is None:
-        return np.ones(len(sure), np.bool_)
-    may_be_first = bounds.may_be_value & (bounds.lower <= threshold)
-    if order.nulls_first:
-        may_be_first |= bounds.may_be_null
-    return _slices(may_be_first, snapshot)
-
-
-def _threshold(last: Int64Array, rows: Int64Array, wanted: int) -> int | None:
-    """Return the least value at or before which there are so many rows; None if unknown.
-
-    Args:
-        last: Of files the last value, in ascending order.
-        rows: For each a number of rows that come no later.
-        wanted: The rows that are wanted.
-    """
-    places = np.argsort(last, kind="stable")
-    reached = np.searchsorted(np.cumsum(rows[places]), wanted)
-    if reached == len(places) or last[places[reached]] == MAX_ORDINAL:
-        return None
-    return int(last[places[reached]])
+    in_files = sure[snapshot.listing.file_slice]
+    return _slices(may_have_first_rows(bounds, in_files, rows, order), snapshot)
 
 
 def _slices(files: BoolArray, snapshot: TableSnapshot) -> BoolArray:

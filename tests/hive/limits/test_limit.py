@@ -161,6 +161,7 @@ def test_nulls_stand_where_hive_places_them(
     "query",
     [
         "SELECT id, ts FROM {t} ORDER BY ts DESC LIMIT 20",
+        "SELECT id, ts FROM {t} ORDER BY ts DESC LIMIT 90",  # fewer are left of the last file
         "SELECT id, ts FROM {t} ORDER BY ts, id DESC LIMIT 20",
         long("SELECT id, ts FROM {t} WHERE id < 600 ORDER BY ts DESC LIMIT 20"),
         long("SELECT id, n FROM {t} ORDER BY n DESC NULLS LAST, id LIMIT 120"),
