@@ -26,7 +26,7 @@ def may_have_first_rows(
         bounds = bounds.reversed()
     nulls = np.where(bounds.nulls <= sure, bounds.nulls, UNKNOWN)
     if order.nulls_first:
-        if nulls[(sure > 0) & (nulls != UNKNOWN)].sum() >= rows:
+        if nulls[nulls != UNKNOWN].sum() >= rows:
             return bounds.may_be_null
         as_good = sure  # NULL comes before the file's last value, too
     else:

@@ -32,13 +32,15 @@ import org.apache.hadoop.mapred.JobConf;
  * and projections. Other operators remove rows, add some, or need all of them: joins, aggregates,
  * windows, functions that return tables, unions, samples.
  *
- * <p>The order is that of the rows which are sent to a single reducer, as Hive keeps only the first
- * of them there ({@code hive.limit.pushdown.memory.usage}). Rows are sent for a GROUP BY in the
- * same way, and then all rows of a key are needed; but those are aggregated before, unless {@code
- * hive.map.aggr} is off.
+ * <p>The order is that of the rows which are sent to a single reducer, if Hive keeps only the first
+ * of them there, or only rows with the first keys before ({@code hive.limit.pushdown.memory.usage},
+ * {@code hive.optimize.topnkey}). Rows are sent for a GROUP BY in the same way, and then all rows
+ * of a key are needed; but those are aggregated before, unless {@code hive.map.aggr} is off, and
+ * sorted by no subquery, unless {@code hive.remove.orderby.in.subquery} is off.
  */
 public final class FirstRowsQuery {
   private static final String AGGREGATES_BEFORE = "hive.map.aggr";
+  private static final String SORTS_ONCE = "hive.remove.orderby.in.subquery";
   private static final char DESCENDING = '-';
   private static final char ASCENDING = '+';
   private static final char NULLS_FIRST = 'a';
@@ -46,7 +48,8 @@ public final class FirstRowsQuery {
 
   private final Set<String> pushed;
   private final Deque<SelectDesc> selected = new ArrayDeque<>();
-  private boolean isOrdered;
+  private FirstKeys kept;
+  private ExprNodeColumnDesc keptColumn;
 
   private FirstRowsQuery(Set<String> pushed) {
     this.pushed = pushed;
@@ -61,15 +64,19 @@ public final class FirstRowsQuery {
     TableScanOperator scan = SingleScan.of(job, locations);
     return scan == null || SingleScan.isSampled(job)
         ? null
-        : of(scan, filter, job.getBoolean(AGGREGATES_BEFORE, true));
+        : of(
+            scan,
+            filter,
+            job.getBoolean(AGGREGATES_BEFORE, true) && job.getBoolean(SORTS_ONCE, true));
   }
 
   /**
-   * @param aggregatesBefore whether rows are aggregated before they are sent
+   * @param sortsForOrders whether rows are sorted for a GROUP BY after they have been aggregated
+   *     only
    */
-  static FirstRows of(Operator<TableScanDesc> scan, ExprNodeDesc filter, boolean aggregatesBefore) {
+  static FirstRows of(Operator<TableScanDesc> scan, ExprNodeDesc filter, boolean sortsForOrders) {
     return returnsAll(scan.getConf())
-        ? new FirstRowsQuery(conditions(filter)).below(scan, aggregatesBefore)
+        ? new FirstRowsQuery(conditions(filter)).below(scan, sortsForOrders)
         : null;
   }
 
@@ -86,15 +93,15 @@ public final class FirstRowsQuery {
     return conditions;
   }
 
-  private FirstRows below(Operator<? extends OperatorDesc> scan, boolean aggregatesBefore) {
+  private FirstRows below(Operator<? extends OperatorDesc> scan, boolean sortsForOrders) {
     Operator<? extends OperatorDesc> operator = onlyChild(scan);
     while (operator != null) {
       OperatorDesc next = operator.getConf();
       if (next instanceof LimitDesc) {
-        return isOrdered ? null : any((LimitDesc) next);
+        return kept == null ? any((LimitDesc) next) : null;
       }
       if (next instanceof ReduceSinkDesc) {
-        return aggregatesBefore ? first((ReduceSinkDesc) next) : null;
+        return sortsForOrders ? first((ReduceSinkDesc) next) : null;
       }
       if (!passes(next)) {
         return null;
@@ -124,8 +131,9 @@ public final class FirstRowsQuery {
       selected.push((SelectDesc) operator);
       return true;
     }
-    isOrdered = true;
-    return HiveVersion.keepsFirstKeys(operator);
+    kept = HiveVersion.firstKeys(operator);
+    keptColumn = kept == null ? null : columnOfScan(kept.column());
+    return kept != null;
   }
 
   private static FirstRows any(LimitDesc limit) {
@@ -137,7 +145,7 @@ public final class FirstRowsQuery {
   }
 
   private FirstRows first(ReduceSinkDesc sent) {
-    if (sent.getTopN() <= 0 || !isOrderOfAllRows(sent) || sent.getKeyCols().isEmpty()) {
+    if (!isOrderOfAllRows(sent) || sent.getKeyCols().isEmpty()) {
       return null;
     }
     ExprNodeColumnDesc column = columnOfScan(sent.getKeyCols().get(0));
@@ -146,14 +154,26 @@ public final class FirstRowsQuery {
     boolean isKnown =
         (direction == ASCENDING || direction == DESCENDING)
             && (nulls == NULLS_FIRST || nulls == NULLS_LAST);
-    if (column == null || !isKnown) {
+    if (column == null || !isKnown || !agrees(column, direction, nulls)) {
       return null;
     }
-    return new FirstRows(sent.getTopN())
-        .setPath(Collections.singletonList(column.getColumn()))
-        .setType(column.getTypeString().toLowerCase(Locale.ROOT))
-        .setDescending(direction == DESCENDING)
-        .setNullsFirst(nulls == NULLS_FIRST);
+    int rows = Math.max(sent.getTopN(), kept == null ? 0 : kept.count());
+    return rows <= 0
+        ? null
+        : new FirstRows(rows)
+            .setPath(Collections.singletonList(column.getColumn()))
+            .setType(column.getTypeString().toLowerCase(Locale.ROOT))
+            .setDescending(direction == DESCENDING)
+            .setNullsFirst(nulls == NULLS_FIRST);
+  }
+
+  /** Returns whether the keys that were kept before are the first ones of this order. */
+  private boolean agrees(ExprNodeColumnDesc column, char direction, char nulls) {
+    return kept == null
+        || keptColumn != null
+            && keptColumn.getColumn().equals(column.getColumn())
+            && first(kept.order()) == direction
+            && first(kept.nullOrder()) == nulls;
   }
 
   /** Returns whether rows are sent to one reducer to be sorted, and for nothing else. */

@@ -1,5 +1,6 @@
 package io.pyhudi.hive.version;
 
+import io.pyhudi.hive.planning.FirstKeys;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
@@ -47,8 +48,8 @@ public final class HiveVersion {
     return false;
   }
 
-  /** Returns whether an operator drops nothing but rows beyond the first keys of an order. */
-  public static boolean keepsFirstKeys(OperatorDesc operator) {
-    return false;
+  /** Returns null: Hive 3.1 has no operator that drops rows beyond the first keys of an order. */
+  public static FirstKeys firstKeys(OperatorDesc operator) {
+    return null;
   }
 }

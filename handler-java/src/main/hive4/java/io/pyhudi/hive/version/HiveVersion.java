@@ -1,5 +1,6 @@
 package io.pyhudi.hive.version;
 
+import io.pyhudi.hive.planning.FirstKeys;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.TopNKeyDesc;
@@ -44,8 +45,23 @@ public final class HiveVersion {
     return true;
   }
 
-  /** Returns whether an operator drops nothing but rows beyond the first keys of an order. */
-  public static boolean keepsFirstKeys(OperatorDesc operator) {
-    return operator instanceof TopNKeyDesc;
+  /**
+   * Returns which keys an operator keeps, if it drops nothing but rows beyond the first keys of the
+   * order of all rows; else null.
+   */
+  public static FirstKeys firstKeys(OperatorDesc operator) {
+    if (!(operator instanceof TopNKeyDesc)) {
+      return null;
+    }
+    TopNKeyDesc keys = (TopNKeyDesc) operator;
+    boolean isDivided =
+        keys.getPartitionKeyColumns() != null && !keys.getPartitionKeyColumns().isEmpty();
+    return isDivided || keys.getKeyColumns().isEmpty()
+        ? null
+        : new FirstKeys(
+            keys.getTopN(),
+            keys.getKeyColumns().get(0),
+            keys.getColumnSortOrder(),
+            keys.getNullOrder());
   }
 }

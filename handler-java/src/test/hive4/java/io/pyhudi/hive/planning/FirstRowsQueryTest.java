@@ -24,6 +24,7 @@ import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.ReduceSinkDesc;
 import org.apache.hadoop.hive.ql.plan.SelectDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
+import org.apache.hadoop.hive.ql.plan.TopNKeyDesc;
 import org.apache.hadoop.hive.ql.plan.UDTFDesc;
 import org.apache.hadoop.hive.ql.plan.UnionDesc;
 import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPGreaterThan;
@@ -137,6 +138,25 @@ class FirstRowsQueryTest {
     assertEquals(expected, found(null, inner, outer, sent(column("_col0"), "-+", "za", 7)));
     expected.setDescending(false).setNullsFirst(true);
     assertEquals(expected, found(null, inner, outer, sent(column("_col0"), "+-", "az", 7)));
+  }
+
+  /** Hive 4 keeps the first keys before, and sends all rows that are left. */
+  @Test
+  void theKeysThatAreKeptBeforeCount() {
+    ReduceSinkDesc sent = sent(column("_col0"), "+-", "az", -1);
+    TopNKeyDesc keys = new TopNKeyDesc();
+    keys.setTopN(7);
+    keys.setKeyColumns(Collections.singletonList(column("a")));
+    keys.setColumnSortOrder("+-");
+    keys.setNullOrder("az");
+    assertEquals(7, found(null, keys, select(column("a")), sent).getRows());
+    assertNull(found(null, keys, select(column("b")), sent));
+    assertNull(found(null, keys, new LimitDesc(10)));
+    keys.setNullOrder("zz");
+    assertNull(found(null, keys, select(column("a")), sent));
+    keys.setNullOrder("az");
+    keys.setPartitionKeyColumns(Collections.singletonList(column("b")));
+    assertNull(found(null, keys, select(column("a")), sent));
   }
 
   @Test
