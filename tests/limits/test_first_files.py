@@ -79,10 +79,10 @@ def test_random_files() -> None:
 
 
 def test_equal_values_stay_for_the_columns_behind() -> None:
-    files: list[Rows] = [[(1, True)] * 3, [(1, True)], [(1, True), (2, True)], [(2, True)]]
-    order = OrderColumn(Column(("c",)))
-    sure = np.array([len(file) for file in files], np.int64)
-    exact = Random(0)
-    exact.choice, exact.random = lambda options: 0, lambda: 0.5  # type: ignore[method-assign]
-    flags = may_have_first_rows(bounds_of(files, exact), sure, 2, order)
+    known = np.ones(4, np.bool_)
+    bounds = KeyBounds(
+        np.array([1, 1, 1, 2]), np.array([1, 1, 2, 2]), known, ~known, np.zeros(4, np.int64)
+    )
+    order, sure = OrderColumn(Column(("c",))), np.array([3, 1, 2, 1])
+    flags = may_have_first_rows(bounds, sure, 2, order)
     assert flags.tolist() == [True, True, True, False]
