@@ -26,6 +26,7 @@ from bench import (
 from bench.clients import join_keys
 from bench.fleet import measured as fleet
 from bench.indexes import key_builds
+from bench.limits import top_k
 from bench.reporting import publishing, results
 from bench.reporting.measuring import Benchmark, Measurement, median_seconds, registered
 from bench.scale import rows, sizes
@@ -54,6 +55,7 @@ _MODULES = (
     fleet,
     rows,
     sizes,
+    top_k,
 )
 
 

@@ -31,6 +31,7 @@ from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
+from pyhudi_expr.limits.narrowing import narrowed
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.first_rows import FirstRows
 from pyhudi_expr.reading.footer_trust import footers_suffice
@@ -39,7 +40,7 @@ from pyhudi_expr.reading.pruned_rows import CAUTIOUS, EAGER, PrunedRows
 from pyhudi_expr.reading.row_filter import columns_of, row_filter
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.slice_ranking import ranked_slices
-from pyhudi_expr.reading.sorting import SortKey, check_order
+from pyhudi_expr.reading.sorting import SortKey, check_order, wanted_rows
 from pyhudi_expr.reading.supported_tables import check_supported
 from pyhudi_expr.table.errors import FilterNotApplicable, UnknownColumn
 from pyhudi_expr.table.hudi_names import RECORD_KEY
@@ -88,6 +89,7 @@ class Scan:
 
     schema: pa.Schema
     result: PruneResult
+    _files: PrunedRows
     _rows: PrunedRows
     _ordered: FirstRows | None
     _counted: PrunedRows
@@ -172,7 +174,7 @@ class Scan:
             UnsupportedTable: Log files have to be merged into a slice, or columns were changed
                 since a file was written.
         """
-        return self._rows.dataset()
+        return self._files.dataset()
 
     def to_filtered_dataset(self) -> ds.Dataset:
         """Return the rows as a pyarrow dataset of all columns, filtered exactly.
@@ -184,7 +186,7 @@ class Scan:
         Raises:
             HudiError: A slice cannot be read.
         """
-        return self._rows.filtered_dataset()
+        return self._files.filtered_dataset()
 
 
 def scan(
@@ -287,10 +289,12 @@ def scan_snapshot(
     evolution = SchemaEvolution.of(table, result)
     trusts = footers_suffice(predicate, compared, schema)
     ahead = EAGER if limit is None else CAUTIOUS
-    kept = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
+    matching = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
+    result = narrowed(pruner, snapshot, request, result, wanted_rows(limit, keys))
+    kept = replace(matching, result=result)
     counted = _fields(compared or [_narrow(schema)], schema)
 
-    def narrowed(condition: HudiExpression) -> PruneResult:
+    def pruned_again(condition: HudiExpression) -> PruneResult:
         both = And((predicate, condition))
         return pruner.prune_snapshot(snapshot, replace(request, predicate=both))
 
@@ -298,10 +302,11 @@ def scan_snapshot(
     if keys:
         ranking = partial(ranked_slices, snapshot, keys[0])
         of_read = replace(kept, schema=read)
-        ordered = FirstRows(of_read, keys, limit, requested, ranking, narrowed)
+        ordered = FirstRows(of_read, keys, limit, requested, ranking, pruned_again)
     return Scan(
         requested,
         result,
+        matching,
         kept,
         ordered,
         replace(kept, schema=counted, read=counted),

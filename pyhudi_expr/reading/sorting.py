@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray
+from pyhudi_expr.expr.nodes import Column
+from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
 from pyhudi_expr.table.errors import InvalidType
 
 
@@ -34,6 +36,20 @@ class SortKey:
         """Return the key as in ORDER BY."""
         direction = "DESC" if self.descending else "ASC"
         return f"{self.column} {direction} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+
+
+def wanted_rows(limit: int | None, keys: Sequence[SortKey]) -> WantedRows | None:
+    """Return what a limit and an order need of the matching rows; None if they need all.
+
+    Args:
+        limit: The number of rows; None for all.
+        keys: The order, the first key first; empty for none.
+    """
+    if limit is None or not keys:
+        return None if limit is None else WantedRows(limit)
+    first = keys[0]
+    order = OrderColumn(Column((first.column,)), first.descending, first.nulls_first)
+    return WantedRows(limit, order)
 
 
 def check_order(keys: Sequence[SortKey], schema: pa.Schema) -> None:

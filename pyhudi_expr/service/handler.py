@@ -21,6 +21,7 @@ from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.kept_rows import RowJudge
 from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.key_columns import MissingKeyColumn
+from pyhudi_expr.limits.narrowing import narrowed
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
@@ -36,6 +37,7 @@ from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.verdicts import counts, kept_slices, verdicts
+from pyhudi_expr.service.wanted_rows import wanted_rows
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.listing import TableView
 
@@ -112,20 +114,24 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         self._metrics.staleness.opened(base_path, snapshot)
         with taking_turns(self._evaluating):
             result = self._pruner.prune_snapshot(snapshot, prune_request)
+            wanted = wanted_rows(request)
+            # Enough rows are in the listed slices of one state. Verdicts are about files of any
+            # state, so they stay those of the filter.
+            listed = narrowed(self._pruner, snapshot, prune_request, result, wanted)
         check_wanted()
         _check_as_new(result, request)
-        self._metrics.count_result(request.basePath, result)
+        self._metrics.count_result(request.basePath, listed)
         if self._log is not None:
             self._log.add(request.basePath, prune_request.predicate)
         response.instant = result.instant
         response.verdicts = verdicts(result)
-        notes = self._select_rows(result, snapshot, request, response)
+        notes = self._select_rows(listed, snapshot, request, response)
         response.message = "; ".join([*result.notes, *notes]) or None
         elapsed_micros = (time.perf_counter_ns() - started) // 1000
-        rows = result.rows_kept(snapshot.row_counts()) if request.countRows else None
-        response.counts = counts(result, elapsed_micros, rows)
+        rows = listed.rows_kept(snapshot.row_counts()) if request.countRows else None
+        response.counts = counts(listed, elapsed_micros, rows)
         if request.listKept:
-            response.kept = kept_slices(result, snapshot.table.timeline)
+            response.kept = kept_slices(listed, snapshot.table.timeline)
         if request.describeColumns:
             response.columns = [to_thrift(summary) for summary in snapshot.column_summaries()]
         return "; ".join([*_without_literals(result), *notes]) or None

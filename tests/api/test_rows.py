@@ -319,7 +319,7 @@ def test_scan_of_the_package_is_that_of_a_table(golden: Mapping[str, Path]) -> N
     assert sorted_rows(found.to_table()) == sorted_rows(
         ph.table(path).scan("region = 'us'", ["txn_id"], limit=3).to_arrow()
     )
-    assert (found.result.files_kept, found.schema.names) == (2, ["txn_id"])
+    assert (found.result.files_kept, found.schema.names) == (1, ["txn_id"])
     expected = pc.field("region") == "us"
     whole = ph.scan(path, "region = 'us'").to_dataset()
     assert whole.to_table(filter=expected).num_rows == ph.scan(path, "region = 'us'").count()

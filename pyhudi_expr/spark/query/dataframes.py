@@ -15,13 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyhudi_expr.arrays import BoolArray, string_list
+from pyhudi_expr.limits.narrowing import narrowed
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.reading.orders import Order, sort_keys
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
+from pyhudi_expr.reading.sorting import SortKey, wanted_rows
 from pyhudi_expr.reading.supported_tables import check_supported
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import slice_files
@@ -66,6 +69,8 @@ def pruned(
     view: TableView = TableView.SNAPSHOT,
     as_of: str | None = None,
     since: str | None = None,
+    limit: int | None = None,
+    order_by: Order | None = None,
     pruner: Pruner | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> DataFrame:
@@ -80,6 +85,8 @@ def pruned(
         view: The view of the table.
         as_of: An instant or a date for time travel.
         since: An instant or a date for an incremental read: only rows written after it.
+        limit: Maximum number of rows; files that are not needed for them are not read.
+        order_by: The order of the rows, see `sort_keys`.
         pruner: A pruner with other options, or with the table in its cache.
         storage_options: Credentials and other settings for this package's own reads of the table,
             see `Storage.open`. Spark reads the rows with its own settings (`spark.hadoop.*`).
@@ -87,6 +94,8 @@ def pruned(
     Raises:
         HudiError: The table cannot be read.
         AnalysisException: The condition is not valid for the table (from Spark).
+        InvalidType: `order_by` has another type.
+        InvalidValue: `order_by` cannot be understood.
     """
     return prune_table(
         spark,
@@ -95,6 +104,8 @@ def pruned(
         view=view,
         as_of=as_of,
         since=since,
+        limit=limit,
+        order_by=order_by,
         pruner=pruner,
         storage_options=storage_options,
     ).frame
@@ -108,6 +119,8 @@ def prune_table(
     view: TableView = TableView.SNAPSHOT,
     as_of: str | None = None,
     since: str | None = None,
+    limit: int | None = None,
+    order_by: Order | None = None,
     pruner: Pruner | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> PrunedTable:
@@ -122,7 +135,8 @@ def prune_table(
         request = PruneRequest(
             read_predicate.expression, view, read_predicate.zone, as_of, since, columns.reader
         )
-        result = (pruner or pruner_of(spark)).prune(table, request)
+        keys = sort_keys(order_by)
+        result = _prune(pruner or pruner_of(spark), table, request, limit, keys)
         evolution = SchemaEvolution.of(opened, result)
         if evolution is not None and not evolution.is_newest:
             raise UnsupportedTable(
@@ -132,9 +146,26 @@ def prune_table(
         rows = hide_keys(_rows(spark, opened, columns, result, evolution), opened).where(condition)
         if request.since is not None:
             rows = rows.where(rows[COMMIT_TIME] > request.since)
+        rows = rows.orderBy(*map(_spark_key, keys)) if keys else rows
+        rows = rows if limit is None else rows.limit(limit)
         dropped = result.files_total - result.files_kept
         _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)
         return PrunedTable(rows.alias(f"{dropped} of {result.files_total} files dropped"), result)
+
+
+def _prune(
+    pruner: Pruner, table: str, request: PruneRequest, limit: int | None, keys: Sequence[SortKey]
+) -> PruneResult:
+    snapshot = pruner.snapshot(table, request)
+    result = pruner.prune_snapshot(snapshot, request)
+    return narrowed(pruner, snapshot, request, result, wanted_rows(limit, keys))
+
+
+def _spark_key(key: SortKey) -> Column:
+    column, nulls = functions.col(key.column), "first" if key.nulls_first else "last"
+    direction = "desc" if key.descending else "asc"
+    found: Column = getattr(column, f"{direction}_nulls_{nulls}")()
+    return found
 
 
 def pruner_of(spark: SparkSession, cache_bytes: int = 1 << 30) -> Pruner:

@@ -150,6 +150,23 @@ struct SparkCondition {
   4: optional bool valuesFromPaths
 }
 
+/**
+ * The rows that are enough for the query: a LIMIT over the filter's rows, with nothing between them
+ * that removes, adds or changes rows.
+ */
+struct FirstRows {
+  /** So many, those that an OFFSET passes over included. */
+  1: required i64 rows,
+  /** The first column of their order, as the path of a COLUMN, and its declared type; absent: any
+      rows will do. Further columns only decide among rows that are equal in this one. */
+  2: optional list<string> path,
+  3: optional string type,
+  /** From the greatest value on. */
+  4: optional bool descending,
+  /** NULL comes before all values, else behind them. */
+  5: optional bool nullsFirst
+}
+
 struct PruneRequest {
   1: required i32 protocolVersion,
   /** Echoed in the answer and logged on both sides: the query's id. */
@@ -176,7 +193,10 @@ struct PruneRequest {
   12: optional bool selectRows,
   /** The condition in place of `filter`, which is one UNKNOWN then: services that do not know this
       field keep every file. Partition columns are understood as Hudi's reader for Spark shows them. */
-  13: optional SparkCondition sparkCondition
+  13: optional SparkCondition sparkCondition,
+  /** List those of the kept slices only that have the rows which are enough, too. It narrows the
+      list, which is about one state of the table, and the counts. Verdicts are about any row. */
+  14: optional FirstRows firstRows
 }
 
 /** The meaning of a partition's verdict. */
@@ -251,8 +271,9 @@ struct ColumnSummary {
 
 /**
  * The slices that have to be read, as Hudi's file system view shows them in the requested view. All
- * others are proved to hold no matching row, if the table is in the state that the service saw: a
- * caller uses the list only if its own timeline has the same digest.
+ * others are proved to hold no matching row, or none that the query needs beside those of the listed
+ * ones (`firstRows`), if the table is in the state that the service saw: a caller uses the list only
+ * if its own timeline has the same digest.
  *
  * Slices are in the order of their partitions, files in the order of their slices: first the base
  * file, if the slice has one, then its log files.

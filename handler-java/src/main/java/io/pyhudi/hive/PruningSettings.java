@@ -26,6 +26,7 @@ import org.apache.hadoop.hive.ql.session.SessionState;
 public final class PruningSettings {
   public static final String ENABLED = "hudi.pruning.enabled";
   public static final String JOINS = "hudi.pruning.joins";
+  public static final String LIMIT = "hudi.pruning.limit";
   public static final String ROWS = "hudi.pruning.rows";
   public static final String MERGED_ROWS_BYTES = "hudi.pruning.rows.merged.bytes";
   public static final String LISTING = "hudi.pruning.listing";
@@ -52,6 +53,7 @@ public final class PruningSettings {
     Map<String, String> defaults = new LinkedHashMap<>();
     defaults.put(ENABLED, "true");
     defaults.put(JOINS, "true");
+    defaults.put(LIMIT, "true");
     defaults.put(ROWS, "true");
     defaults.put(MERGED_ROWS_BYTES, "1048576");
     defaults.put(LISTING, "true");
@@ -186,6 +188,11 @@ public final class PruningSettings {
   /** Returns whether splits wait for the keys of a join's other side and are pruned by them. */
   public boolean joins() {
     return enabled() && !"false".equalsIgnoreCase(values.get(JOINS));
+  }
+
+  /** Returns whether files are skipped that a LIMIT does not need. */
+  public boolean limit() {
+    return enabled() && !"false".equalsIgnoreCase(values.get(LIMIT));
   }
 
   /** Returns whether rows of files that are read are skipped, too. */

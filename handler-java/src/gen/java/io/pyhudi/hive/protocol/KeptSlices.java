@@ -8,8 +8,9 @@ package io.pyhudi.hive.protocol;
 
 /**
  * The slices that have to be read, as Hudi's file system view shows them in the requested view. All
- * others are proved to hold no matching row, if the table is in the state that the service saw: a
- * caller uses the list only if its own timeline has the same digest.
+ * others are proved to hold no matching row, or none that the query needs beside those of the listed
+ * ones (`firstRows`), if the table is in the state that the service saw: a caller uses the list only
+ * if its own timeline has the same digest.
  * 
  * Slices are in the order of their partitions, files in the order of their slices: first the base
  * file, if the slice has one, then its log files.
@@ -1223,13 +1224,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 2: // PARTITIONS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list70 = iprot.readListBegin();
-                struct.partitions = new java.util.ArrayList<java.lang.String>(_list70.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem71;
-                for (int _i72 = 0; _i72 < _list70.size; ++_i72)
+                org.apache.thrift.protocol.TList _list78 = iprot.readListBegin();
+                struct.partitions = new java.util.ArrayList<java.lang.String>(_list78.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem79;
+                for (int _i80 = 0; _i80 < _list78.size; ++_i80)
                 {
-                  _elem71 = iprot.readString();
-                  struct.partitions.add(_elem71);
+                  _elem79 = iprot.readString();
+                  struct.partitions.add(_elem79);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1242,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 3: // PARTITION_SLICES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list73 = iprot.readListBegin();
-                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list73.size);
-                int _elem74;
-                for (int _i75 = 0; _i75 < _list73.size; ++_i75)
+                org.apache.thrift.protocol.TList _list81 = iprot.readListBegin();
+                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list81.size);
+                int _elem82;
+                for (int _i83 = 0; _i83 < _list81.size; ++_i83)
                 {
-                  _elem74 = iprot.readI32();
-                  struct.partitionSlices.add(_elem74);
+                  _elem82 = iprot.readI32();
+                  struct.partitionSlices.add(_elem82);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1260,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 4: // FILE_IDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list76 = iprot.readListBegin();
-                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list76.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem77;
-                for (int _i78 = 0; _i78 < _list76.size; ++_i78)
+                org.apache.thrift.protocol.TList _list84 = iprot.readListBegin();
+                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list84.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem85;
+                for (int _i86 = 0; _i86 < _list84.size; ++_i86)
                 {
-                  _elem77 = iprot.readString();
-                  struct.fileIds.add(_elem77);
+                  _elem85 = iprot.readString();
+                  struct.fileIds.add(_elem85);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1278,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 5: // BASE_INSTANTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list79 = iprot.readListBegin();
-                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list79.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem80;
-                for (int _i81 = 0; _i81 < _list79.size; ++_i81)
+                org.apache.thrift.protocol.TList _list87 = iprot.readListBegin();
+                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list87.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem88;
+                for (int _i89 = 0; _i89 < _list87.size; ++_i89)
                 {
-                  _elem80 = iprot.readString();
-                  struct.baseInstants.add(_elem80);
+                  _elem88 = iprot.readString();
+                  struct.baseInstants.add(_elem88);
                 }
                 iprot.readListEnd();
               }
@@ -1295,13 +1296,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 6: // HAVE_BASE_FILE
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list82 = iprot.readListBegin();
-                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list82.size);
-                boolean _elem83;
-                for (int _i84 = 0; _i84 < _list82.size; ++_i84)
+                org.apache.thrift.protocol.TList _list90 = iprot.readListBegin();
+                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list90.size);
+                boolean _elem91;
+                for (int _i92 = 0; _i92 < _list90.size; ++_i92)
                 {
-                  _elem83 = iprot.readBool();
-                  struct.haveBaseFile.add(_elem83);
+                  _elem91 = iprot.readBool();
+                  struct.haveBaseFile.add(_elem91);
                 }
                 iprot.readListEnd();
               }
@@ -1313,13 +1314,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 7: // LOG_FILES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list85 = iprot.readListBegin();
-                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list85.size);
-                int _elem86;
-                for (int _i87 = 0; _i87 < _list85.size; ++_i87)
+                org.apache.thrift.protocol.TList _list93 = iprot.readListBegin();
+                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list93.size);
+                int _elem94;
+                for (int _i95 = 0; _i95 < _list93.size; ++_i95)
                 {
-                  _elem86 = iprot.readI32();
-                  struct.logFiles.add(_elem86);
+                  _elem94 = iprot.readI32();
+                  struct.logFiles.add(_elem94);
                 }
                 iprot.readListEnd();
               }
@@ -1331,13 +1332,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 8: // FILE_NAMES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list88 = iprot.readListBegin();
-                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list88.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem89;
-                for (int _i90 = 0; _i90 < _list88.size; ++_i90)
+                org.apache.thrift.protocol.TList _list96 = iprot.readListBegin();
+                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list96.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem97;
+                for (int _i98 = 0; _i98 < _list96.size; ++_i98)
                 {
-                  _elem89 = iprot.readString();
-                  struct.fileNames.add(_elem89);
+                  _elem97 = iprot.readString();
+                  struct.fileNames.add(_elem97);
                 }
                 iprot.readListEnd();
               }
@@ -1349,13 +1350,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 9: // FILE_SIZES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list91 = iprot.readListBegin();
-                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list91.size);
-                long _elem92;
-                for (int _i93 = 0; _i93 < _list91.size; ++_i93)
+                org.apache.thrift.protocol.TList _list99 = iprot.readListBegin();
+                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list99.size);
+                long _elem100;
+                for (int _i101 = 0; _i101 < _list99.size; ++_i101)
                 {
-                  _elem92 = iprot.readI64();
-                  struct.fileSizes.add(_elem92);
+                  _elem100 = iprot.readI64();
+                  struct.fileSizes.add(_elem100);
                 }
                 iprot.readListEnd();
               }
@@ -1389,9 +1390,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITIONS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.partitions.size()));
-          for (java.lang.String _iter94 : struct.partitions)
+          for (java.lang.String _iter102 : struct.partitions)
           {
-            oprot.writeString(_iter94);
+            oprot.writeString(_iter102);
           }
           oprot.writeListEnd();
         }
@@ -1401,9 +1402,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITION_SLICES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.partitionSlices.size()));
-          for (int _iter95 : struct.partitionSlices)
+          for (int _iter103 : struct.partitionSlices)
           {
-            oprot.writeI32(_iter95);
+            oprot.writeI32(_iter103);
           }
           oprot.writeListEnd();
         }
@@ -1413,9 +1414,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_IDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileIds.size()));
-          for (java.lang.String _iter96 : struct.fileIds)
+          for (java.lang.String _iter104 : struct.fileIds)
           {
-            oprot.writeString(_iter96);
+            oprot.writeString(_iter104);
           }
           oprot.writeListEnd();
         }
@@ -1425,9 +1426,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(BASE_INSTANTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.baseInstants.size()));
-          for (java.lang.String _iter97 : struct.baseInstants)
+          for (java.lang.String _iter105 : struct.baseInstants)
           {
-            oprot.writeString(_iter97);
+            oprot.writeString(_iter105);
           }
           oprot.writeListEnd();
         }
@@ -1437,9 +1438,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(HAVE_BASE_FILE_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.BOOL, struct.haveBaseFile.size()));
-          for (boolean _iter98 : struct.haveBaseFile)
+          for (boolean _iter106 : struct.haveBaseFile)
           {
-            oprot.writeBool(_iter98);
+            oprot.writeBool(_iter106);
           }
           oprot.writeListEnd();
         }
@@ -1449,9 +1450,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(LOG_FILES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.logFiles.size()));
-          for (int _iter99 : struct.logFiles)
+          for (int _iter107 : struct.logFiles)
           {
-            oprot.writeI32(_iter99);
+            oprot.writeI32(_iter107);
           }
           oprot.writeListEnd();
         }
@@ -1461,9 +1462,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_NAMES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileNames.size()));
-          for (java.lang.String _iter100 : struct.fileNames)
+          for (java.lang.String _iter108 : struct.fileNames)
           {
-            oprot.writeString(_iter100);
+            oprot.writeString(_iter108);
           }
           oprot.writeListEnd();
         }
@@ -1473,9 +1474,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_SIZES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.fileSizes.size()));
-          for (long _iter101 : struct.fileSizes)
+          for (long _iter109 : struct.fileSizes)
           {
-            oprot.writeI64(_iter101);
+            oprot.writeI64(_iter109);
           }
           oprot.writeListEnd();
         }
@@ -1502,58 +1503,58 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       oprot.writeBinary(struct.timelineDigest);
       {
         oprot.writeI32(struct.partitions.size());
-        for (java.lang.String _iter102 : struct.partitions)
+        for (java.lang.String _iter110 : struct.partitions)
         {
-          oprot.writeString(_iter102);
+          oprot.writeString(_iter110);
         }
       }
       {
         oprot.writeI32(struct.partitionSlices.size());
-        for (int _iter103 : struct.partitionSlices)
+        for (int _iter111 : struct.partitionSlices)
         {
-          oprot.writeI32(_iter103);
+          oprot.writeI32(_iter111);
         }
       }
       {
         oprot.writeI32(struct.fileIds.size());
-        for (java.lang.String _iter104 : struct.fileIds)
+        for (java.lang.String _iter112 : struct.fileIds)
         {
-          oprot.writeString(_iter104);
+          oprot.writeString(_iter112);
         }
       }
       {
         oprot.writeI32(struct.baseInstants.size());
-        for (java.lang.String _iter105 : struct.baseInstants)
+        for (java.lang.String _iter113 : struct.baseInstants)
         {
-          oprot.writeString(_iter105);
+          oprot.writeString(_iter113);
         }
       }
       {
         oprot.writeI32(struct.haveBaseFile.size());
-        for (boolean _iter106 : struct.haveBaseFile)
+        for (boolean _iter114 : struct.haveBaseFile)
         {
-          oprot.writeBool(_iter106);
+          oprot.writeBool(_iter114);
         }
       }
       {
         oprot.writeI32(struct.logFiles.size());
-        for (int _iter107 : struct.logFiles)
+        for (int _iter115 : struct.logFiles)
         {
-          oprot.writeI32(_iter107);
+          oprot.writeI32(_iter115);
         }
       }
       {
         oprot.writeI32(struct.fileNames.size());
-        for (java.lang.String _iter108 : struct.fileNames)
+        for (java.lang.String _iter116 : struct.fileNames)
         {
-          oprot.writeString(_iter108);
+          oprot.writeString(_iter116);
         }
       }
       {
         oprot.writeI32(struct.fileSizes.size());
-        for (long _iter109 : struct.fileSizes)
+        for (long _iter117 : struct.fileSizes)
         {
-          oprot.writeI64(_iter109);
+          oprot.writeI64(_iter117);
         }
       }
     }
@@ -1564,90 +1565,90 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       struct.timelineDigest = iprot.readBinary();
       struct.setTimelineDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list110 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.partitions = new java.util.ArrayList<java.lang.String>(_list110.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem111;
-        for (int _i112 = 0; _i112 < _list110.size; ++_i112)
+        org.apache.thrift.protocol.TList _list118 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.partitions = new java.util.ArrayList<java.lang.String>(_list118.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem119;
+        for (int _i120 = 0; _i120 < _list118.size; ++_i120)
         {
-          _elem111 = iprot.readString();
-          struct.partitions.add(_elem111);
+          _elem119 = iprot.readString();
+          struct.partitions.add(_elem119);
         }
       }
       struct.setPartitionsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list113 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list113.size);
-        int _elem114;
-        for (int _i115 = 0; _i115 < _list113.size; ++_i115)
+        org.apache.thrift.protocol.TList _list121 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list121.size);
+        int _elem122;
+        for (int _i123 = 0; _i123 < _list121.size; ++_i123)
         {
-          _elem114 = iprot.readI32();
-          struct.partitionSlices.add(_elem114);
+          _elem122 = iprot.readI32();
+          struct.partitionSlices.add(_elem122);
         }
       }
       struct.setPartitionSlicesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list116 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list116.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem117;
-        for (int _i118 = 0; _i118 < _list116.size; ++_i118)
+        org.apache.thrift.protocol.TList _list124 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list124.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem125;
+        for (int _i126 = 0; _i126 < _list124.size; ++_i126)
         {
-          _elem117 = iprot.readString();
-          struct.fileIds.add(_elem117);
+          _elem125 = iprot.readString();
+          struct.fileIds.add(_elem125);
         }
       }
       struct.setFileIdsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list119 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list119.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem120;
-        for (int _i121 = 0; _i121 < _list119.size; ++_i121)
+        org.apache.thrift.protocol.TList _list127 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list127.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem128;
+        for (int _i129 = 0; _i129 < _list127.size; ++_i129)
         {
-          _elem120 = iprot.readString();
-          struct.baseInstants.add(_elem120);
+          _elem128 = iprot.readString();
+          struct.baseInstants.add(_elem128);
         }
       }
       struct.setBaseInstantsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list122 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
-        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list122.size);
-        boolean _elem123;
-        for (int _i124 = 0; _i124 < _list122.size; ++_i124)
+        org.apache.thrift.protocol.TList _list130 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
+        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list130.size);
+        boolean _elem131;
+        for (int _i132 = 0; _i132 < _list130.size; ++_i132)
         {
-          _elem123 = iprot.readBool();
-          struct.haveBaseFile.add(_elem123);
+          _elem131 = iprot.readBool();
+          struct.haveBaseFile.add(_elem131);
         }
       }
       struct.setHaveBaseFileIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list125 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list125.size);
-        int _elem126;
-        for (int _i127 = 0; _i127 < _list125.size; ++_i127)
+        org.apache.thrift.protocol.TList _list133 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list133.size);
+        int _elem134;
+        for (int _i135 = 0; _i135 < _list133.size; ++_i135)
         {
-          _elem126 = iprot.readI32();
-          struct.logFiles.add(_elem126);
+          _elem134 = iprot.readI32();
+          struct.logFiles.add(_elem134);
         }
       }
       struct.setLogFilesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list128 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list128.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem129;
-        for (int _i130 = 0; _i130 < _list128.size; ++_i130)
+        org.apache.thrift.protocol.TList _list136 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list136.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem137;
+        for (int _i138 = 0; _i138 < _list136.size; ++_i138)
         {
-          _elem129 = iprot.readString();
-          struct.fileNames.add(_elem129);
+          _elem137 = iprot.readString();
+          struct.fileNames.add(_elem137);
         }
       }
       struct.setFileNamesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list131 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list131.size);
-        long _elem132;
-        for (int _i133 = 0; _i133 < _list131.size; ++_i133)
+        org.apache.thrift.protocol.TList _list139 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list139.size);
+        long _elem140;
+        for (int _i141 = 0; _i141 < _list139.size; ++_i141)
         {
-          _elem132 = iprot.readI64();
-          struct.fileSizes.add(_elem132);
+          _elem140 = iprot.readI64();
+          struct.fileSizes.add(_elem140);
         }
       }
       struct.setFileSizesIsSet(true);

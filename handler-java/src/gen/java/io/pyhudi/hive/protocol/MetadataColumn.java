@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list214 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list214.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem215;
-                for (int _i216 = 0; _i216 < _list214.size; ++_i216)
+                org.apache.thrift.protocol.TList _list222 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list222.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem223;
+                for (int _i224 = 0; _i224 < _list222.size; ++_i224)
                 {
-                  _elem215 = iprot.readString();
-                  struct.texts.add(_elem215);
+                  _elem223 = iprot.readString();
+                  struct.texts.add(_elem223);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list217 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list217.size);
-                long _elem218;
-                for (int _i219 = 0; _i219 < _list217.size; ++_i219)
+                org.apache.thrift.protocol.TList _list225 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list225.size);
+                long _elem226;
+                for (int _i227 = 0; _i227 < _list225.size; ++_i227)
                 {
-                  _elem218 = iprot.readI64();
-                  struct.integers.add(_elem218);
+                  _elem226 = iprot.readI64();
+                  struct.integers.add(_elem226);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list220 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list220.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem221;
-                for (int _i222 = 0; _i222 < _list220.size; ++_i222)
+                org.apache.thrift.protocol.TList _list228 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list228.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem229;
+                for (int _i230 = 0; _i230 < _list228.size; ++_i230)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list223 = iprot.readListBegin();
-                    _elem221 = new java.util.ArrayList<java.lang.String>(_list223.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem224;
-                    for (int _i225 = 0; _i225 < _list223.size; ++_i225)
+                    org.apache.thrift.protocol.TList _list231 = iprot.readListBegin();
+                    _elem229 = new java.util.ArrayList<java.lang.String>(_list231.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem232;
+                    for (int _i233 = 0; _i233 < _list231.size; ++_i233)
                     {
-                      _elem224 = iprot.readString();
-                      _elem221.add(_elem224);
+                      _elem232 = iprot.readString();
+                      _elem229.add(_elem232);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem221);
+                  struct.textLists.add(_elem229);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list226 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list226.size);
-                int _elem227;
-                for (int _i228 = 0; _i228 < _list226.size; ++_i228)
+                org.apache.thrift.protocol.TList _list234 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list234.size);
+                int _elem235;
+                for (int _i236 = 0; _i236 < _list234.size; ++_i236)
                 {
-                  _elem227 = iprot.readI32();
-                  struct.nulls.add(_elem227);
+                  _elem235 = iprot.readI32();
+                  struct.nulls.add(_elem235);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter229 : struct.texts)
+            for (java.lang.String _iter237 : struct.texts)
             {
-              oprot.writeString(_iter229);
+              oprot.writeString(_iter237);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter230 : struct.integers)
+            for (long _iter238 : struct.integers)
             {
-              oprot.writeI64(_iter230);
+              oprot.writeI64(_iter238);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter231 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter239 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter231.size()));
-                for (java.lang.String _iter232 : _iter231)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter239.size()));
+                for (java.lang.String _iter240 : _iter239)
                 {
-                  oprot.writeString(_iter232);
+                  oprot.writeString(_iter240);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter233 : struct.nulls)
+            for (int _iter241 : struct.nulls)
             {
-              oprot.writeI32(_iter233);
+              oprot.writeI32(_iter241);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter234 : struct.texts)
+          for (java.lang.String _iter242 : struct.texts)
           {
-            oprot.writeString(_iter234);
+            oprot.writeString(_iter242);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter235 : struct.integers)
+          for (long _iter243 : struct.integers)
           {
-            oprot.writeI64(_iter235);
+            oprot.writeI64(_iter243);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter236 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter244 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter236.size());
-              for (java.lang.String _iter237 : _iter236)
+              oprot.writeI32(_iter244.size());
+              for (java.lang.String _iter245 : _iter244)
               {
-                oprot.writeString(_iter237);
+                oprot.writeString(_iter245);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter238 : struct.nulls)
+          for (int _iter246 : struct.nulls)
           {
-            oprot.writeI32(_iter238);
+            oprot.writeI32(_iter246);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list239 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list239.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem240;
-          for (int _i241 = 0; _i241 < _list239.size; ++_i241)
+          org.apache.thrift.protocol.TList _list247 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list247.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem248;
+          for (int _i249 = 0; _i249 < _list247.size; ++_i249)
           {
-            _elem240 = iprot.readString();
-            struct.texts.add(_elem240);
+            _elem248 = iprot.readString();
+            struct.texts.add(_elem248);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list242 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list242.size);
-          long _elem243;
-          for (int _i244 = 0; _i244 < _list242.size; ++_i244)
+          org.apache.thrift.protocol.TList _list250 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list250.size);
+          long _elem251;
+          for (int _i252 = 0; _i252 < _list250.size; ++_i252)
           {
-            _elem243 = iprot.readI64();
-            struct.integers.add(_elem243);
+            _elem251 = iprot.readI64();
+            struct.integers.add(_elem251);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list245 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list245.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem246;
-          for (int _i247 = 0; _i247 < _list245.size; ++_i247)
+          org.apache.thrift.protocol.TList _list253 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list253.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem254;
+          for (int _i255 = 0; _i255 < _list253.size; ++_i255)
           {
             {
-              org.apache.thrift.protocol.TList _list248 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem246 = new java.util.ArrayList<java.lang.String>(_list248.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem249;
-              for (int _i250 = 0; _i250 < _list248.size; ++_i250)
+              org.apache.thrift.protocol.TList _list256 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem254 = new java.util.ArrayList<java.lang.String>(_list256.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem257;
+              for (int _i258 = 0; _i258 < _list256.size; ++_i258)
               {
-                _elem249 = iprot.readString();
-                _elem246.add(_elem249);
+                _elem257 = iprot.readString();
+                _elem254.add(_elem257);
               }
             }
-            struct.textLists.add(_elem246);
+            struct.textLists.add(_elem254);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list251 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list251.size);
-          int _elem252;
-          for (int _i253 = 0; _i253 < _list251.size; ++_i253)
+          org.apache.thrift.protocol.TList _list259 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list259.size);
+          int _elem260;
+          for (int _i261 = 0; _i261 < _list259.size; ++_i261)
           {
-            _elem252 = iprot.readI32();
-            struct.nulls.add(_elem252);
+            _elem260 = iprot.readI32();
+            struct.nulls.add(_elem260);
           }
         }
         struct.setNullsIsSet(true);

@@ -968,14 +968,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list198.size);
-                @org.apache.thrift.annotation.Nullable Node _elem199;
-                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
+                org.apache.thrift.protocol.TList _list206 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list206.size);
+                @org.apache.thrift.annotation.Nullable Node _elem207;
+                for (int _i208 = 0; _i208 < _list206.size; ++_i208)
                 {
-                  _elem199 = new Node();
-                  _elem199.read(iprot);
-                  struct.filter.add(_elem199);
+                  _elem207 = new Node();
+                  _elem207.read(iprot);
+                  struct.filter.add(_elem207);
                 }
                 iprot.readListEnd();
               }
@@ -995,13 +995,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list201 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list201.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem202;
-                for (int _i203 = 0; _i203 < _list201.size; ++_i203)
+                org.apache.thrift.protocol.TList _list209 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list209.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem210;
+                for (int _i211 = 0; _i211 < _list209.size; ++_i211)
                 {
-                  _elem202 = iprot.readString();
-                  struct.columns.add(_elem202);
+                  _elem210 = iprot.readString();
+                  struct.columns.add(_elem210);
                 }
                 iprot.readListEnd();
               }
@@ -1051,9 +1051,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter204 : struct.filter)
+          for (Node _iter212 : struct.filter)
           {
-            _iter204.write(oprot);
+            _iter212.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1071,9 +1071,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter205 : struct.columns)
+            for (java.lang.String _iter213 : struct.columns)
             {
-              oprot.writeString(_iter205);
+              oprot.writeString(_iter213);
             }
             oprot.writeListEnd();
           }
@@ -1104,9 +1104,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter206 : struct.filter)
+        for (Node _iter214 : struct.filter)
         {
-          _iter206.write(oprot);
+          _iter214.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
@@ -1123,9 +1123,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter207 : struct.columns)
+          for (java.lang.String _iter215 : struct.columns)
           {
-            oprot.writeString(_iter207);
+            oprot.writeString(_iter215);
           }
         }
       }
@@ -1143,14 +1143,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list208 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list208.size);
-        @org.apache.thrift.annotation.Nullable Node _elem209;
-        for (int _i210 = 0; _i210 < _list208.size; ++_i210)
+        org.apache.thrift.protocol.TList _list216 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list216.size);
+        @org.apache.thrift.annotation.Nullable Node _elem217;
+        for (int _i218 = 0; _i218 < _list216.size; ++_i218)
         {
-          _elem209 = new Node();
-          _elem209.read(iprot);
-          struct.filter.add(_elem209);
+          _elem217 = new Node();
+          _elem217.read(iprot);
+          struct.filter.add(_elem217);
         }
       }
       struct.setFilterIsSet(true);
@@ -1161,13 +1161,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list211 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list211.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem212;
-          for (int _i213 = 0; _i213 < _list211.size; ++_i213)
+          org.apache.thrift.protocol.TList _list219 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list219.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem220;
+          for (int _i221 = 0; _i221 < _list219.size; ++_i221)
           {
-            _elem212 = iprot.readString();
-            struct.columns.add(_elem212);
+            _elem220 = iprot.readString();
+            struct.columns.add(_elem220);
           }
         }
         struct.setColumnsIsSet(true);

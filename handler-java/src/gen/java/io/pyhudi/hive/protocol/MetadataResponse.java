@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list254 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list254.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem255;
-                for (int _i256 = 0; _i256 < _list254.size; ++_i256)
+                org.apache.thrift.protocol.TList _list262 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list262.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem263;
+                for (int _i264 = 0; _i264 < _list262.size; ++_i264)
                 {
-                  _elem255 = new MetadataColumn();
-                  _elem255.read(iprot);
-                  struct.columns.add(_elem255);
+                  _elem263 = new MetadataColumn();
+                  _elem263.read(iprot);
+                  struct.columns.add(_elem263);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter257 : struct.columns)
+            for (MetadataColumn _iter265 : struct.columns)
             {
-              _iter257.write(oprot);
+              _iter265.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter258 : struct.columns)
+          for (MetadataColumn _iter266 : struct.columns)
           {
-            _iter258.write(oprot);
+            _iter266.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list259 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list259.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem260;
-          for (int _i261 = 0; _i261 < _list259.size; ++_i261)
+          org.apache.thrift.protocol.TList _list267 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list267.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem268;
+          for (int _i269 = 0; _i269 < _list267.size; ++_i269)
           {
-            _elem260 = new MetadataColumn();
-            _elem260.read(iprot);
-            struct.columns.add(_elem260);
+            _elem268 = new MetadataColumn();
+            _elem268.read(iprot);
+            struct.columns.add(_elem268);
           }
         }
         struct.setColumnsIsSet(true);

@@ -646,13 +646,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           case 3: // TOKENS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list52 = iprot.readListBegin();
-                struct.tokens = new java.util.ArrayList<java.lang.String>(_list52.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem53;
-                for (int _i54 = 0; _i54 < _list52.size; ++_i54)
+                org.apache.thrift.protocol.TList _list60 = iprot.readListBegin();
+                struct.tokens = new java.util.ArrayList<java.lang.String>(_list60.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem61;
+                for (int _i62 = 0; _i62 < _list60.size; ++_i62)
                 {
-                  _elem53 = iprot.readString();
-                  struct.tokens.add(_elem53);
+                  _elem61 = iprot.readString();
+                  struct.tokens.add(_elem61);
                 }
                 iprot.readListEnd();
               }
@@ -700,9 +700,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           oprot.writeFieldBegin(TOKENS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.tokens.size()));
-            for (java.lang.String _iter55 : struct.tokens)
+            for (java.lang.String _iter63 : struct.tokens)
             {
-              oprot.writeString(_iter55);
+              oprot.writeString(_iter63);
             }
             oprot.writeListEnd();
           }
@@ -747,9 +747,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       if (struct.isSetTokens()) {
         {
           oprot.writeI32(struct.tokens.size());
-          for (java.lang.String _iter56 : struct.tokens)
+          for (java.lang.String _iter64 : struct.tokens)
           {
-            oprot.writeString(_iter56);
+            oprot.writeString(_iter64);
           }
         }
       }
@@ -768,13 +768,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       java.util.BitSet incoming = iprot.readBitSet(2);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list57 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.tokens = new java.util.ArrayList<java.lang.String>(_list57.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem58;
-          for (int _i59 = 0; _i59 < _list57.size; ++_i59)
+          org.apache.thrift.protocol.TList _list65 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.tokens = new java.util.ArrayList<java.lang.String>(_list65.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem66;
+          for (int _i67 = 0; _i67 < _list65.size; ++_i67)
           {
-            _elem58 = iprot.readString();
-            struct.tokens.add(_elem58);
+            _elem66 = iprot.readString();
+            struct.tokens.add(_elem66);
           }
         }
         struct.setTokensIsSet(true);

@@ -1141,15 +1141,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           case 10: // FILES_DROPPED_BY
             if (schemeField.type == org.apache.thrift.protocol.TType.MAP) {
               {
-                org.apache.thrift.protocol.TMap _map60 = iprot.readMapBegin();
-                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map60.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _key61;
-                long _val62;
-                for (int _i63 = 0; _i63 < _map60.size; ++_i63)
+                org.apache.thrift.protocol.TMap _map68 = iprot.readMapBegin();
+                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map68.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _key69;
+                long _val70;
+                for (int _i71 = 0; _i71 < _map68.size; ++_i71)
                 {
-                  _key61 = iprot.readString();
-                  _val62 = iprot.readI64();
-                  struct.filesDroppedBy.put(_key61, _val62);
+                  _key69 = iprot.readString();
+                  _val70 = iprot.readI64();
+                  struct.filesDroppedBy.put(_key69, _val70);
                 }
                 iprot.readMapEnd();
               }
@@ -1231,10 +1231,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           oprot.writeFieldBegin(FILES_DROPPED_BY_FIELD_DESC);
           {
             oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64, struct.filesDroppedBy.size()));
-            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter64 : struct.filesDroppedBy.entrySet())
+            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter72 : struct.filesDroppedBy.entrySet())
             {
-              oprot.writeString(_iter64.getKey());
-              oprot.writeI64(_iter64.getValue());
+              oprot.writeString(_iter72.getKey());
+              oprot.writeI64(_iter72.getValue());
             }
             oprot.writeMapEnd();
           }
@@ -1286,10 +1286,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       if (struct.isSetFilesDroppedBy()) {
         {
           oprot.writeI32(struct.filesDroppedBy.size());
-          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter65 : struct.filesDroppedBy.entrySet())
+          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter73 : struct.filesDroppedBy.entrySet())
           {
-            oprot.writeString(_iter65.getKey());
-            oprot.writeI64(_iter65.getValue());
+            oprot.writeString(_iter73.getKey());
+            oprot.writeI64(_iter73.getValue());
           }
         }
       }
@@ -1323,15 +1323,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TMap _map66 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
-          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map66.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _key67;
-          long _val68;
-          for (int _i69 = 0; _i69 < _map66.size; ++_i69)
+          org.apache.thrift.protocol.TMap _map74 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
+          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map74.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _key75;
+          long _val76;
+          for (int _i77 = 0; _i77 < _map74.size; ++_i77)
           {
-            _key67 = iprot.readString();
-            _val68 = iprot.readI64();
-            struct.filesDroppedBy.put(_key67, _val68);
+            _key75 = iprot.readString();
+            _val76 = iprot.readI64();
+            struct.filesDroppedBy.put(_key75, _val76);
           }
         }
         struct.setFilesDroppedByIsSet(true);

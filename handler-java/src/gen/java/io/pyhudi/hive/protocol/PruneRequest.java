@@ -23,6 +23,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField LIST_KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("listKept", org.apache.thrift.protocol.TType.BOOL, (short)11);
   private static final org.apache.thrift.protocol.TField SELECT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectRows", org.apache.thrift.protocol.TType.BOOL, (short)12);
   private static final org.apache.thrift.protocol.TField SPARK_CONDITION_FIELD_DESC = new org.apache.thrift.protocol.TField("sparkCondition", org.apache.thrift.protocol.TType.STRUCT, (short)13);
+  private static final org.apache.thrift.protocol.TField FIRST_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRows", org.apache.thrift.protocol.TType.STRUCT, (short)14);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -79,6 +80,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * field keep every file. Partition columns are understood as Hudi's reader for Spark shows them.
    */
   public @org.apache.thrift.annotation.Nullable SparkCondition sparkCondition; // optional
+  /**
+   * List those of the kept slices only that have the rows which are enough, too. It narrows the
+   * list, which is about one state of the table, and the counts. Verdicts are about any row.
+   */
+  public @org.apache.thrift.annotation.Nullable FirstRows firstRows; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -133,7 +139,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      * The condition in place of `filter`, which is one UNKNOWN then: services that do not know this
      * field keep every file. Partition columns are understood as Hudi's reader for Spark shows them.
      */
-    SPARK_CONDITION((short)13, "sparkCondition");
+    SPARK_CONDITION((short)13, "sparkCondition"),
+    /**
+     * List those of the kept slices only that have the rows which are enough, too. It narrows the
+     * list, which is about one state of the table, and the counts. Verdicts are about any row.
+     */
+    FIRST_ROWS((short)14, "firstRows");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -175,6 +186,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return SELECT_ROWS;
         case 13: // SPARK_CONDITION
           return SPARK_CONDITION;
+        case 14: // FIRST_ROWS
+          return FIRST_ROWS;
         default:
           return null;
       }
@@ -224,7 +237,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -255,6 +268,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     tmpMap.put(_Fields.SPARK_CONDITION, new org.apache.thrift.meta_data.FieldMetaData("sparkCondition", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, SparkCondition.class)));
+    tmpMap.put(_Fields.FIRST_ROWS, new org.apache.thrift.meta_data.FieldMetaData("firstRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, FirstRows.class)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -316,6 +331,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     if (other.isSetSparkCondition()) {
       this.sparkCondition = new SparkCondition(other.sparkCondition);
     }
+    if (other.isSetFirstRows()) {
+      this.firstRows = new FirstRows(other.firstRows);
+    }
   }
 
   @Override
@@ -343,6 +361,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     setSelectRowsIsSet(false);
     this.selectRows = false;
     this.sparkCondition = null;
+    this.firstRows = null;
   }
 
   public int getProtocolVersion() {
@@ -754,6 +773,39 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     }
   }
 
+  /**
+   * List those of the kept slices only that have the rows which are enough, too. It narrows the
+   * list, which is about one state of the table, and the counts. Verdicts are about any row.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public FirstRows getFirstRows() {
+    return this.firstRows;
+  }
+
+  /**
+   * List those of the kept slices only that have the rows which are enough, too. It narrows the
+   * list, which is about one state of the table, and the counts. Verdicts are about any row.
+   */
+  public PruneRequest setFirstRows(@org.apache.thrift.annotation.Nullable FirstRows firstRows) {
+    this.firstRows = firstRows;
+    return this;
+  }
+
+  public void unsetFirstRows() {
+    this.firstRows = null;
+  }
+
+  /** Returns true if field firstRows is set (has been assigned a value) and false otherwise */
+  public boolean isSetFirstRows() {
+    return this.firstRows != null;
+  }
+
+  public void setFirstRowsIsSet(boolean value) {
+    if (!value) {
+      this.firstRows = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -861,6 +913,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case FIRST_ROWS:
+      if (value == null) {
+        unsetFirstRows();
+      } else {
+        setFirstRows((FirstRows)value);
+      }
+      break;
+
     }
   }
 
@@ -907,6 +967,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case SPARK_CONDITION:
       return getSparkCondition();
 
+    case FIRST_ROWS:
+      return getFirstRows();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -945,6 +1008,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetSelectRows();
     case SPARK_CONDITION:
       return isSetSparkCondition();
+    case FIRST_ROWS:
+      return isSetFirstRows();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1079,6 +1144,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_firstRows = true && this.isSetFirstRows();
+    boolean that_present_firstRows = true && that.isSetFirstRows();
+    if (this_present_firstRows || that_present_firstRows) {
+      if (!(this_present_firstRows && that_present_firstRows))
+        return false;
+      if (!this.firstRows.equals(that.firstRows))
+        return false;
+    }
+
     return true;
   }
 
@@ -1135,6 +1209,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetSparkCondition()) ? 131071 : 524287);
     if (isSetSparkCondition())
       hashCode = hashCode * 8191 + sparkCondition.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetFirstRows()) ? 131071 : 524287);
+    if (isSetFirstRows())
+      hashCode = hashCode * 8191 + firstRows.hashCode();
 
     return hashCode;
   }
@@ -1277,6 +1355,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetFirstRows(), other.isSetFirstRows());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetFirstRows()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.firstRows, other.firstRows);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1400,6 +1488,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       first = false;
     }
+    if (isSetFirstRows()) {
+      if (!first) sb.append(", ");
+      sb.append("firstRows:");
+      if (this.firstRows == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.firstRows);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -1422,6 +1520,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     // check for sub-struct validity
     if (sparkCondition != null) {
       sparkCondition.validate();
+    }
+    if (firstRows != null) {
+      firstRows.validate();
     }
   }
 
@@ -1490,14 +1591,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           case 4: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list44 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list44.size);
-                @org.apache.thrift.annotation.Nullable Node _elem45;
-                for (int _i46 = 0; _i46 < _list44.size; ++_i46)
+                org.apache.thrift.protocol.TList _list52 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list52.size);
+                @org.apache.thrift.annotation.Nullable Node _elem53;
+                for (int _i54 = 0; _i54 < _list52.size; ++_i54)
                 {
-                  _elem45 = new Node();
-                  _elem45.read(iprot);
-                  struct.filter.add(_elem45);
+                  _elem53 = new Node();
+                  _elem53.read(iprot);
+                  struct.filter.add(_elem53);
                 }
                 iprot.readListEnd();
               }
@@ -1579,6 +1680,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 14: // FIRST_ROWS
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRUCT) {
+              struct.firstRows = new FirstRows();
+              struct.firstRows.read(iprot);
+              struct.setFirstRowsIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1615,9 +1725,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter47 : struct.filter)
+          for (Node _iter55 : struct.filter)
           {
-            _iter47.write(oprot);
+            _iter55.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1676,6 +1786,13 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldEnd();
         }
       }
+      if (struct.firstRows != null) {
+        if (struct.isSetFirstRows()) {
+          oprot.writeFieldBegin(FIRST_ROWS_FIELD_DESC);
+          struct.firstRows.write(oprot);
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1699,9 +1816,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       oprot.writeString(struct.basePath);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter48 : struct.filter)
+        for (Node _iter56 : struct.filter)
         {
-          _iter48.write(oprot);
+          _iter56.write(oprot);
         }
       }
       oprot.writeI32(struct.view.getValue());
@@ -1730,7 +1847,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetSparkCondition()) {
         optionals.set(7);
       }
-      oprot.writeBitSet(optionals, 8);
+      if (struct.isSetFirstRows()) {
+        optionals.set(8);
+      }
+      oprot.writeBitSet(optionals, 9);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -1755,6 +1875,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetSparkCondition()) {
         struct.sparkCondition.write(oprot);
       }
+      if (struct.isSetFirstRows()) {
+        struct.firstRows.write(oprot);
+      }
     }
 
     @Override
@@ -1767,20 +1890,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.basePath = iprot.readString();
       struct.setBasePathIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list49 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list49.size);
-        @org.apache.thrift.annotation.Nullable Node _elem50;
-        for (int _i51 = 0; _i51 < _list49.size; ++_i51)
+        org.apache.thrift.protocol.TList _list57 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list57.size);
+        @org.apache.thrift.annotation.Nullable Node _elem58;
+        for (int _i59 = 0; _i59 < _list57.size; ++_i59)
         {
-          _elem50 = new Node();
-          _elem50.read(iprot);
-          struct.filter.add(_elem50);
+          _elem58 = new Node();
+          _elem58.read(iprot);
+          struct.filter.add(_elem58);
         }
       }
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(8);
+      java.util.BitSet incoming = iprot.readBitSet(9);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -1813,6 +1936,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         struct.sparkCondition = new SparkCondition();
         struct.sparkCondition.read(iprot);
         struct.setSparkConditionIsSet(true);
+      }
+      if (incoming.get(8)) {
+        struct.firstRows = new FirstRows();
+        struct.firstRows.read(iprot);
+        struct.setFirstRowsIsSet(true);
       }
     }
   }

@@ -1340,14 +1340,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list174 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list174.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem175;
-                for (int _i176 = 0; _i176 < _list174.size; ++_i176)
+                org.apache.thrift.protocol.TList _list182 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list182.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem183;
+                for (int _i184 = 0; _i184 < _list182.size; ++_i184)
                 {
-                  _elem175 = new PartitionVerdict();
-                  _elem175.read(iprot);
-                  struct.verdicts.add(_elem175);
+                  _elem183 = new PartitionVerdict();
+                  _elem183.read(iprot);
+                  struct.verdicts.add(_elem183);
                 }
                 iprot.readListEnd();
               }
@@ -1376,14 +1376,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list177 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list177.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem178;
-                for (int _i179 = 0; _i179 < _list177.size; ++_i179)
+                org.apache.thrift.protocol.TList _list185 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list185.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem186;
+                for (int _i187 = 0; _i187 < _list185.size; ++_i187)
                 {
-                  _elem178 = new ColumnSummary();
-                  _elem178.read(iprot);
-                  struct.columns.add(_elem178);
+                  _elem186 = new ColumnSummary();
+                  _elem186.read(iprot);
+                  struct.columns.add(_elem186);
                 }
                 iprot.readListEnd();
               }
@@ -1404,14 +1404,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list180 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list180.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem181;
-                for (int _i182 = 0; _i182 < _list180.size; ++_i182)
+                org.apache.thrift.protocol.TList _list188 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list188.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem189;
+                for (int _i190 = 0; _i190 < _list188.size; ++_i190)
                 {
-                  _elem181 = new SelectedRows();
-                  _elem181.read(iprot);
-                  struct.selectedRows.add(_elem181);
+                  _elem189 = new SelectedRows();
+                  _elem189.read(iprot);
+                  struct.selectedRows.add(_elem189);
                 }
                 iprot.readListEnd();
               }
@@ -1469,9 +1469,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter183 : struct.verdicts)
+            for (PartitionVerdict _iter191 : struct.verdicts)
             {
-              _iter183.write(oprot);
+              _iter191.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1497,9 +1497,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter184 : struct.columns)
+            for (ColumnSummary _iter192 : struct.columns)
             {
-              _iter184.write(oprot);
+              _iter192.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1518,9 +1518,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter185 : struct.selectedRows)
+            for (SelectedRows _iter193 : struct.selectedRows)
             {
-              _iter185.write(oprot);
+              _iter193.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1578,9 +1578,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter186 : struct.verdicts)
+          for (PartitionVerdict _iter194 : struct.verdicts)
           {
-            _iter186.write(oprot);
+            _iter194.write(oprot);
           }
         }
       }
@@ -1593,9 +1593,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter187 : struct.columns)
+          for (ColumnSummary _iter195 : struct.columns)
           {
-            _iter187.write(oprot);
+            _iter195.write(oprot);
           }
         }
       }
@@ -1605,9 +1605,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter188 : struct.selectedRows)
+          for (SelectedRows _iter196 : struct.selectedRows)
           {
-            _iter188.write(oprot);
+            _iter196.write(oprot);
           }
         }
       }
@@ -1631,14 +1631,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list189 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list189.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem190;
-          for (int _i191 = 0; _i191 < _list189.size; ++_i191)
+          org.apache.thrift.protocol.TList _list197 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list197.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem198;
+          for (int _i199 = 0; _i199 < _list197.size; ++_i199)
           {
-            _elem190 = new PartitionVerdict();
-            _elem190.read(iprot);
-            struct.verdicts.add(_elem190);
+            _elem198 = new PartitionVerdict();
+            _elem198.read(iprot);
+            struct.verdicts.add(_elem198);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1654,14 +1654,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list192 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list192.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem193;
-          for (int _i194 = 0; _i194 < _list192.size; ++_i194)
+          org.apache.thrift.protocol.TList _list200 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list200.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem201;
+          for (int _i202 = 0; _i202 < _list200.size; ++_i202)
           {
-            _elem193 = new ColumnSummary();
-            _elem193.read(iprot);
-            struct.columns.add(_elem193);
+            _elem201 = new ColumnSummary();
+            _elem201.read(iprot);
+            struct.columns.add(_elem201);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1673,14 +1673,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list195 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list195.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem196;
-          for (int _i197 = 0; _i197 < _list195.size; ++_i197)
+          org.apache.thrift.protocol.TList _list203 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list203.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem204;
+          for (int _i205 = 0; _i205 < _list203.size; ++_i205)
           {
-            _elem196 = new SelectedRows();
-            _elem196.read(iprot);
-            struct.selectedRows.add(_elem196);
+            _elem204 = new SelectedRows();
+            _elem204.read(iprot);
+            struct.selectedRows.add(_elem204);
           }
         }
         struct.setSelectedRowsIsSet(true);

@@ -1205,13 +1205,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 5: // RANGE_STARTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list134 = iprot.readListBegin();
-                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list134.size);
-                long _elem135;
-                for (int _i136 = 0; _i136 < _list134.size; ++_i136)
+                org.apache.thrift.protocol.TList _list142 = iprot.readListBegin();
+                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list142.size);
+                long _elem143;
+                for (int _i144 = 0; _i144 < _list142.size; ++_i144)
                 {
-                  _elem135 = iprot.readI64();
-                  struct.rangeStarts.add(_elem135);
+                  _elem143 = iprot.readI64();
+                  struct.rangeStarts.add(_elem143);
                 }
                 iprot.readListEnd();
               }
@@ -1223,13 +1223,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 6: // RANGE_ENDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list137 = iprot.readListBegin();
-                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list137.size);
-                long _elem138;
-                for (int _i139 = 0; _i139 < _list137.size; ++_i139)
+                org.apache.thrift.protocol.TList _list145 = iprot.readListBegin();
+                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list145.size);
+                long _elem146;
+                for (int _i147 = 0; _i147 < _list145.size; ++_i147)
                 {
-                  _elem138 = iprot.readI64();
-                  struct.rangeEnds.add(_elem138);
+                  _elem146 = iprot.readI64();
+                  struct.rangeEnds.add(_elem146);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 7: // ROW_GROUP_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list140 = iprot.readListBegin();
-                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list140.size);
-                long _elem141;
-                for (int _i142 = 0; _i142 < _list140.size; ++_i142)
+                org.apache.thrift.protocol.TList _list148 = iprot.readListBegin();
+                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list148.size);
+                long _elem149;
+                for (int _i150 = 0; _i150 < _list148.size; ++_i150)
                 {
-                  _elem141 = iprot.readI64();
-                  struct.rowGroupRows.add(_elem141);
+                  _elem149 = iprot.readI64();
+                  struct.rowGroupRows.add(_elem149);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 8: // ROW_GROUP_OFFSETS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list143 = iprot.readListBegin();
-                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list143.size);
-                long _elem144;
-                for (int _i145 = 0; _i145 < _list143.size; ++_i145)
+                org.apache.thrift.protocol.TList _list151 = iprot.readListBegin();
+                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list151.size);
+                long _elem152;
+                for (int _i153 = 0; _i153 < _list151.size; ++_i153)
                 {
-                  _elem144 = iprot.readI64();
-                  struct.rowGroupOffsets.add(_elem144);
+                  _elem152 = iprot.readI64();
+                  struct.rowGroupOffsets.add(_elem152);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 9: // ROW_GROUP_BYTES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list146 = iprot.readListBegin();
-                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list146.size);
-                long _elem147;
-                for (int _i148 = 0; _i148 < _list146.size; ++_i148)
+                org.apache.thrift.protocol.TList _list154 = iprot.readListBegin();
+                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list154.size);
+                long _elem155;
+                for (int _i156 = 0; _i156 < _list154.size; ++_i156)
                 {
-                  _elem147 = iprot.readI64();
-                  struct.rowGroupBytes.add(_elem147);
+                  _elem155 = iprot.readI64();
+                  struct.rowGroupBytes.add(_elem155);
                 }
                 iprot.readListEnd();
               }
@@ -1333,9 +1333,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_STARTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeStarts.size()));
-          for (long _iter149 : struct.rangeStarts)
+          for (long _iter157 : struct.rangeStarts)
           {
-            oprot.writeI64(_iter149);
+            oprot.writeI64(_iter157);
           }
           oprot.writeListEnd();
         }
@@ -1345,9 +1345,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_ENDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeEnds.size()));
-          for (long _iter150 : struct.rangeEnds)
+          for (long _iter158 : struct.rangeEnds)
           {
-            oprot.writeI64(_iter150);
+            oprot.writeI64(_iter158);
           }
           oprot.writeListEnd();
         }
@@ -1357,9 +1357,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_ROWS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupRows.size()));
-          for (long _iter151 : struct.rowGroupRows)
+          for (long _iter159 : struct.rowGroupRows)
           {
-            oprot.writeI64(_iter151);
+            oprot.writeI64(_iter159);
           }
           oprot.writeListEnd();
         }
@@ -1369,9 +1369,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_OFFSETS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupOffsets.size()));
-          for (long _iter152 : struct.rowGroupOffsets)
+          for (long _iter160 : struct.rowGroupOffsets)
           {
-            oprot.writeI64(_iter152);
+            oprot.writeI64(_iter160);
           }
           oprot.writeListEnd();
         }
@@ -1381,9 +1381,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_BYTES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupBytes.size()));
-          for (long _iter153 : struct.rowGroupBytes)
+          for (long _iter161 : struct.rowGroupBytes)
           {
-            oprot.writeI64(_iter153);
+            oprot.writeI64(_iter161);
           }
           oprot.writeListEnd();
         }
@@ -1413,37 +1413,37 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       oprot.writeBinary(struct.footerDigest);
       {
         oprot.writeI32(struct.rangeStarts.size());
-        for (long _iter154 : struct.rangeStarts)
+        for (long _iter162 : struct.rangeStarts)
         {
-          oprot.writeI64(_iter154);
+          oprot.writeI64(_iter162);
         }
       }
       {
         oprot.writeI32(struct.rangeEnds.size());
-        for (long _iter155 : struct.rangeEnds)
+        for (long _iter163 : struct.rangeEnds)
         {
-          oprot.writeI64(_iter155);
+          oprot.writeI64(_iter163);
         }
       }
       {
         oprot.writeI32(struct.rowGroupRows.size());
-        for (long _iter156 : struct.rowGroupRows)
+        for (long _iter164 : struct.rowGroupRows)
         {
-          oprot.writeI64(_iter156);
+          oprot.writeI64(_iter164);
         }
       }
       {
         oprot.writeI32(struct.rowGroupOffsets.size());
-        for (long _iter157 : struct.rowGroupOffsets)
+        for (long _iter165 : struct.rowGroupOffsets)
         {
-          oprot.writeI64(_iter157);
+          oprot.writeI64(_iter165);
         }
       }
       {
         oprot.writeI32(struct.rowGroupBytes.size());
-        for (long _iter158 : struct.rowGroupBytes)
+        for (long _iter166 : struct.rowGroupBytes)
         {
-          oprot.writeI64(_iter158);
+          oprot.writeI64(_iter166);
         }
       }
     }
@@ -1460,57 +1460,57 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       struct.footerDigest = iprot.readBinary();
       struct.setFooterDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list159 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list159.size);
-        long _elem160;
-        for (int _i161 = 0; _i161 < _list159.size; ++_i161)
+        org.apache.thrift.protocol.TList _list167 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list167.size);
+        long _elem168;
+        for (int _i169 = 0; _i169 < _list167.size; ++_i169)
         {
-          _elem160 = iprot.readI64();
-          struct.rangeStarts.add(_elem160);
+          _elem168 = iprot.readI64();
+          struct.rangeStarts.add(_elem168);
         }
       }
       struct.setRangeStartsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list162 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list162.size);
-        long _elem163;
-        for (int _i164 = 0; _i164 < _list162.size; ++_i164)
+        org.apache.thrift.protocol.TList _list170 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list170.size);
+        long _elem171;
+        for (int _i172 = 0; _i172 < _list170.size; ++_i172)
         {
-          _elem163 = iprot.readI64();
-          struct.rangeEnds.add(_elem163);
+          _elem171 = iprot.readI64();
+          struct.rangeEnds.add(_elem171);
         }
       }
       struct.setRangeEndsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list165 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list165.size);
-        long _elem166;
-        for (int _i167 = 0; _i167 < _list165.size; ++_i167)
+        org.apache.thrift.protocol.TList _list173 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list173.size);
+        long _elem174;
+        for (int _i175 = 0; _i175 < _list173.size; ++_i175)
         {
-          _elem166 = iprot.readI64();
-          struct.rowGroupRows.add(_elem166);
+          _elem174 = iprot.readI64();
+          struct.rowGroupRows.add(_elem174);
         }
       }
       struct.setRowGroupRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list168 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list168.size);
-        long _elem169;
-        for (int _i170 = 0; _i170 < _list168.size; ++_i170)
+        org.apache.thrift.protocol.TList _list176 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list176.size);
+        long _elem177;
+        for (int _i178 = 0; _i178 < _list176.size; ++_i178)
         {
-          _elem169 = iprot.readI64();
-          struct.rowGroupOffsets.add(_elem169);
+          _elem177 = iprot.readI64();
+          struct.rowGroupOffsets.add(_elem177);
         }
       }
       struct.setRowGroupOffsetsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list171 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list171.size);
-        long _elem172;
-        for (int _i173 = 0; _i173 < _list171.size; ++_i173)
+        org.apache.thrift.protocol.TList _list179 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list179.size);
+        long _elem180;
+        for (int _i181 = 0; _i181 < _list179.size; ++_i181)
         {
-          _elem172 = iprot.readI64();
-          struct.rowGroupBytes.add(_elem172);
+          _elem180 = iprot.readI64();
+          struct.rowGroupBytes.add(_elem180);
         }
       }
       struct.setRowGroupBytesIsSet(true);

@@ -72,6 +72,13 @@ public final class FilterEncoder {
     return encoder.nodes.nodes();
   }
 
+  /** Returns the filter of a scan without one: nodes of a condition that every row satisfies. */
+  public static List<Node> ofAllRows() {
+    NodeList nodes = new NodeList();
+    nodes.constant(TruthValue.YES);
+    return nodes.nodes();
+  }
+
   /** Returns whether an encoded filter says nothing at all. */
   public static boolean isUnknown(List<Node> filter) {
     return NodeList.isUnknown(filter);

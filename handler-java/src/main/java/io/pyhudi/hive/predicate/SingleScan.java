@@ -31,6 +31,13 @@ public final class SingleScan {
     return scans.size() == 1 && isScan(scans.get(0)) ? (TableScanOperator) scans.get(0) : null;
   }
 
+  /** Returns whether a job reads samples of its tables. */
+  public static boolean isSampled(JobConf job) {
+    MapWork work = plan(job);
+    return work == null
+        || work.getNameToSplitSample() != null && !work.getNameToSplitSample().isEmpty();
+  }
+
   /** Returns the first operator of each alias that reads the locations; none without a plan. */
   static List<Operator<? extends OperatorDesc>> all(JobConf job, List<Path> locations) {
     MapWork work = plan(job);

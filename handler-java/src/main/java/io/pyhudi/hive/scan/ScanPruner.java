@@ -5,8 +5,10 @@ import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.planning.ExtremeRows;
+import io.pyhudi.hive.planning.FirstRowsQuery;
 import io.pyhudi.hive.predicate.FilterEncoder;
 import io.pyhudi.hive.predicate.ScanFilter;
+import io.pyhudi.hive.protocol.FirstRows;
 import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.table.HudiTable;
@@ -52,7 +54,8 @@ final class ScanPruner {
     }
     try {
       ExprNodeGenericFuncDesc filter = ScanFilter.of(job, locations);
-      if (filter == null) {
+      FirstRows first = firstRows(table, locations, filter);
+      if (filter == null && first == null) {
         return answerFromStatistics(table, locations);
       }
       List<Object> key =
@@ -60,9 +63,10 @@ final class ScanPruner {
               queryId(job),
               table.basePath(),
               table.stateKey(),
-              ScanFilter.text(job, filter),
+              filter == null ? null : ScanFilter.text(job, filter),
+              first,
               settings.asMap());
-      return RECENT.get(key, () -> request(table, locations, filter));
+      return RECENT.get(key, () -> request(table, locations, filter, first));
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the filter cannot be read, nothing is pruned", table.basePath(), e);
       return ScanVerdict.unpruned(Outcome.FAILED, e.toString(), 0);
@@ -76,15 +80,43 @@ final class ScanPruner {
         .orElseGet(() -> ScanVerdict.unpruned(Outcome.NO_FILTER, null, 0));
   }
 
-  private ScanVerdict request(
+  /**
+   * Returns which rows the query needs; null if it may need all that match, or if the service's
+   * list of files cannot be used: only there other files may be left out, see {@link
+   * FirstRowsQuery}.
+   */
+  private FirstRows firstRows(
       HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter) {
+    try {
+      return settings.limit() && listsKept(table, locations)
+          ? FirstRowsQuery.of(job, locations, filter)
+          : null;
+    } catch (RuntimeException | LinkageError e) {
+      LOG.warn("{}: the query's limit cannot be read, its files are kept", table.basePath(), e);
+      return null;
+    }
+  }
+
+  private boolean listsKept(HudiTable table, List<Path> locations) {
+    return settings.listing()
+        && table.isScannedWhole(locations)
+        && ServiceListing.isPossible(table);
+  }
+
+  private ScanVerdict request(
+      HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter, FirstRows first) {
     long start = System.nanoTime();
     try {
-      List<Node> nodes = FilterEncoder.encode(filter, job, ScanFilter.metastoreColumns(job));
+      List<Node> nodes =
+          filter == null
+              ? FilterEncoder.ofAllRows()
+              : FilterEncoder.encode(filter, job, ScanFilter.metastoreColumns(job));
       if (FilterEncoder.isUnknown(nodes)) {
         return ScanVerdict.unpruned(Outcome.NOT_EXPRESSIBLE, null, micros(start));
       }
-      return RepeatedQuestions.ask(table, newRequest(table, locations, nodes), settings);
+      PruneRequest request = newRequest(table, locations, nodes);
+      request.setFirstRows(first);
+      return RepeatedQuestions.ask(table, request, settings);
     } catch (PruningException e) {
       return ScanVerdict.unpruned(e.outcome(), e.getMessage(), micros(start));
     } catch (RuntimeException | LinkageError e) {
@@ -100,7 +132,7 @@ final class ScanPruner {
     if (settings.rows()) {
       request.setSelectRows(true);
     }
-    if (settings.listing() && table.isScannedWhole(locations) && ServiceListing.isPossible(table)) {
+    if (listsKept(table, locations)) {
       request.setListKept(true);
     }
     return request;

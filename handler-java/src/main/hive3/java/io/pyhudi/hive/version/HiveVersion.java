@@ -1,7 +1,9 @@
 package io.pyhudi.hive.version;
 
+import io.pyhudi.hive.planning.FirstKeys;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector.Category;
 
 /** Differences that readers and splits have to consider in Hive 3.1. */
@@ -44,5 +46,10 @@ public final class HiveVersion {
    */
   public static boolean keepsTablesApart() {
     return false;
+  }
+
+  /** Returns null: Hive 3.1 has no operator that drops rows beyond the first keys of an order. */
+  public static FirstKeys firstKeys(OperatorDesc operator) {
+    return null;
   }
 }

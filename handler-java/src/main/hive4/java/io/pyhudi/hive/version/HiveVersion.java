@@ -1,6 +1,9 @@
 package io.pyhudi.hive.version;
 
+import io.pyhudi.hive.planning.FirstKeys;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.plan.TopNKeyDesc;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector.Category;
 
 /** Differences that readers and splits have to consider in Hive 4. */
@@ -40,5 +43,25 @@ public final class HiveVersion {
    */
   public static boolean keepsTablesApart() {
     return true;
+  }
+
+  /**
+   * Returns which keys an operator keeps, if it drops nothing but rows beyond the first keys of the
+   * order of all rows; else null.
+   */
+  public static FirstKeys firstKeys(OperatorDesc operator) {
+    if (!(operator instanceof TopNKeyDesc)) {
+      return null;
+    }
+    TopNKeyDesc keys = (TopNKeyDesc) operator;
+    boolean isDivided =
+        keys.getPartitionKeyColumns() != null && !keys.getPartitionKeyColumns().isEmpty();
+    return isDivided || keys.getKeyColumns().isEmpty()
+        ? null
+        : new FirstKeys(
+            keys.getTopN(),
+            keys.getKeyColumns().get(0),
+            keys.getColumnSortOrder(),
+            keys.getNullOrder());
   }
 }

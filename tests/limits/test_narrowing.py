@@ -1,0 +1,138 @@
+"""The slices that suffice for a LIMIT have its rows: random filters and orders, by brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import settings
+
+from pyhudi_expr.expr.nodes import ALWAYS, Column
+from pyhudi_expr.frontend.sql.dialects import HIVE
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.limits.narrowing import LIMIT, TOP_K, narrowed
+from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.reading.scan import parse_filter, scan_snapshot
+from pyhudi_expr.reading.sorting import SortKey, sorted_rows
+from pyhudi_expr.table.listing import TableView
+from tests.example_counts import examples
+from tests.reading.nasty_tables import COLUMNS, GROUP_ROWS, arrow_filters, write_nasty_table
+
+SEED = 29 if settings().derandomize else None
+CASES = examples(400)
+FILES = 40
+
+
+def wanted(rows: int, keys: Sequence[SortKey]) -> WantedRows:
+    if not keys:
+        return WantedRows(rows)
+    return WantedRows(
+        rows, OrderColumn(Column((keys[0].column,)), keys[0].descending, keys[0].nulls_first)
+    )
+
+
+def assert_suffices(
+    matching: pa.Table, left: pa.Table, rows: int, keys: Sequence[SortKey], hint: object
+) -> None:
+    """Check that the first rows are among those that are left, as far as an order tells."""
+    assert left.num_rows >= min(rows, matching.num_rows), hint
+    for key in keys:
+        expected, found = (sorted_rows(each, keys, rows)[key.column] for each in (matching, left))
+        assert repr(found.to_pylist()) == repr(expected.to_pylist()), hint
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pruner, TableSnapshot, pa.Table]:
+    """Files of few distinct values, with the row counts that their metadata would have."""
+    path = tmp_path_factory.mktemp("nasty") / "table"
+    rows = write_nasty_table(path, Random(SEED), files=FILES, groups=1)
+    pruner = Pruner(PruneOptions(footers=True, footer_wait=20))
+    snapshot = pruner.snapshot(str(path), PruneRequest(ALWAYS))
+    snapshot.__dict__["_row_counts"] = np.full(FILES, GROUP_ROWS)
+    return pruner, snapshot, rows
+
+
+def filters(rows: pa.Table, random: Random) -> Iterator[Any]:
+    for filter_ in arrow_filters(random):
+        try:
+            rows.filter(filter_)
+        except (pa.ArrowException, ValueError):
+            continue
+        yield filter_
+
+
+def of_kept_files(rows: pa.Table, result: PruneResult) -> pa.Table:
+    names = result.listing.file_name.filter(pa.array(result.file_keep)).to_pylist()
+    numbers = {int(name.partition("-")[0]) for name in names}
+    files = np.array(rows["id"]) // GROUP_ROWS
+    return rows.filter(pa.array(np.isin(files, list(numbers))))
+
+
+def test_random_limits_and_orders_of_nasty_values(
+    nasty: tuple[Pruner, TableSnapshot, pa.Table],
+) -> None:
+    pruner, snapshot, rows = nasty
+    random, narrower = Random(SEED), {LIMIT: 0, TOP_K: 0}
+    given = filters(rows, random)
+    for _ in range(CASES):
+        names = random.sample(sorted(COLUMNS), random.choice([0, 1, 1, 1, 2]))
+        keys = [SortKey(n, random.random() < 0.5, random.random() < 0.5) for n in names]
+        filter_ = next(given) if random.random() < 0.6 else None
+        limit = random.choice([1, 1, 2, 3, 5, 20, 1000])
+        predicate = parse_filter(filter_, snapshot.schema, HIVE)
+        request = PruneRequest(predicate, zone=random.choice(["UTC", "America/New_York", None]))
+        result = pruner.prune_snapshot(snapshot, request)
+        found = narrowed(pruner, snapshot, request, result, wanted(limit, keys))
+        matching = rows if filter_ is None else rows.filter(filter_)
+        left = of_kept_files(matching, found)
+        hint = (limit, keys, filter_, found)
+        assert_suffices(matching, left, limit, keys, hint)
+        for name in narrower:
+            narrower[name] += found.dropped_by.get(name, 0) > result.dropped_by.get(name, 0)
+    assert min(narrower.values()) > CASES / 20, narrower
+
+
+def rows_of_slices(
+    pruner: Pruner, snapshot: TableSnapshot, text: str, result: PruneResult
+) -> pa.Table:
+    """The matching rows of the kept slices, merged with their log files."""
+    whole = scan_snapshot(pruner, snapshot, text, zone="UTC")
+    return pa.Table.from_batches(
+        [batch for _, batch in whole._rows.of_slices(result.keep & whole.result.keep).batches()],
+        whole.schema,
+    )
+
+
+@pytest.mark.parametrize("view", TableView, ids=lambda view: view.name.lower())
+@pytest.mark.parametrize("name", ["cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"])
+def test_limits_and_orders_of_tables_of_hudi(
+    golden: Mapping[str, Path], name: str, view: TableView
+) -> None:
+    pruner = Pruner()
+    random, dropped = Random(SEED), 0
+    for text in ("true", "region = 'us'", "amount > 500", "region <> 'eu' OR amount < 300"):
+        request = PruneRequest(parse_predicate(text), view, zone="UTC")
+        snapshot = pruner.snapshot(str(golden[name]), request)
+        result = pruner.prune_snapshot(snapshot, request)
+        matching = rows_of_slices(pruner, snapshot, text, result)
+        columns = [
+            n for n in ("txn_id", "amount", "txn_date", "region") if n in matching.column_names
+        ]
+        for first in [None, *columns]:
+            for rows in (1, 2, 7, 1000):
+                keys = [
+                    SortKey(n, random.random() < 0.5, random.random() < 0.5)
+                    for n in ([first, random.choice(columns)] if first else [])
+                ]
+                found = narrowed(pruner, snapshot, request, result, wanted(rows, keys))
+                left = rows_of_slices(pruner, snapshot, text, found)
+                assert_suffices(matching, left, rows, keys, (text, rows, keys))
+                dropped += found.files_kept < result.files_kept
+    assert dropped or snapshot.listing.has_logs

@@ -1,0 +1,86 @@
+"""Requests that need the first rows only: the list of slices is shorter, the verdicts are not."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.expr.nodes import ALWAYS
+from pyhudi_expr.frontend.thrift.encoder import encode
+from pyhudi_expr.protocol import ttypes
+from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.ttypes import FirstRows, PruneStatus
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.service.handler import PruningHandler
+from pyhudi_expr.service.settings import ServiceSettings
+
+
+@pytest.fixture(scope="module")
+def handler() -> PruningHandler:
+    return PruningHandler(Pruner(), ServiceSettings())
+
+
+def answer(
+    handler: PruningHandler, golden: Mapping[str, Path], first: FirstRows | None
+) -> ttypes.PruneResponse:
+    return handler.prune(
+        ttypes.PruneRequest(
+            protocolVersion=PROTOCOL_VERSION,
+            requestId=str(uuid.uuid4()),
+            basePath=str(golden["cow_v9_txns_simple_meta"]),
+            filter=encode(ALWAYS),
+            view=ttypes.TableView.SNAPSHOT,
+            listKept=True,
+            firstRows=first,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        (FirstRows(rows=1), "limit"),
+        (FirstRows(rows=1, path=["region"], type="string", descending=True), "top-k"),
+    ],
+)
+def test_the_list_has_enough_rows_and_verdicts_stay(
+    handler: PruningHandler, golden: Mapping[str, Path], first: FirstRows, name: str
+) -> None:
+    every, some = answer(handler, golden, None), answer(handler, golden, first)
+    assert 0 < len(some.kept.fileIds) < len(every.kept.fileIds)
+    assert set(some.kept.fileIds) < set(every.kept.fileIds)
+    assert some.verdicts == every.verdicts == []
+    dropped = len(every.kept.fileNames) - len(some.kept.fileNames)
+    assert some.counts.filesDroppedBy == {name: dropped}
+    assert some.counts.filesDropped == dropped
+    assert some.message is None
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        FirstRows(rows=10**6),
+        FirstRows(rows=0),
+        FirstRows(rows=1, path=["no_column"], type="string"),
+        FirstRows(rows=1, path=["region"], type="varchar(9)"),
+        FirstRows(rows=1, path=["region"], type="array<int>"),
+    ],
+)
+def test_what_cannot_be_proved_keeps_the_list(
+    handler: PruningHandler, golden: Mapping[str, Path], first: FirstRows
+) -> None:
+    assert answer(handler, golden, first).kept == answer(handler, golden, None).kept
+
+
+@pytest.mark.parametrize(
+    "first", [FirstRows(rows=-1), FirstRows(rows=1, path=[]), FirstRows(rows=1, path=["region"])]
+)
+def test_malformed_requests_are_refused(
+    handler: PruningHandler, golden: Mapping[str, Path], first: FirstRows
+) -> None:
+    response = answer(handler, golden, first)
+    assert response.status == PruneStatus.BAD_REQUEST
+    assert response.kept is None
