@@ -32,13 +32,13 @@ def spark() -> Iterator[SparkSession]:
     It has our extension, too, if that has been built. Its parts are off unless a test turns them
     on: Hudi alone prunes, parses and deletes indexes.
     """
-    jars, settings = spark_s3a_jars(), dict(SHORT_QUERIES)
+    jars, settings = [*spark_s3a_jars()], dict(SHORT_QUERIES)
     if SPARK_JAR.is_file():
         extensions = f"{HUDI_SESSION['spark.sql.extensions']},{EXTENSION}"
         parts = ("pruning", "statements", "indexes.keep")
         settings |= {"spark.sql.extensions": extensions}
         settings |= {f"spark.pyhudi.{part}": "false" for part in parts}
-        jars = [*jars, SPARK_JAR]
+        jars.append(SPARK_JAR)
     with spark_session("tests", jars=jars, settings=settings) as session:
         yield session
 

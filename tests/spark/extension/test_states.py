@@ -79,7 +79,7 @@ def by(spark: SparkSession, port: int, **settings: str) -> Iterator[None]:
         yield
 
 
-class OtherVersion(PruningService.Iface):  # type: ignore[misc]
+class OtherVersion(PruningService.Iface):
     def info(self) -> ttypes.ServiceInfo:
         return ttypes.ServiceInfo(protocolVersion=7, version="other")
 
