@@ -18,8 +18,8 @@ from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.protocol import ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import Literal, Node, NodeKind, PruneStatus, SparkCondition
+from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.client import PruningClient
-from pyhudi_expr.service.spark_conditions import decode_spark, reader_of
 
 TABLE = "cow_v9_txns_simple_meta"
 _PREFIX = "org.apache.spark.sql.catalyst.expressions."

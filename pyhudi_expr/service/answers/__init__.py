@@ -1,0 +1,1 @@
+"""What questions to the service ask, and the parts of its answers."""
