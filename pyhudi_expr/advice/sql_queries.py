@@ -58,7 +58,7 @@ def read_queries(text: str, dialect: str = "hive", table: str | None = None) -> 
     notes: list[str] = []
     for statement in statements:
         if not isinstance(statement, exp.Condition) and statement.find(exp.Select) is None:
-            notes.append(f"{statement.sql()[:80]}: no query")
+            notes.append(f"{statement.sql()[:80]} is not a query")
             continue
         for condition in _conditions(statement, table):
             shown = condition.sql(dialect=dialect)

@@ -160,6 +160,17 @@ def row_limit(limit: int | None) -> int | None:
     return number
 
 
+def whole_number(argument: str, value: int) -> int:
+    """Check a number that is not negative."""
+    try:
+        number = index(_not_bool(value))
+    except TypeError:
+        raise _wrong_type(argument, value, "an int") from None
+    if number < 0:
+        raise InvalidValue(f"{argument}: expected 0 or more, got {number}")
+    return number
+
+
 def check_callable(argument: str, function: object) -> None:
     """Check a function that may be None."""
     if function is not None and not callable(function):

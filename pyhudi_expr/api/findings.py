@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
+from pyhudi_expr.api.arguments import whole_number
 from pyhudi_expr.audit.runner import AuditOptions, Progress, audit
 from pyhudi_expr.table.errors import PyHudiWarning
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -24,7 +25,8 @@ _CALLER = 3
 
 def findings_table(table: HudiTable, sample: int | None, seed: int, progress: Progress) -> pa.Table:
     """Audit a table, see `Table.audit`."""
-    found = audit(table, AuditOptions(sample, seed), progress)
+    slices = None if sample is None else whole_number("sample", sample)
+    found = audit(table, AuditOptions(slices, whole_number("seed", seed)), progress)
     for note in found.unchecked:
         warnings.warn(f"not checked: {note}", PyHudiWarning, stacklevel=_CALLER)
     rows = [{**asdict(one), "readers": list(one.readers)} for one in found.findings]

@@ -31,7 +31,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 _KINDS = (str, pc.Expression, list, tuple, *get_args(HudiExpression))
 _ACCEPTED = (
     "SQL text (\"fare > 100 AND city = 'Oslo'\"), a pyarrow expression "
-    '(pc.field("fare") > 100), a list of filters ([("fare", ">", 100)]) or None'
+    '(pc.field("city") == "Oslo"), a list of filters ([("fare", ">", 100)]) or None'
 )
 _SHORT = Repr()
 _SHORT.maxstring = 200

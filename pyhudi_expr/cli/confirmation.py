@@ -22,5 +22,5 @@ def is_asked(is_confirmed: bool) -> bool:
 
 def confirm(what: str) -> None:
     """Ask whether to do it. If not, exit with code 1."""
-    if not click.confirm(f"{what}\nGo on?", err=True):
+    if not click.confirm(f"{what}\nContinue?", err=True):
         raise click.ClickException("nothing was changed")

@@ -137,7 +137,7 @@ def doctor(
         click.echo(reports.as_json({"table": planned.table, "findings": [*map(asdict, found)]}))
     broken = [finding.link for finding in found if finding.verdict is Verdict.BROKEN]
     if broken:
-        raise HudiError(f"not every query is pruned: {', '.join(broken)}")
+        raise HudiError(f"some queries are not pruned: {', '.join(broken)}")
 
 
 def _print_finding(finding: Finding) -> None:

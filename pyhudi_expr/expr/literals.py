@@ -209,7 +209,7 @@ def _parse_timestamp(text: str) -> Fraction:
     """Return seconds of the wall clock in ISO text, in the one form that all engines read alike."""
     match = _ISO_TEXT.fullmatch(text)
     if match is None:
-        raise NotComparableError("a text that is no plain date or time, as '2024-01-31 23:59:59'")
+        raise NotComparableError("no plain time: write '2024-01-31 23:59:59', without T and zone")
     try:
         moment = datetime.fromisoformat(match["seconds"] or match["day"])
     except ValueError as error:

@@ -109,6 +109,18 @@ class Explanation:
         return asdict(self)
 
 
+def read_together(files_kept: int, explanation: Explanation) -> str | None:
+    """Say why more files are read than the parts of the predicate leave; None if it is as many."""
+    more = files_kept - explanation.left
+    if more < 1:
+        return None
+    files = "1 more file is" if more == 1 else f"{more:,} more files are"
+    return (
+        f"{files} read than the parts of the predicate leave: a base file and its log files are "
+        "read together"
+    )
+
+
 def explain(
     node: BoundExpression,
     evidence: Sequence[NamedEvidence],
@@ -221,7 +233,8 @@ def _gap(node: BoundExpression, source: NamedEvidence, listing: FileListing) -> 
             continue
         count = int(np.count_nonzero(~as_array(known, listing.num_files)))
         if count:
-            gaps.append(f"no usable bounds of {column.name} for {count} files")
+            files = "1 file" if count == 1 else f"{count:,} files"
+            gaps.append(f"no bounds of {column.name} were read for {files}")
     return "; ".join(gaps) or None
 
 
@@ -241,7 +254,7 @@ def _reason(
         return "there is no index"
     if not any(_has_columns(node, source) for source in evidence):
         return "no index has its columns"
-    return "by the indexes that were asked, each file may hold a matching row"
+    return "no index that was asked excludes a file"
 
 
 def _has_columns(node: BoundExpression, source: NamedEvidence) -> bool:

@@ -36,7 +36,7 @@ _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 
 #: A note.
 NO_METADATA_TABLE = "the table has no metadata table"
-NO_STATISTICS = "the table has no column_stats: files are not pruned"
+NO_STATISTICS = "the table has no column_stats, which prune files by the values of columns"
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def open_column_stats(
     elif options.footers:
         source = None
     elif COLUMN_STATS in available:
-        return None, ("column_stats lags behind the table: files are not pruned",)
+        return None, ("column_stats lags behind the table and is not used",)
     else:
         return None, (NO_STATISTICS,)
     return ColumnStats(source, known.listing, table.storage, options.bounds_limit), ()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pyhudi_expr.arrays import Int64Array
-from pyhudi_expr.index.explanation import Explanation
+from pyhudi_expr.index.explanation import Explanation, read_together
 from pyhudi_expr.kept_rows import KeptRows
 from pyhudi_expr.pages.file_map import FileMap, FileSet, axes_of, draw_files
 from pyhudi_expr.pages.funnel import funnel, trapezoid
@@ -73,12 +73,9 @@ def headline(result: PruneResult) -> str:
 
 
 def _remarks(result: PruneResult, explanation: Explanation) -> Iterator[str]:
-    more = result.files_kept - explanation.left
-    if more > 0:
-        yield (
-            f"{more:,} more files are read than the parts of the predicate leave: a base file and"
-            " its log files are read together"
-        )
+    remark = read_together(result.files_kept, explanation)
+    if remark is not None:
+        yield remark
 
 
 def _sources(result: PruneResult) -> Iterator[tuple[str, int, str]]:

@@ -17,6 +17,8 @@ _WITH_OFFSET = re.compile(
     r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|UTC|([+-])(\d\d):?(\d\d))"
 )
 
+_ISO_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:)")
+
 
 def converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Literal:
     """Return a constant in the type of the column beside it, where pyarrow would not convert it.
@@ -42,7 +44,7 @@ def converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Literal
                 "have none; write it without one"
             )
         return instant
-    clock = literal if _is_time(literal) else _folded(literal, pa.timestamp("ns"))
+    clock = literal if _is_time(literal) else _folded(_without_t(literal), pa.timestamp("ns"))
     if type_.tz is None or getattr(clock.type, "tz", None) is not None:
         return clock
     seconds, nanos = split_timestamp(clock)
@@ -76,6 +78,13 @@ def _folded(literal: Literal, type_: pa.DataType) -> Literal:
             "'2024-01-31 23:59:59'"
         )
     return folded
+
+
+def _without_t(literal: Literal) -> Literal:
+    """Return a time of ISO 8601, 2024-01-31T23:59:59, as SQL writes it."""
+    if not isinstance(literal.value, str):
+        return literal
+    return Literal(_ISO_TIME.sub(r"\1 \2", literal.value), literal.type)
 
 
 def _instant(wall_seconds: int, zone: str | None) -> int:

@@ -50,7 +50,7 @@ def test_yes_goes_on(
     screen = at_a_terminal(monkeypatch, given[0])
     code, out, _ = run("index", "drop", "merchant_idx", "--table", table, *given[1])
     assert (code, out) == (0, "dropped merchant_idx\n")
-    assert ("Go on?" in screen.getvalue()) is bool(given[0])
+    assert ("Continue?" in screen.getvalue()) is bool(given[0])
 
 
 def test_nobody_is_asked_without_a_terminal(run: Run, table: Path) -> None:

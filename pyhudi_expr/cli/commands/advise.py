@@ -29,7 +29,7 @@ from pyhudi_expr.index.lookups.expression_index import IDENTITY
 
 
 @click.command(
-    short_help="Which indexes a table's queries would gain by.",
+    short_help="Which indexes a table's queries would benefit from.",
     epilog=examples(
         ("pyhudi advise /warehouse/trips --queries queries.sql --name trips", ""),
     ),

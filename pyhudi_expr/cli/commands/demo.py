@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -52,7 +53,7 @@ _READ, _SKIPPED = "■", "·"
 @click.command(
     short_help="A small table to try all of this on.",
     epilog=examples(
-        ("pyhudi demo", "in a new directory of the system's for temporary files"),
+        ("pyhudi demo", "in a new temporary directory"),
         ("pyhudi demo ./trips", "in this one"),
     ),
 )
@@ -134,6 +135,7 @@ def _drawn(pruner: Pruner, path: Path) -> Path:
 
 
 def _print_next(path: Path, page: Path) -> None:
+    typed = shlex.quote(str(path))
     click.echo(f"  as a page for the browser: {page}\n\nNext:")
     for command, text, purpose in (
         ("inspect", "", "what the table is"),
@@ -141,8 +143,8 @@ def _print_next(path: Path, page: Path) -> None:
         ("scan", f"rider = '{ONE_RIDER}'", "the rows"),
         ("bench", "fare > 165", "how long it takes to prune"),
     ):
-        click.echo(f"  pyhudi {command} {path}{' ' if text else ''}{_typed(text)}  # {purpose}")
-    click.echo(f"  pyhudi index stats --table {path}  # how large the indexes are")
+        click.echo(f"  pyhudi {command} {typed}{' ' if text else ''}{_typed(text)}  # {purpose}")
+    click.echo(f"  pyhudi index stats --table {typed}  # how large the indexes are")
 
 
 def _typed(text: str) -> str:

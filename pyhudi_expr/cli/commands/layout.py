@@ -40,7 +40,7 @@ _SHOWN = 12
 
 
 @click.group(
-    cls=Commands, short_help="Which order of the rows queries would gain by; rewrite them so."
+    cls=Commands, short_help="Find the row order that helps queries most, and rewrite files."
 )
 def layout() -> None:
     """Choose the order of rows in a table's files, and rewrite them."""

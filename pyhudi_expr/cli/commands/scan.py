@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from pyhudi_expr.cli.predicate_options import (
 from pyhudi_expr.cli.progress import ProgressBar, iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
 from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.expr.nodes import PythonValue
+from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
 from pyhudi_expr.frontend.sql.conditions import is_query
 from pyhudi_expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.prune import Pruner, PruneResult
@@ -113,6 +113,8 @@ def scan(
             progress=begun.reporting_to(bar),
             pruner=Pruner(prune_options(footers)),
         )
+    for note in _why_all_are_kept(rows.result):
+        click.echo(f"note: {note}", err=True)
     if is_query(predicate):
         click.echo(
             "note: of the query only the WHERE is used; see --columns, --order-by, --limit",
@@ -132,6 +134,12 @@ def scan(
         with bar:
             _print(batches, as_json)
     click.echo(begun.text(rows.result), err=True)
+
+
+def _why_all_are_kept(result: PruneResult) -> Sequence[str]:
+    """Return why a predicate skips no file; nothing if it skips some, or there is none."""
+    is_pruned = result.files_kept < result.files_total
+    return () if is_pruned or result.predicate == ALWAYS else result.notes
 
 
 class _Begun:

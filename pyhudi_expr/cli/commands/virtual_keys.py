@@ -27,7 +27,9 @@ from pyhudi_expr.table.locks import TableLock
 _Command = Callable[..., None]
 
 
-@click.group("virtual-keys", cls=Commands, short_help="Leave record keys off the disk, and back.")
+@click.group(
+    "virtual-keys", cls=Commands, short_help="Stop storing record keys, or store them again."
+)
 def virtual_keys() -> None:
     """Do not store a table's record keys: readers compute them from the key's columns.
 

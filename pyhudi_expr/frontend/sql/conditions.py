@@ -12,13 +12,15 @@ from pyhudi_expr.frontend.sql.errors import PredicateSyntaxError
 
 _QUERIES = {TokenType.SELECT, TokenType.WITH}
 _STATEMENTS = {
-    *(TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE),
-    *(TokenType.CREATE, TokenType.DROP, TokenType.ALTER),
+    *("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "TRUNCATE", "CREATE", "DROP", "ALTER"),
+    *("DESCRIBE", "ANALYZE", "REFRESH", "SET", "USE"),
 }
+_COMMANDS = {TokenType.COMMAND, TokenType.SHOW}
+"""Of which sqlglot does not read the rest: EXPLAIN, CALL, SHOW and others."""
 _OPENING, _CLOSING = TokenType.L_PAREN, TokenType.R_PAREN
 _AFTER_STATEMENTS = {
     *(TokenType.VAR, TokenType.IDENTIFIER, TokenType.TABLE, TokenType.VIEW, TokenType.INDEX),
-    *(TokenType.FROM, TokenType.INTO, TokenType.OVERWRITE, TokenType.DATABASE),
+    *(TokenType.FROM, TokenType.INTO, TokenType.OVERWRITE, TokenType.DATABASE, TokenType.SELECT),
 }
 _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 _SET_OPERATIONS = {TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT}
@@ -58,7 +60,12 @@ def condition_tokens(tokens: Sequence[Token]) -> list[Token]:
 
 def _is_statement(tokens: Sequence[Token]) -> bool:
     """Return whether the text is a statement: columns may be called update or merge, too."""
-    return tokens[0].token_type in _STATEMENTS and tokens[1].token_type in _AFTER_STATEMENTS
+    first, second = tokens[0], tokens[1]
+    return first.token_type in _COMMANDS or (
+        first.text.upper() in _STATEMENTS
+        and first.token_type is not TokenType.IDENTIFIER
+        and second.token_type in _AFTER_STATEMENTS
+    )
 
 
 def _of_query(tokens: list[Token]) -> list[Token]:

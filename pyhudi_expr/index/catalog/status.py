@@ -242,8 +242,8 @@ def _record_index_state(metadata: MetadataTable, index: RecordIndex | None) -> t
     if account.differing:
         notes.append(
             f"{account.differing} of {account.slices} file slices are read whatever the key is, as "
-            "they have not as many entries as rows: a writer left keys out, or wrote keys twice; "
-            "refresh it, or build it with store = 'extension'"
+            "their entry count differs from their row count: a writer left keys out, or wrote keys "
+            "twice; refresh it, or build it with store = 'extension'"
         )
     if account.uncounted:
         notes.append(
