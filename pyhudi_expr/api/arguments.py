@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from operator import index
 from reprlib import repr as shown
 from typing import TypeAlias, TypeVar
+from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -64,7 +65,21 @@ def location(path: PathLike) -> str:
         raise InvalidValue("path: expected the path or URI of a table, got an empty text")
     if not isinstance(path, str) and _LOST_SLASH.match(text):
         raise InvalidValue(f"path: {text!r} is a URI that a Path has shortened; give it as a str")
-    return text if _SCHEME.match(text) else os.path.abspath(os.path.expanduser(text))
+    if _SCHEME.match(text):
+        return _encoded_path(text) or text
+    return os.path.abspath(os.path.expanduser(text))
+
+
+def _encoded_path(uri: str) -> str | None:
+    """Return the path of a file URI as `Path.as_uri` writes it, if only that one exists.
+
+    Hudi and Hadoop do not encode theirs: there `%20` is three characters.
+    """
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or "%" not in parts.path or os.path.exists(parts.path):
+        return None
+    path = unquote(parts.path)
+    return path if os.path.exists(path) else None
 
 
 def storage_texts(options: Mapping[str, object] | None) -> dict[str, str] | None:

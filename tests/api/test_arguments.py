@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -40,6 +41,21 @@ def test_a_table_is_named_by_a_text_or_a_path(
     monkeypatch.setenv("HOME", str(path.parent))
     for name in (path, str(path), path.name, f"~/{path.name}", f"file://{path}"):
         assert ph.table(name).version == 9
+
+
+def test_a_file_uri_may_be_encoded(golden: Mapping[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "100% mine #1"
+    shutil.copytree(golden[COW], path)
+    assert ph.table(path.as_uri()).version == 9
+    literal = tmp_path / "a%20b"
+    shutil.copytree(golden[COW], literal)
+    assert ph.table(f"file://{literal}").version == 9
+
+
+def test_the_arguments_of_audit_are_checked(table: ph.Table) -> None:
+    for wrong in ("x", 1.5, True, -1):
+        with pytest.raises(ph.HudiError, match="sample: expected"):
+            table.audit(sample=wrong)
 
 
 @pytest.mark.parametrize("view", ["snapshot", "read_optimized", "read-optimized", "SNAPSHOT"])
