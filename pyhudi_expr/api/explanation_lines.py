@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyhudi_expr.api.sizes import size_text
@@ -14,6 +14,8 @@ _INDENT = "  "
 _UNKNOWN = "UNKNOWN ("
 _NEGATIONS = {"=": "<>", "IS NULL": "IS NOT NULL", "IN": "NOT IN", "LIKE": "NOT LIKE"}
 _NEGATABLE = re.compile(r"([\w.]+) (=|IS NULL|IN|LIKE)(.*)", re.DOTALL)
+_LETTERS = re.compile(r"([\w.]+) LIKE '\[")
+_CASES = ("lower", "upper", "lcase", "ucase")
 _HEADINGS = ("part of the condition", "files skipped", "size", "by")
 
 
@@ -52,9 +54,17 @@ class ExplanationLine:
         found = sorted(
             (answer for answer in self.node.answers if answer.files), key=lambda one: -one.files
         )
-        if not self.node.excluded or not found:
+        if not self.node.excluded:
             return self.node.reason or ""
+        if not found:
+            return " and ".join(sorted(_indexes_of_parts(self.node))) + " together"
         return ", ".join(f"{answer.index} ({answer.files:,})" for answer in found)
+
+
+def _indexes_of_parts(node: Explanation) -> set[str]:
+    """Return the indexes that exclude files for a part of a node."""
+    own = {answer.index for answer in node.answers if answer.files}
+    return own.union(*map(_indexes_of_parts, node.children))
 
 
 def explanation_lines(predicate: str, explanation: Explanation) -> Iterator[ExplanationLine]:
@@ -83,11 +93,33 @@ def explanation_text(predicate: str, explanation: Explanation) -> str:
 
 
 def _below(node: Explanation, depth: int, with_keys: bool) -> Iterator[ExplanationLine]:
-    for child in node.children:
-        if not with_keys and child.predicate.startswith(RECORD_KEY):
+    for part in _written(node, with_keys):
+        own = _written(part, with_keys)
+        if part.connective == "AND" and len(own) == 1 < len(part.children):
+            yield ExplanationLine(_text(own[0]), part, depth)
             continue
-        yield ExplanationLine(_text(child), child, depth)
-        yield from _below(child, depth + 1, with_keys)
+        yield ExplanationLine(_text(part), part, depth)
+        yield from _below(part, depth + 1, with_keys)
+
+
+def _written(node: Explanation, with_keys: bool) -> Sequence[Explanation]:
+    """Return the parts of a node without those that were derived from the others."""
+    return [
+        part
+        for part in node.children
+        if (with_keys or not part.predicate.startswith(RECORD_KEY))
+        and not _follows_from_case(part, node.children)
+    ]
+
+
+def _follows_from_case(part: Explanation, parts: Sequence[Explanation]) -> bool:
+    """Return whether a part about a column's letters follows from one about its upper case."""
+    found = _LETTERS.match(part.predicate)
+    return found is not None and any(
+        other.predicate.startswith(f"{function}({found[1]})")
+        for other in parts
+        for function in _CASES
+    )
 
 
 def _text(node: Explanation) -> str:

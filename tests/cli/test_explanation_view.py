@@ -83,3 +83,14 @@ def test_colours_show_what_skips_files(monkeypatch, table):
     by_part = {label: "\x1b[32m" in line for label, line in zip(labels(lines), lines, strict=True)}
     assert by_part["  region = 'us'"]
     assert not by_part["  (not evaluated)"]
+
+
+def test_what_was_derived_is_not_shown(monkeypatch, table):
+    lines = shown(monkeypatch, table, "lower(region) = 'us'", 200)
+    assert labels(lines)[2:] == ["lower(region) = 'us'"]
+    lines = shown(monkeypatch, table, "lower(region) = 'us' AND amount > 1", 200)
+    parts = [label.strip() for label in labels(lines)[3:]]
+    assert parts == ["lower(region) = 'us'", "amount > 1"]
+    lines = shown(monkeypatch, table, "txn_id = 'TXN-015' OR region = 'x'", 200)
+    parts = [label.strip() for label in labels(lines)[3:]]
+    assert parts == ["txn_id = 'TXN-015'", "region = 'x'"]
