@@ -18,13 +18,16 @@ import pytest
 from devtools.runtime import ROOT
 
 
+_POMS = ("handler-java/pom.xml", "handler-java/spark/pom.xml")
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """What a release changes, and the scripts that do it."""
     for name in ("devtools/release", "devtools/changes"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / "handler-java").mkdir()
-    for name in ("pyproject.toml", "CHANGELOG.md", "handler-java/pom.xml"):
+    (tmp_path / "handler-java" / "spark").mkdir(parents=True)
+    for name in ("pyproject.toml", "CHANGELOG.md", *_POMS):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -59,6 +62,8 @@ def test_a_release_makes_its_section_of_the_fragments(checkout: Path) -> None:
     assert not fragment.exists()
     assert (checkout / "devtools/changes/README.md").exists()
     assert run(checkout, "version.sh").stdout == "7.8.9\n"
+    for pom in _POMS:
+        assert "\n  <version>7.8.9</version>\n" in (checkout / pom).read_text()
     text = (checkout / "CHANGELOG.md").read_text()
     assert re.findall(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", text, re.MULTILINE)[0] == "7.8.9"
     notes = run(checkout, "notes.sh").stdout
