@@ -270,4 +270,4 @@ def test_the_command_prints_a_plan(table, tmp_path, capsys):
     assert [each["candidate"]["kind"] for each in report["passed_over"]] == ["bloom_filters"]
     file.write_text("")
     assert main(["advise", table, "--queries", str(file)]) == 1
-    assert "is not a query" in capsys.readouterr().err
+    assert "there is no query" in capsys.readouterr().err
