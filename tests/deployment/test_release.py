@@ -17,7 +17,6 @@ import pytest
 
 from devtools.runtime import ROOT
 
-
 _POMS = ("handler-java/pom.xml", "handler-java/spark/pom.xml")
 
 
