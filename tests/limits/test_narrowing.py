@@ -17,6 +17,7 @@ from pyhudi_expr.frontend.sql.dialects import HIVE
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.limits.narrowing import LIMIT, TOP_K, narrowed
+from pyhudi_expr.limits.sure_rows import sure_rows
 from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.scan import parse_filter, scan_snapshot
@@ -136,3 +137,16 @@ def test_limits_and_orders_of_tables_of_hudi(
                 assert_suffices(matching, left, rows, keys, (text, rows, keys))
                 dropped += found.files_kept < result.files_kept
     assert dropped or snapshot.listing.has_logs
+
+
+def test_rows_of_slices_with_log_files_are_not_sure(golden: Mapping[str, Path]) -> None:
+    """A log file deletes rows, and counts of its records say only how many there are at most."""
+    counted = 0
+    for name in sorted(name for name in golden if name.startswith("mor")):
+        pruner, request = Pruner(PruneOptions(footers=True)), PruneRequest(ALWAYS)
+        snapshot = pruner.snapshot(str(golden[name]), request)
+        result = pruner.prune_snapshot(snapshot, request)
+        logged, counts = snapshot.listing.slice_has_logs, snapshot.row_counts()
+        assert not sure_rows(pruner, snapshot, request, result)[logged].any(), name
+        counted += 0 if counts is None else int((counts[logged] > 0).sum())
+    assert counted
