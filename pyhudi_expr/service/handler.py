@@ -27,6 +27,7 @@ from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
+from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.column_summaries import to_thrift
 from pyhudi_expr.service.jobs import check_wanted, taking_turns
 from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
@@ -37,7 +38,6 @@ from pyhudi_expr.service.selected_rows import row_options, selected_rows
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.verdicts import counts, kept_slices, verdicts
-from pyhudi_expr.service.wanted_rows import wanted_rows
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.listing import TableView
 
