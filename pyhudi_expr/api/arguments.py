@@ -166,23 +166,19 @@ def row_limit(limit: int | None) -> int | None:
     """Check a maximum number of rows; None for all."""
     if limit is None:
         return None
-    try:
-        number = index(_not_bool(limit))
-    except TypeError:
-        raise _wrong_type("limit", limit, "an int or None") from None
-    if number < 0:
-        raise InvalidValue(f"limit: expected a number of rows, got {number}")
-    return number
+    return whole_number("limit", limit, "an int or None", "a number of rows")
 
 
-def whole_number(argument: str, value: int) -> int:
-    """Check a number that is not negative."""
+def whole_number(
+    argument: str, value: int, types: str = "an int", values: str = "0 or more"
+) -> int:
+    """Check a number that is not negative. Errors say what types and values are accepted."""
     try:
         number = index(_not_bool(value))
     except TypeError:
-        raise _wrong_type(argument, value, "an int") from None
+        raise _wrong_type(argument, value, types) from None
     if number < 0:
-        raise InvalidValue(f"{argument}: expected 0 or more, got {number}")
+        raise InvalidValue(f"{argument}: expected {values}, got {number}")
     return number
 
 

@@ -84,14 +84,14 @@ def _read(reader: StatementReader) -> SessionStatement:
     if reader.has("OPTIMIZE"):
         return _optimize(reader)
     if reader.has("ANALYZE", "INDEXES"):
-        table = _table(reader)
+        table = reader.of_table()
         reader.expect("FOR")
         queries = [reader.name("a query in quotes")]
         while reader.has(","):
             queries.append(reader.name("a query in quotes"))
         return AnalyzeIndexes(table, tuple(queries))
     if reader.has("REFRESH", "INDEXES"):
-        return RefreshIndexes(_table(reader))
+        return RefreshIndexes(reader.of_table())
     statement = read_statement(reader)
     if statement is None:
         raise reader.error(_EXPECTED)
@@ -109,9 +109,3 @@ def _optimize(reader: StatementReader) -> Optimize:
         condition = reader.text_until("a condition", [("OPTIONS", "(")])
     options = reader.listed(reader.option) if reader.has("OPTIONS") else []
     return Optimize(table, condition, curve, tuple(columns), dict(options))
-
-
-def _table(reader: StatementReader) -> str:
-    if not (reader.has("ON") or reader.has("FROM") or reader.has("IN")):
-        raise reader.error("ON and a table")
-    return reader.table()

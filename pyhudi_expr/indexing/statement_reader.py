@@ -76,6 +76,12 @@ class StatementReader:
             raise self.error("ON and a table")
         return self.table()
 
+    def of_table(self) -> str:
+        """Read ON, FROM or IN, and a table. Raises StatementError."""
+        if not (self.has("ON") or self.has("FROM") or self.has("IN")):
+            raise self.error("ON and a table")
+        return self.table()
+
     def table(self) -> str:
         """Read the name of a table, or its path in quotes. Raises StatementError."""
         self.has("TABLE")

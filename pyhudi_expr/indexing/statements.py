@@ -116,9 +116,7 @@ def read_statement(reader: StatementReader) -> Statement | None:
         table = reader.on() if reader.sees("ON") or not reader.is_at_end() else ""
         return DropIndex(name, table, if_exists)
     if reader.has("SHOW", "INDEXES"):
-        if not (reader.has("ON") or reader.has("FROM") or reader.has("IN")):
-            raise reader.error("ON and a table")
-        return ShowIndexes(reader.table())
+        return ShowIndexes(reader.of_table())
     if reader.has("REFRESH", "INDEX"):
         return RefreshIndex(reader.name(_INDEX), reader.on())
     return None
