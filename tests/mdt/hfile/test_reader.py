@@ -1,6 +1,7 @@
 """HFiles: look-ups agree with a full scan, read little, and detect damage."""
 
 import contextlib
+import random
 
 import pyarrow as pa
 import pytest
@@ -103,9 +104,11 @@ def test_a_flipped_bit_changes_nothing_or_is_detected(at: int, bit: int, by_key:
             assert cells(file) == cells(opened(SAMPLE))
 
 
-def test_a_block_cannot_claim_more_than_it_holds() -> None:
-    bomb = bytearray(hfile([(b"k", bytes(1_000_000))]))
-    bomb[12:16] = (900).to_bytes(4, "big")
+@pytest.mark.parametrize("value", [bytes(1_000_000), random.Random(7).randbytes(300_000)])
+@pytest.mark.parametrize("claimed", [0, 900, 2_000_000])
+def test_a_block_has_the_size_that_it_claims(value: bytes, claimed: int) -> None:
+    bomb = bytearray(hfile([(b"k", value)]))
+    bomb[12:16] = claimed.to_bytes(4, "big")
     with pytest.raises(CorruptFile, match="has not the size that it claims"):
         cells(opened(bytes(bomb)))
 
