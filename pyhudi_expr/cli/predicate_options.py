@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import click
 
+from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.index.request_checks import check_columns
@@ -41,7 +43,7 @@ def prune_options(footers: bool) -> PruneOptions:
 
 DIALECT = click.option(
     "--dialect",
-    type=click.Choice(list(DIALECTS)),
+    type=click.Choice(list(DIALECTS), case_sensitive=False),
     default=DEFAULT_DIALECT,
     show_default=True,
     help="The SQL that the predicate or the queries are written in.",
@@ -50,7 +52,7 @@ DIALECT = click.option(
 
 VIEW = click.option(
     "--view",
-    type=click.Choice(list(_VIEWS)),
+    type=click.Choice(list(_VIEWS), case_sensitive=False),
     default="snapshot",
     show_default=True,
     callback=lambda _context, _option, name: _VIEWS[name],
@@ -79,21 +81,42 @@ ZONE = click.option(
 """The parameter `zone`."""
 
 
-def instant(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    """Parse an instant option, which may also be a date (a callback)."""
+def instant(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> str | datetime | None:
+    """Parse an instant option, which may also be a date or have an offset (a callback)."""
     try:
         return query_instant(text)
     except HudiError as error:
-        raise click.BadParameter(str(error)) from error
+        with_offset = _time_with_offset(text or "")
+        if with_offset is None:
+            raise click.BadParameter(str(error)) from error
+        return with_offset
+
+
+def _time_with_offset(text: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
+    except ValueError:
+        return None
+    return None if time.tzinfo is None else time
+
+
+def timeline_instant(given: str | datetime | None, table: str, zone: str) -> str | None:
+    """Return the value of an instant option in the digits of the table's timeline."""
+    if not isinstance(given, datetime):
+        return given
+    return instant_text(given, zone, HudiTable.open(table).properties)
 
 
 AS_OF = click.option(
     "--as-of",
     metavar="INSTANT",
     callback=instant,
-    help="Time travel: as of this instant (20240131235959000, or '2024-01-31 23:59:59').",
+    help="Time travel: as of this instant (20240131235959000, '2024-01-31 23:59:59', or with an "
+    "offset from UTC, 2024-01-31T23:59:59+01:00).",
 )
-"""The parameter `as_of`: digits, as in the timeline."""
+"""The parameter `as_of`: see `timeline_instant`."""
 
 SINCE = click.option(
     "--since",
@@ -101,7 +124,7 @@ SINCE = click.option(
     callback=instant,
     help="Only rows that were written after this instant.",
 )
-"""The parameter `since`: digits, as in the timeline."""
+"""The parameter `since`: see `timeline_instant`."""
 
 
 def _condition(context: click.Context, option: click.Parameter, text: str) -> str:

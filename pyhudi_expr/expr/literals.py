@@ -118,7 +118,12 @@ def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str 
             return _text(str(literal.value), char)
         case Kind.BINARY if source.kind is Kind.BINARY:
             return Interval(bytes(literal.value), bytes(literal.value))
-    raise NotComparableError(f"{_a(source)} literal against {_a(domain)} column")
+    raise _not_comparable(source, domain)
+
+
+def _not_comparable(source: Domain, domain: Domain) -> NotComparableError:
+    hint = "; a column alone means that it is TRUE" if source.kind is Kind.BOOLEAN else ""
+    return NotComparableError(f"{_a(source)} literal against {_a(domain)} column{hint}")
 
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
@@ -181,7 +186,7 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
         seconds = Fraction(int(literal.value), source.units)
         is_instant = source.kind is Kind.INSTANT
     else:
-        raise NotComparableError(f"{_a(source)} literal against {_a(domain)} column")
+        raise _not_comparable(source, domain)
     if is_instant and domain.kind is not Kind.INSTANT:
         raise NotComparableError(f"an instant against {_a(domain)} column")
     low = high = seconds

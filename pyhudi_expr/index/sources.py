@@ -10,7 +10,7 @@ from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.commit_times import CommitTimes
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, COMMIT_TIME
+from pyhudi_expr.table.hudi_names import COMMIT_TIME
 from pyhudi_expr.table.listing import FileListing
 
 #: Name of the evidence from partition values.
@@ -49,11 +49,15 @@ class NameSource:
 
 @dataclass(frozen=True)
 class ColumnStatsSource:
-    """Evidence of `column_stats` about the files of the remaining partitions."""
+    """Evidence of `column_stats`, or of footers, about the files of the remaining partitions."""
 
     stats: ColumnStats
     streaming: Streaming
-    name: str = COLUMN_STATS
+
+    @property
+    def name(self) -> str:
+        """See `ColumnStats.name`."""
+        return self.stats.name
 
     def answer(self, question: Question) -> Answer | None:
         """Load the bounds of the columns, or stream them, see `Source`."""

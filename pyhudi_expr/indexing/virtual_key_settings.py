@@ -30,6 +30,7 @@ from pyhudi_expr.keys.definition import (
 )
 from pyhudi_expr.keys.hudi_limits import require_mergeable
 from pyhudi_expr.keys.key_columns import key_types
+from pyhudi_expr.keys.key_storage import KeyStorage
 from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import (
@@ -97,6 +98,25 @@ def check_rewritable(table: HudiTable) -> None:
             f"{table.base_path}: its writers still write _hoodie_record_key; "
             "`pyhudi virtual-keys enable` ends that"
         )
+
+
+def check_restorable(table: HudiTable) -> None:
+    """Check that the stored keys of a table can be restored.
+
+    Raises:
+        HudiError: It has no virtual keys, or an index that reads stored keys.
+    """
+    if not is_virtual(table.properties):
+        raise HudiError(f"{table.base_path}: the table has no virtual keys")
+    require_no_key_indexes(table)
+
+
+def lacks_keys(table: HudiTable, storage: KeyStorage) -> bool:
+    """Return whether files have to be rewritten to restore stored keys."""
+    properties = table.properties
+    if RESTORING in properties.raw or storage.files_with_keys < storage.files:
+        return True
+    return not properties.meta_fields and storage.log_files > 0
 
 
 def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> KeyDefinition:

@@ -229,6 +229,15 @@ def test_a_predicate_that_is_judged_warns_of_nothing(
         assert ph.table(trips).scan().count() == 160_000
 
 
+def test_an_explanation_tells_footers_from_an_index(
+    trips: Path, golden: Mapping[str, Path]
+) -> None:
+    assert "footers (70)" in str(ph.table(trips, footers=True).explain("fare > 165"))
+    evidence = ph.table(golden[COW], footers=True).prune("amount > 0").result.evidence
+    assert "column_stats" in [source.name for source in evidence]
+    assert "footers" not in [source.name for source in evidence]
+
+
 def test_times_of_a_predicate_are_of_utc_unless_a_zone_is_given(trips: Path) -> None:
     table = ph.table(trips, footers=True)
     text = "ts >= timestamp '2024-01-05 00:00:00'"

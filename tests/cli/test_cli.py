@@ -121,6 +121,25 @@ def test_an_instant_may_be_given_as_a_date(run, tmp_path):
     assert [report["files_kept"] for report in files.values()] == [80, 80, 80, 80]
 
 
+@pytest.mark.parametrize(
+    ("given", "zone", "is_after"),
+    [
+        ("2024-01-11T00:59:59+01:00", "UTC", False),
+        ("2024-01-11T01:00:00+01:00", "UTC", True),
+        ("2024-01-11T00:00:00Z", "UTC", True),
+        ("2024-01-10T23:00:00Z", "Europe/Oslo", True),
+        ("2024-01-10T22:59:59Z", "Europe/Oslo", False),
+    ],
+)
+@pytest.mark.parametrize("command", ["prune", "scan"])
+def test_an_instant_may_have_an_offset(run, tmp_path, command, given, zone, is_after):
+    write_demo_table(tmp_path / "trips")  # committed at 2024-01-11 00:00 in the writer's zone
+    asked = ("fare > 165", "--as-of", given, "--zone", zone)
+    code, _, err = run(command, tmp_path / "trips", *asked)
+    assert code == 1 - is_after
+    assert ("is before the table's first commit" in err) is not is_after
+
+
 @pytest.mark.parametrize("command", ["prune", "explain", "scan"])
 def test_an_instant_before_the_first_commit_is_an_error(run, table, command):
     code, out, err = run(command, table, "region = 'us'", "--as-of", "2001-01-01")
@@ -132,6 +151,7 @@ def test_the_dialect_of_the_predicate(run, table):
     hive = run("prune", table, "region = 'us'")
     assert run("prune", table, "\"region\" = 'us'", "--dialect", "trino") == hive
     assert run("prune", table, "region = r'us'", "--dialect", "spark") == hive
+    assert run("prune", table, "region = r'us'", "--dialect", "SPARK") == hive
     for dialect, text in {"presto": "\"region\" = 'us'", "spark": "region = r'us'"}.items():
         out = run("explain", table, text, "--dialect", dialect)[1]
         assert re.search(r"region\"? = r?'us' +3 of 5 ", out)

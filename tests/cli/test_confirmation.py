@@ -15,7 +15,13 @@ from tests.cli.conftest import Run
 from tests.cli.terminals import at_a_terminal
 from tests.table.directory_contents import contents
 
-DESTRUCTIVE = ("layout cluster", "index drop", "virtual-keys rewrite", "hive register")
+DESTRUCTIVE = (
+    "layout cluster",
+    "index drop",
+    "virtual-keys rewrite",
+    "virtual-keys disable",
+    "hive register",
+)
 
 
 @pytest.fixture
@@ -103,3 +109,32 @@ def test_the_dry_run_of_a_rewrite_without_keys(
     assert code == 0
     assert out.startswith(f"would rewrite 3 files of {path} (")
     assert contents(path) == before
+
+
+def test_the_dry_run_of_restored_keys_needs_no_spark(
+    run: Run, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], tmp_path / "stored")
+    assert "has no virtual keys" in run("virtual-keys", "disable", path, "--dry-run")[2]
+    assert run("virtual-keys", "enable", path)[0] == 0
+    out = run("virtual-keys", "disable", path, "--dry-run", "--json")[1]
+    assert json.loads(out)["files"] == 0  # all of them still have stored keys
+    without = golden["cow_v8_simplekeygen_hivestyle_no_metafields"]
+    path = shutil.copytree(without, tmp_path / "virtual")
+    assert run("virtual-keys", "enable", path)[0] == 0
+    before = contents(path)
+    code, out, _ = run("virtual-keys", "disable", path, "--dry-run")
+    assert code == 0
+    assert out.startswith(f"would rewrite 3 files of {path} (")
+    assert contents(path) == before
+
+
+def test_restoring_keys_is_confirmed_before_spark_starts(
+    run: Run, golden: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = golden["cow_v8_simplekeygen_hivestyle_no_metafields"]
+    path = shutil.copytree(without, tmp_path / "virtual")
+    assert run("virtual-keys", "enable", path)[0] == 0
+    screen = at_a_terminal(monkeypatch, "n\n")
+    assert run("virtual-keys", "disable", path)[0] == 1
+    assert f"Rewrites 3 files of {path}" in screen.getvalue()

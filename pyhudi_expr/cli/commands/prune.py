@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -23,6 +24,7 @@ from pyhudi_expr.cli.predicate_options import (
     ZONE,
     checked_snapshot,
     prune_options,
+    timeline_instant,
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
@@ -168,13 +170,14 @@ def _pruned(
     predicate: str,
     dialect: str,
     view: TableView,
-    as_of: str | None,
-    since: str | None,
+    as_of: str | datetime | None,
+    since: str | datetime | None,
     zone: str,
     footers: bool,
 ) -> tuple[TableSnapshot, PruneResult]:
     parsed = parse_predicate(predicate, DIALECTS[dialect])
-    request = PruneRequest(parsed, view, zone, as_of, since, reader_of(dialect))
+    begin, end = (timeline_instant(one, table_location(table), zone) for one in (since, as_of))
+    request = PruneRequest(parsed, view, zone, end, begin, reader_of(dialect))
     options = prune_options(footers)
     with progress_while("pruning files"):
         pruner = Pruner(options)

@@ -24,6 +24,7 @@ from pyhudi_expr.cli.predicate_options import (
     VIEW,
     ZONE,
     prune_options,
+    timeline_instant,
 )
 from pyhudi_expr.cli.progress import ProgressBar, iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
@@ -84,7 +85,7 @@ def scan(
     footers: bool,
     dialect: str,
     view: TableView,
-    as_of: str | None,
+    as_of: str | datetime | None,
     zone: str,
 ) -> None:
     """Print the rows of TABLE for which PREDICATE is true.
@@ -93,6 +94,7 @@ def scan(
     Instants are shown with the offset of --zone.
     Log files of merge-on-read tables are merged by the package 'hudi'.
     """
+    instant = timeline_instant(as_of, table_location(table), zone)
     on_terminal = sys.stdout.isatty()
     as_table = on_terminal and not as_json
     bar, begun = ProgressBar("reading rows"), _Begun(limit)
@@ -102,8 +104,8 @@ def scan(
         rows = scanned(
             table_location(table),
             predicate,
-            comma_separated(columns) or _own_columns(table, as_of, with_meta),
-            as_of,
+            _columns(table, instant, comma_separated(columns), with_meta),
+            instant,
             view=view,
             dialect=DIALECTS[dialect],
             zone=zone,
@@ -167,12 +169,22 @@ class _Begun:
         return f"stopped at the limit after {slices}; the predicate keeps {files}"
 
 
-def _own_columns(table: str, as_of: str | None, with_meta: bool) -> tuple[str, ...] | None:
-    """Return all columns but Hudi's own; None for all."""
-    if with_meta:
+def _columns(
+    table: str, instant: str | None, chosen: tuple[str, ...], with_meta: bool
+) -> tuple[str, ...] | None:
+    """Return the columns to read: those asked for, or all but Hudi's own; these, too, with meta.
+
+    None stands for all.
+    """
+    if with_meta and not chosen:
         return None
-    names = HudiTable.open(table_location(table)).schema(as_of).names
-    return tuple(name for name in names if name not in META_COLUMNS)
+    if chosen and not with_meta:
+        return chosen
+    names = HudiTable.open(table_location(table)).schema(instant).names
+    if not chosen:
+        return tuple(name for name in names if name not in META_COLUMNS)
+    meta = [name for name in names if name in META_COLUMNS]
+    return (*meta, *(name for name in chosen if name not in meta))
 
 
 def _show(found: pa.Table, limit: int | None, read: str) -> None:

@@ -175,11 +175,15 @@ def rewrite(
     )
 )
 @_table
+@DRY_RUN
+@YES
 @with_spark
 @_locking
 @AS_JSON
 def disable(
     table: str,
+    dry_run: bool,
+    is_confirmed: bool,
     master: str | None,
     settings: tuple[str, ...],
     lock_wait: float,
@@ -190,6 +194,15 @@ def disable(
     The rows are rewritten by one insert overwrite; no other writer may run in the meantime.
     """
     path = table_location(table)
+    if dry_run or is_asked(is_confirmed):
+        with progress_while("reading footers"):
+            files, size = _to_restore(HudiTable.open(path))
+        plan = f"{files:,} files of {path} ({size_text(size)})"
+        if dry_run:
+            report = {"table": path, "files": files, "bytes": size}
+            click.echo(reports.as_json(report) if as_json else f"would rewrite {plan}")
+            return
+        confirm(f"Rewrites {plan} with stored record keys, by one insert overwrite.")
     with spark_session("restoring keys", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.virtual_keys.restoring import restore
 
@@ -207,6 +220,17 @@ def _to_rewrite(table: HudiTable, partitions: tuple[str, ...]) -> tuple[int, int
         if file.has_keys and (not partitions or file.path.rpartition("/")[0] in partitions)
     ]
     return len(files), sum(file.size for file in files)
+
+
+def _to_restore(table: HudiTable) -> tuple[int, int]:
+    """Return the number of base files to rewrite with stored keys, and their size."""
+    virtual_key_settings.check_restorable(table)
+    storage = key_storage(table)
+    return (
+        (storage.files, storage.bytes)
+        if virtual_key_settings.lacks_keys(table, storage)
+        else (0, 0)
+    )
 
 
 def _storage(path: str) -> KeyStorage:

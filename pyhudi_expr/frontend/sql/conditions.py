@@ -30,7 +30,7 @@ _AFTER_WHERE = {
     *(TokenType.QUALIFY, TokenType.OFFSET, TokenType.FETCH),
 }
 _MORE_TABLES = {TokenType.JOIN, TokenType.COMMA, TokenType.LATERAL, TokenType.L_PAREN}
-_QUERY = re.compile(r"\s*select\b", re.IGNORECASE)
+_QUERY = re.compile(r"[\s(]*select\b", re.IGNORECASE)
 _ALONE = "write the condition alone, as after WHERE"
 
 
@@ -48,6 +48,8 @@ def condition_tokens(tokens: Sequence[Token]) -> list[Token]:
     given = list(tokens)
     while given and given[-1].token_type is TokenType.SEMICOLON:
         given.pop()
+    while _is_query_in_parentheses(given):
+        given = given[1:-1]
     if given and given[0].token_type is TokenType.WHERE:
         return _not_empty(given, 0)
     if given and given[0].token_type in _QUERIES:
@@ -56,6 +58,16 @@ def condition_tokens(tokens: Sequence[Token]) -> list[Token]:
         kind = given[0].text.upper()
         raise _error(f"a condition is expected, not a statement ({kind}); {_ALONE}", given[0])
     return given
+
+
+def _is_query_in_parentheses(tokens: Sequence[Token]) -> bool:
+    first = next((t.token_type for t in tokens if t.token_type is not _OPENING), None)
+    opening, closing = tokens[:1], tokens[-1:]
+    return (
+        first in _QUERIES
+        and [token.token_type for token in (*opening, *closing)] == [_OPENING, _CLOSING]
+        and not list(_outermost(tokens))[:-1]
+    )
 
 
 def _is_statement(tokens: Sequence[Token]) -> bool:

@@ -45,15 +45,14 @@ from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.storage import Storage
 
+#: Name of the evidence from Parquet footers.
+FOOTERS = "footers"
 #: The share of a table's partitions below which only their entries are read.
 _FEW_PARTITIONS = 0.25
 #: Memory for reading, as a multiple of the bytes read, until the bounds are stored.
 _COPIES = 3
-
-
 #: Fewer zones are evaluated as fast as their files.
 _LEAST_ZONES = 4
-
 #: After so many footers the next column has its turn, and queries see the bounds.
 _FOOTERS = 4096
 #: Reads footers for all snapshots of the process.
@@ -127,6 +126,11 @@ class ColumnStats:
         self._positions = EntryPositions(listing)
         self._columns: dict[BoundColumn, _Column] = {}  # the most recently requested column is last
         self._lock = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        """What the bounds are called in explanations."""
+        return FOOTERS if self.entries is None else COLUMN_STATS
 
     @property
     def nbytes(self) -> int:

@@ -23,7 +23,7 @@ from pyhudi_expr.expr.bounds import Bounds, Values, unknown
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, META_COLUMNS
+from pyhudi_expr.table.hudi_names import META_COLUMNS
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.schema_history import HistoricField, SchemaHistory
 
@@ -39,7 +39,11 @@ class EvolvedColumnStats:
     stats: ColumnStats
     history: SchemaHistory
     listing: FileListing
-    name: str = COLUMN_STATS
+
+    @property
+    def name(self) -> str:
+        """See `ColumnStats.name`."""
+        return self.stats.name
 
     def answer(self, question: Question) -> Answer | None:
         """Load the bounds of the columns under their former names, see `Source`."""

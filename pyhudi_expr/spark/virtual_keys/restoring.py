@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.indexing.virtual_key_settings import disable, require_no_key_indexes
-from pyhudi_expr.keys.definition import RESTORING, is_virtual
+from pyhudi_expr.indexing.virtual_key_settings import check_restorable, disable, lacks_keys
+from pyhudi_expr.keys.definition import RESTORING
 from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
 from pyhudi_expr.spark.virtual_keys.writing import service_options
 from pyhudi_expr.table import config_keys, properties_writer
@@ -26,22 +26,13 @@ from pyhudi_expr.table.locks import TableLock
 def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> None:
     """Write the keys of a table with virtual keys, and remove the settings. Raises HudiError."""
     table = HudiTable.open(path)
-    if not is_virtual(table.properties):
-        raise HudiError(f"{path}: the table has no virtual keys")
-    require_no_key_indexes(table)
+    check_restorable(table)
     lock = TableLock.of(table.storage, wait=lock_wait)
     storage = key_storage(table)
-    if _lacks_keys(table, storage):
+    if lacks_keys(table, storage):
         _require_no_logs(table, storage)
         _rewrite(spark, path, lock)
     disable(HudiTable.open(path), lock)
-
-
-def _lacks_keys(table: HudiTable, storage: KeyStorage) -> bool:
-    properties = table.properties
-    if RESTORING in properties.raw or storage.files_with_keys < storage.files:
-        return True
-    return not properties.meta_fields and storage.log_files > 0
 
 
 def _require_no_logs(table: HudiTable, storage: KeyStorage) -> None:

@@ -35,6 +35,13 @@ def test_output_lines_are_the_rows_with_their_columns(run, table):
     assert err == "read 2 of 5 files\n"
 
 
+def test_meta_columns_are_added_to_those_asked_for(run, table):
+    asked = ("region = 'us'", "--columns", "txn_id,_hoodie_file_name", "--meta")
+    header = run("scan", table, *asked)[1].splitlines()[0].split("\t")
+    assert header[:2] == ["_hoodie_commit_time", "_hoodie_commit_seqno"]
+    assert header[4:] == ["_hoodie_file_name", "txn_id"]
+
+
 def test_a_terminal_shows_a_table(run, table, monkeypatch):
     screen = to_terminal(monkeypatch)
     code, _, err = run("scan", table, "region = 'us'", "--columns", "txn_id,amount")

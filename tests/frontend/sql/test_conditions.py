@@ -23,6 +23,8 @@ _ALONE = "write the condition alone, as after WHERE"
         "select count(*) from lake.trips where fare > 3 and city = 'Oslo' group by day",
         "SELECT t.id FROM trips AS t WHERE t.fare > 3 AND t.city = 'Oslo' ORDER BY t.id LIMIT 3;",
         "SELECT id FROM lake.trips t WHERE trips.fare > 3 AND lake.trips.city = 'Oslo'",
+        "( (SELECT * FROM trips WHERE fare > 3 AND city = 'Oslo' LIMIT 5) );",
+        "(SELECT * FROM trips WHERE fare > 3 AND city = 'Oslo')",
         "SELECT (SELECT max(x) FROM a WHERE y = 1) FROM trips WHERE fare > 3 AND city = 'Oslo'",
     ],
 )
