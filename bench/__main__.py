@@ -30,6 +30,7 @@ from bench.limits import top_k
 from bench.reporting import publishing, results
 from bench.reporting.measuring import Benchmark, Measurement, median_seconds, registered
 from bench.scale import rows, sizes
+from bench.spark import queries as spark_queries
 from devtools.process import ServerError
 from devtools.runtime import RuntimeMissingError
 
@@ -56,6 +57,7 @@ _MODULES = (
     rows,
     sizes,
     top_k,
+    spark_queries,
 )
 
 

@@ -34,7 +34,7 @@ class _Predicate:
     wrong_in: str | None = None
 
 
-_PREDICATES = (
+PREDICATES = (
     _Predicate("id = 123456", (("id", "=", "123456"),)),
     _Predicate("id < 20000", (("id", "<", "20000"),)),
     _Predicate("amount > 1900000", (("amount", ">", "1900000"),)),
@@ -60,7 +60,7 @@ def engines() -> Iterator[Measurement]:
     # Doubtful entries are checked against the files' footers, once.
     pruner = Pruner(PruneOptions(footer_wait=_FOOTER_WAIT))
     others = {reader: _others(reader, path) for reader in _READERS}
-    for number, predicate in enumerate(_PREDICATES):
+    for number, predicate in enumerate(PREDICATES):
         request = PruneRequest(parse_predicate(predicate.sql), zone="UTC")
         ask = partial(pruner.prune, str(path), request)
         kept = ask().files_kept
@@ -97,7 +97,7 @@ class _Planned:
 def _others(reader: str, path: Path) -> dict[int, _Planned]:
     """Return results by the predicate's number; each one is the first in a process once."""
     found = {}
-    for number, predicate in enumerate(_PREDICATES):
+    for number, predicate in enumerate(PREDICATES):
         if reader == "hudi-rs" and predicate.rs is None:
             continue
         started = time.perf_counter()
@@ -111,7 +111,7 @@ def _others(reader: str, path: Path) -> dict[int, _Planned]:
 
 def _print_ready(plan: Callable[[_Predicate], int], number: int) -> None:
     """Print when the first plan was ready: perf_counter is the same in all local processes."""
-    predicate = _PREDICATES[number]
+    predicate = PREDICATES[number]
     kept = plan(predicate)
     ready = time.perf_counter()
     warm = median_seconds(partial(plan, predicate), 3)

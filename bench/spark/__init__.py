@@ -1,0 +1,1 @@
+"""Plain Spark SQL with our extension, and with Hudi alone."""
