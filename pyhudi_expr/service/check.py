@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pyhudi_expr.service.access import Access, is_loopback
 from pyhudi_expr.service.ports import check_ports
+from pyhudi_expr.service.running.file_systems import check_file_systems
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError, unknown_variables
 from pyhudi_expr.service.table_roots import RootError, TableRoots, local_directory
 from pyhudi_expr.service.web import http
@@ -61,6 +62,7 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
         TableRoots(settings.table_roots)
     except RootError as error:
         raise SettingsError(f"table_roots: {error}") from None
+    check_file_systems(settings)
     rows = ((name, _value(settings, name), origins.get(name, "")) for name in _names())
     return Report(tuple(rows), _access(settings), tuple(_warnings(settings)))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from pyhudi_expr.service import logs
 from pyhudi_expr.service.ports import check_ports
+from pyhudi_expr.service.running.file_systems import check_file_systems
 from pyhudi_expr.service.running.reloading import InForce
 from pyhudi_expr.service.settings import ServiceSettings
 
@@ -17,6 +18,7 @@ def serve(settings: ServiceSettings, read_again: Callable[[], ServiceSettings]) 
     Raises SettingsError and AddressError.
     """
     check_ports(settings)
+    check_file_systems(settings)
     logs.configure(settings.log_format, settings.log_level)
     in_force = InForce.at_start(settings)
     # Imported on use: a supervisor needs nothing that reads tables.

@@ -106,7 +106,7 @@ class Refresher:
 
     async def _look(self, table: str) -> tuple[IndexLag, ...]:
         """Return how far the indexes are behind. Raises HudiError."""
-        found = await asyncio.to_thread(_lags, table, self._settings.storage_options)
+        found = await asyncio.to_thread(_lags, table, self._settings.all_storage_options)
         self._metrics.staleness.found(table, found)
         return found
 
@@ -136,7 +136,7 @@ def _lags(table: str, storage_options: dict[str, str]) -> tuple[IndexLag, ...]:
 
 def _environment(settings: ServiceSettings) -> dict[str, str]:
     """Return the environment of a refresh: with the storage options, which may be secrets."""
-    options = joined_options(settings.storage_options, process_options())
+    options = joined_options(settings.all_storage_options, process_options())
     return {**os.environ, OPTIONS_VARIABLE: json.dumps(options)}
 
 

@@ -54,6 +54,8 @@ NEED_RESTART = (
     "traces_endpoint",
     "query_log",
     "storage_options",
+    "hdfs_via",
+    "hadoop_conf_dir",
     "footers",
     "footer_wait",
     "cache_bytes",
@@ -157,6 +159,16 @@ class ServiceSettings(BaseSettings):
         repr=False,
         description="Credentials, endpoints and other options of object stores.",
     )
+    hdfs_via: Literal["", "libhdfs", "webhdfs"] = Field(
+        "",
+        description="How `hdfs://` and `viewfs://` are read: libhdfs, Hadoop's native library, or"
+        " webhdfs, the NameNodes' REST interface; empty: libhdfs.",
+    )
+    hadoop_conf_dir: str = Field(
+        "",
+        description="Directory with Hadoop's `core-site.xml` and `hdfs-site.xml`, for webhdfs;"
+        " empty: that of HADOOP_CONF_DIR.",
+    )
     footers: bool = Field(
         False, description="Read Parquet footers where the metadata table has no statistics."
     )
@@ -253,6 +265,12 @@ class ServiceSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severity that is logged; info has one line for each request."
     )
+
+    @property
+    def all_storage_options(self) -> dict[str, str]:
+        """Return the storage options with those that are settings of their own."""
+        named = {"hdfs_via": self.hdfs_via, "hadoop_conf_dir": self.hadoop_conf_dir}
+        return {**{name: value for name, value in named.items() if value}, **self.storage_options}
 
     @property
     def snapshot_path(self) -> Path | None:

@@ -34,7 +34,7 @@ class Answering:
     def __init__(self, settings: ServiceSettings) -> None:
         """Read the files of the settings. Raises SettingsError."""
         self._settings = settings
-        self._pruner = Pruner(_options(settings), settings.storage_options)
+        self._pruner = Pruner(_options(settings), settings.all_storage_options)
         self._row_judge = RowJudge(row_options(settings))
         self.metrics = Metrics()
         self._pages: list[Console | Callbacks] = []

@@ -11,6 +11,7 @@ from pyhudi_expr.table.storage import (
     process_options,
     using_storage_options,
 )
+from pyhudi_expr.table.storage.hadoop.carried_options import carried_options
 
 _Rows = TypeVar("_Rows")
 _Result = TypeVar("_Result")
@@ -23,9 +24,10 @@ def with_storage_options(
 
     The options are in the pickled function. Spark shows that nowhere, but does show a function's
     environment variables. Credentials in variables of the driver (AWS_* and the like) are not given
-    to executors: set them there by `spark.executorEnv`.
+    to executors: set them there by `spark.executorEnv`. What WebHDFS needs of files of this machine
+    is given.
     """
-    options = joined_options(process_options(), block_options())
+    options = carried_options(joined_options(process_options(), block_options()))
 
     def run(rows: _Rows) -> Iterator[_Result]:
         with using_storage_options(options):

@@ -26,12 +26,13 @@ from pyhudi_expr.table.storage.entries import (
 )
 from pyhudi_expr.table.storage.local_ranges import LocalRanges
 
-_UNFINISHED = ".tmp"
+UNFINISHED = ".tmp"
+"""The end of the names of files that are being written."""
 
 
 def is_unfinished(name: str) -> bool:
     """Return whether this is the name of a file that is being written, or whose writer died."""
-    return name.startswith(".") and name.endswith(_UNFINISHED)
+    return name.startswith(".") and name.endswith(UNFINISHED)
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class FileSystemBackend:
     @contextmanager
     def _publishing(self, target: str, publish: Callable[[str, str], None]) -> Iterator[IO[bytes]]:
         parent = _parent(target)
-        hidden = f"{parent}/.{target.rpartition('/')[2]}.{uuid.uuid4().hex}{_UNFINISHED}"
+        hidden = f"{parent}/.{target.rpartition('/')[2]}.{uuid.uuid4().hex}{UNFINISHED}"
         self._create_dir(parent)
         try:
             with self.filesystem.open_output_stream(hidden) as stream:

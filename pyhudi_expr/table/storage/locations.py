@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
 from collections.abc import Mapping
@@ -13,9 +12,14 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.optional_dependencies import require_extra
 from pyhudi_expr.table.storage.entries import Backend
 from pyhudi_expr.table.storage.file_system import FileSystemBackend
+from pyhudi_expr.table.storage.hadoop.native_library import (
+    LIBHDFS,
+    VIA_OPTION,
+    WEBHDFS,
+    in_our_words,
+)
 
 if TYPE_CHECKING:
     from pyhudi_expr.table.storage.object_clients import StoreAddress
@@ -26,6 +30,9 @@ _GCS_SCHEMES = frozenset({"gs", "gcs"})
 _AZURE_SCHEMES = frozenset({"abfs", "abfss", "wasb", "wasbs", "az"})
 _OSS_SCHEMES = frozenset({"oss"})
 _WEBHDFS_SCHEMES = frozenset({"webhdfs", "swebhdfs"})
+_VIEW_SCHEME = "viewfs"
+HDFS_SCHEMES = frozenset({"hdfs", _VIEW_SCHEME})
+"""The schemes of HDFS that Hadoop's native library reads, or WebHDFS by the option `hdfs_via`."""
 _OBJECT_SCHEMES = _S3_SCHEMES | _GCS_SCHEMES | _AZURE_SCHEMES | _OSS_SCHEMES
 _AZURE_DOMAINS = ("dfs.core.windows.net", "blob.core.windows.net")
 
@@ -56,13 +63,13 @@ def locate(uri: str, options: Mapping[str, str]) -> Location:
             path = rest if scheme else os.path.join(os.getcwd(), rest)
             local = FileSystemBackend(fs.LocalFileSystem())
             return Location(local, trim(re.sub(r"^/*", "/", path)))
-        if scheme in _WEBHDFS_SCHEMES:
-            return _webhdfs(scheme, rest)
+        if scheme in _WEBHDFS_SCHEMES or (scheme in HDFS_SCHEMES and via(options) == WEBHDFS):
+            return _webhdfs(uri, scheme, rest, options)
         if scheme in _OBJECT_SCHEMES:
             return _object_store(uri, scheme, rest, options)
         filesystem, path = fs.FileSystem.from_uri(f"{scheme}:{rest}")
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise HudiError(f"{uri}: the file system cannot be used: {error}") from error
+        raise HudiError(f"{uri}: the file system cannot be used: {in_our_words(error)}") from error
     return Location(FileSystemBackend(filesystem), trim(path))
 
 
@@ -82,9 +89,12 @@ def _object_store(uri: str, scheme: str, rest: str, options: Mapping[str, str]) 
         address = _address(scheme, authority, options)
     except HudiError as error:
         raise HudiError(f"{uri}: {error}") from None
-    # Empty segments name no object; Hadoop's paths drop them, too.
-    path = "/".join(part for part in key.split("/") if part)
-    return Location(ObjectStoreBackend(address), path)
+    return Location(ObjectStoreBackend(address), _cleaned(key))
+
+
+def _cleaned(path: str) -> str:
+    """Return a path without empty segments: they name no object, and Hadoop drops them, too."""
+    return "/".join(part for part in path.split("/") if part)
 
 
 def _address(scheme: str, authority: str, options: Mapping[str, str]) -> StoreAddress:
@@ -104,15 +114,34 @@ def _address(scheme: str, authority: str, options: Mapping[str, str]) -> StoreAd
     return object_options.azure(container, account, endpoint, options)
 
 
-def _webhdfs(scheme: str, rest: str) -> Location:
-    """Return the file system and the path of `//host:port/path`."""
-    with require_extra("webhdfs"):
-        from fsspec.implementations.webhdfs import WebHDFS
-    address, _, path = rest.removeprefix("//").partition("/")
-    host, _, port = address.partition(":")
-    if not port.isdigit():
-        raise HudiError(f"{scheme}:{rest}: name the NameNode's host and HTTP port")
-    user = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
-    client = WebHDFS(host, int(port), user=user, use_https=scheme == "swebhdfs")
-    filesystem = fs.PyFileSystem(fs.FSSpecHandler(client))  # type: ignore[abstract]
-    return Location(FileSystemBackend(filesystem), trim(f"/{path}"))
+def _webhdfs(uri: str, scheme: str, rest: str, options: Mapping[str, str]) -> Location:
+    """Return the file system and the path of `//authority/path`, by WebHDFS."""
+    # On use: most tables are elsewhere.
+    from pyhudi_expr.table.storage.hadoop import mount_tables, name_nodes
+    from pyhudi_expr.table.storage.hadoop.backend import WebHdfsBackend
+
+    authority, _, path = (
+        rest.removeprefix("//").partition("/") if rest[:2] == "//" else ("", "", rest)
+    )
+    try:
+        if scheme == _VIEW_SCHEME:
+            return locate(mount_tables.mounted_at(authority, path, options), options)
+        if scheme in _WEBHDFS_SCHEMES:
+            nodes = name_nodes.of_webhdfs(authority, scheme == "swebhdfs", options)
+        else:
+            nodes = name_nodes.of_hdfs(authority, options)
+    except HudiError as error:
+        raise HudiError(f"{uri}: {error}") from None
+    return Location(WebHdfsBackend(nodes), _cleaned(path))
+
+
+def via(options: Mapping[str, str]) -> str:
+    """Return by what `hdfs://` is read, WEBHDFS or LIBHDFS.
+
+    Raises:
+        HudiError: The option has another value.
+    """
+    named = options.get(VIA_OPTION) or LIBHDFS
+    if named not in (WEBHDFS, LIBHDFS):
+        raise HudiError(f"the storage option {VIA_OPTION}: expected {WEBHDFS} or {LIBHDFS}")
+    return named

@@ -1,4 +1,4 @@
-"""An object store as a file system of pyarrow, for datasets: objects are opened by range reads."""
+"""Remote files as a file system of pyarrow, for datasets: they are opened by range reads."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import pyarrow as pa
 from pyarrow import fs
 
 if TYPE_CHECKING:
-    from pyhudi_expr.table.storage.entries import FileEntry
-    from pyhudi_expr.table.storage.object_store import ObjectStoreBackend
+    from pyhudi_expr.table.storage.entries import Backend, FileEntry
 
 
 class ObjectFileSystem(fs.FileSystemHandler):
-    """pyarrow's interface to the objects of one bucket. Reading only: `Storage` writes."""
+    """pyarrow's interface to the files of a backend. Reading only: `Storage` writes."""
 
-    def __init__(self, backend: ObjectStoreBackend) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
     def __eq__(self, other: object) -> bool:
@@ -24,7 +23,7 @@ class ObjectFileSystem(fs.FileSystemHandler):
     def __hash__(self) -> int:
         return hash(self._backend)
 
-    def __reduce__(self) -> tuple[type[ObjectFileSystem], tuple[ObjectStoreBackend]]:
+    def __reduce__(self) -> tuple[type[ObjectFileSystem], tuple[Backend]]:
         return ObjectFileSystem, (self._backend,)
 
     def get_type_name(self) -> str:
@@ -46,11 +45,11 @@ class ObjectFileSystem(fs.FileSystemHandler):
         return [_info(entry.path, entry) for entry in found]
 
     def open_input_file(self, path: str) -> pa.NativeFile:
-        """Open an object for random access."""
+        """Open a file for random access."""
         return self._backend.open_input(path, None)
 
     def open_input_stream(self, path: str) -> pa.NativeFile:
-        """Open an object to read it from its start."""
+        """Open a file to read it from its start."""
         return self._backend.open_input(path, None)
 
     def create_dir(self, path: str, recursive: bool) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage.object_clients import AZURE, GCS, S3, StoreAddress, has_setting
-from pyhudi_expr.table.storage.option_texts import joined_options
+from pyhudi_expr.table.storage.option_texts import certificate_text, joined_options
 
 _HADOOP_S3 = {
     "access.key": "access_key_id",
@@ -51,7 +51,7 @@ _PREFIXES = {
     GCS: ("google_", "gcs_"),
     AZURE: ("azure_storage_", "azure_"),
 }
-_OF_HADOOP = ("fs.", "google.cloud.")
+_OF_HADOOP = ("fs.", "google.cloud.", "dfs.", "hadoop.", "hdfs_via", "hadoop_")
 _SYNONYMS = {"token": "session_token", "endpoint_url": "endpoint", "default_region": "region"}
 _TENANT = re.compile(r"^https?://[^/]+/([^/]+)/oauth2/")
 _KEYS = ("access_key_id", "secret_access_key", "session_token")
@@ -197,18 +197,11 @@ def _address(kind: str, settings: dict[str, str]) -> StoreAddress:
         if key in _CLIENT_OPTIONS
     }
     certificate = of_client.get("root_certificate")
-    if isinstance(certificate, str) and "-----BEGIN" not in certificate:
-        of_client["root_certificate"] = _content(certificate)
+    if isinstance(certificate, str):
+        of_client["root_certificate"] = certificate_text({"root_certificate": certificate})
     if settings.get("endpoint", "").startswith("http://"):
         of_client.setdefault("allow_http", True)
     return StoreAddress(kind, tuple(sorted(settings.items())), tuple(sorted(of_client.items())))
-
-
-def _content(file: str) -> str:
-    try:
-        return Path(file).read_text()
-    except OSError as error:
-        raise HudiError(f"the storage option root_certificate: {error}") from error
 
 
 def _own(kind: str, options: Mapping[str, str], hadoop: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ Values may be secrets: errors name options, and never show what was given for th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from pyhudi_expr.table.errors import HudiError
 
@@ -45,6 +46,21 @@ def parse_options(texts: tuple[str, ...]) -> dict[str, str]:
             )
         options[key.strip()] = value
     return options
+
+
+def certificate_text(options: Mapping[str, str]) -> str:
+    """Return the PEM text of the option `root_certificate`, which may name a file; else empty.
+
+    Raises:
+        HudiError: The file cannot be read.
+    """
+    given = options.get("root_certificate", "")
+    if not given or "-----BEGIN" in given:
+        return given
+    try:
+        return Path(given).read_text()
+    except OSError as error:
+        raise HudiError(f"the storage option root_certificate: {error}") from error
 
 
 def _flat(options: Mapping[str, object], prefix: str) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,9 @@ from pyhudi_expr.table.storage.option_texts import joined_options, option_texts
 OPTIONS_VARIABLE = "PYHUDI_STORAGE_OPTIONS"
 """Storage options of this process and of those that it starts, as JSON."""
 
+_OF_HADOOP = ("hdfs_via", "hadoop_conf_dir")
+"""Options that have a variable `PYHUDI_...` of their own: settings of the service, too."""
+
 _OF_BLOCK = ContextVar[Mapping[str, str]]("storage options", default=MappingProxyType({}))
 
 
@@ -29,19 +32,23 @@ def set_storage_options(options: Mapping[str, str]) -> None:
 def process_options() -> Mapping[str, str]:
     """Return what `set_storage_options`, or who started this process, has set.
 
+    That may be in `PYHUDI_HDFS_VIA` and `PYHUDI_HADOOP_CONF_DIR`, too.
+
     Raises:
         HudiError: The environment variable does not hold options.
     """
+    variables = {name: os.environ.get(f"PYHUDI_{name.upper()}") for name in _OF_HADOOP}
+    own = {name: value for name, value in variables.items() if value}
     text = os.environ.get(OPTIONS_VARIABLE)
     if not text:
-        return {}
+        return own
     try:
         options = json.loads(text)
     except ValueError:  # its message may quote the text
         raise HudiError(f"{OPTIONS_VARIABLE} is not JSON") from None
     if not isinstance(options, dict):
         raise HudiError(f"{OPTIONS_VARIABLE}: expected an object of names and values")
-    return option_texts(options)
+    return joined_options(own, option_texts(options))
 
 
 @contextmanager

@@ -18,26 +18,30 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 import pyarrow as pa
 from pyarrow import fs
 
 from pyhudi_expr.table.storage.entries import Backend, Expected, FileEntry, VersionedFile
-from pyhudi_expr.table.storage.object_input import ObjectRanges, native_file, tail_start
-
-if TYPE_CHECKING:
-    from pyhudi_expr.table.storage.object_store import ObjectStoreBackend
+from pyhudi_expr.table.storage.object_input import ObjectRanges, Ranges, native_file, tail_start
 
 _T = TypeVar("_T")
 _RANGE = "range"
 
 
+class RemoteBackend(Backend, Ranges, Protocol):
+    """A backend whose calls are requests over the network."""
+
+    def open_ranges(self, path: str, size: int | None) -> ObjectRanges:
+        """Open a file to read ranges of it."""
+
+
 @dataclass(frozen=True, eq=False)
 class ReadAheadBackend:
-    """An object store during one question. Thread safe."""
+    """A remote storage during one question. Thread safe."""
 
-    store: ObjectStoreBackend
+    store: RemoteBackend
     pool: ThreadPoolExecutor
     _sent: dict[tuple[object, ...], Future[Any]] = field(default_factory=dict, repr=False)
     _unchanging: set[tuple[object, ...]] = field(default_factory=set, repr=False)

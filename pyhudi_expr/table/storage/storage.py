@@ -55,12 +55,13 @@ class Storage:
     def open(uri: str, options: Mapping[str, str] | None = None) -> Storage:
         """Open a path or URI; no request is made.
 
-        Supported are `/a`, `file:/a`, `file:///a`, `hdfs://host/a`, `webhdfs://host:port/a` and,
-        with TLS, `swebhdfs://host:port/a`; `s3://bucket/a` (also s3a, s3n), `gs://bucket/a`,
+        Supported are `/a`, `file:/a`, `file:///a`; `hdfs://service/a`, `viewfs://table/a`,
+        `webhdfs://host:port/a` and, with TLS, `swebhdfs://host:port/a`;
+        `s3://bucket/a` (also s3a, s3n), `gs://bucket/a`,
         `abfss://container@account.dfs.core.windows.net/a` (also abfs, wasb, wasbs) and
         `oss://bucket/a`. A path without a scheme or a leading slash is relative to the working
-        directory. hdfs needs Hadoop's native library; webhdfs, its REST interface, needs the
-        packages of the extra `webhdfs`.
+        directory. hdfs and viewfs need Hadoop's native library, or the option `hdfs_via=webhdfs`,
+        by which HDFS's REST interface is used, see `hadoop`.
 
         Args:
             uri: The path or URI.
