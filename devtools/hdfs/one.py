@@ -37,15 +37,11 @@ class Hdfs:
         return f"webhdfs://127.0.0.1:{self.http}/{path}"
 
     def upload(self, directory: Path, path: str) -> None:
-        """Copy a local directory to a path."""
-        upload(directory, Storage.open(self.webhdfs(path)))
-
-
-def upload(directory: Path, target: Storage) -> None:
-    """Copy the files of a local directory."""
-    for file in sorted(directory.rglob("*")):
-        if file.is_file():
-            target.write(str(file.relative_to(directory)), file.read_bytes())
+        """Copy the files of a local directory to a path."""
+        target = Storage.open(self.webhdfs(path))
+        for file in sorted(directory.rglob("*")):
+            if file.is_file():
+                target.write(str(file.relative_to(directory)), file.read_bytes())
 
 
 @contextmanager

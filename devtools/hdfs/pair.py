@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from devtools.hdfs.one import upload
 from devtools.hdfs.servers import (
     DATA_NODE,
     DATA_NODE_SETTINGS,
@@ -66,8 +65,9 @@ class HdfsPair:
         return Storage.open(self.uri(path), self.options)
 
     def upload(self, directory: Path, path: str) -> None:
-        """Copy a local directory to a path."""
-        upload(directory, self.storage(path))
+        """Copy a local directory to a path, by Hadoop's own client."""
+        self.shell("-mkdir", "-p", f"/{path.rpartition('/')[0]}")
+        self.shell("-copyFromLocal", str(directory), f"/{path}")
 
     def shell(self, *arguments: str) -> str:
         """Run a command of `hdfs dfs`, Hadoop's own client, and return what it prints.

@@ -47,17 +47,17 @@ _INDEXES = (
 Entries = list[tuple[bytes, bytes]]
 
 
-def write_demo_indexes(path: Path) -> None:
+def write_demo_indexes(path: Path | str) -> None:
     """Add a metadata table with column_stats, record_index and a secondary index of the riders.
 
-    The table is that of `demo_table`. What is written is what Hudi's own writers maintain.
+    The table, a path or a URI, is that of `demo_table`. What is written is what Hudi's own writers maintain.
 
     Raises:
         HudiError: The table cannot be changed.
     """
     table = HudiTable.open(str(path))
     bootstrap.ensure_metadata_table(table, _OPTIONS.lock(table.storage))
-    files = list(_files(path, table))
+    files = list(_files(table))
     for index in _INDEXES:
         request = CreateIndex(index.name, str(path), index.kind, index.columns)
         work = prepare_create(request, _OPTIONS)
@@ -79,12 +79,13 @@ class _File:
     rows: pa.Table
 
 
-def _files(path: Path, table: HudiTable) -> Iterator[_File]:
+def _files(table: HudiTable) -> Iterator[_File]:
     listing = table.listing()
     for place in listing.paths(~listing.file_is_log):
         partition, _, name = place.rpartition("/")
         file_id = name.partition("_")[0]
-        yield _File(partition, name, file_id, pq.ParquetFile(path / place).read())
+        with table.storage.open_input(place) as content:
+            yield _File(partition, name, file_id, pq.ParquetFile(content).read())
 
 
 def _build(table: HudiTable, planned: IndexPlan, files: Sequence[_File]) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 _OF_OTHER_EXTRAS = """
-    fsspec hudi matplotlib opentelemetry pandas polars prometheus_client puresasl py4j pydantic
-    pydantic_settings pyhive pyspark requests structlog substrait thrift thrift_sasl
+    hudi matplotlib opentelemetry pandas polars prometheus_client puresasl py4j pydantic
+    pydantic_settings pyhive pyspark structlog substrait thrift thrift_sasl
 """
 #: Runs each line of standard input as a command; prints exit codes and outputs.
 _PROGRAM = f"""
@@ -58,7 +58,6 @@ def test_a_command_names_its_missing_extra() -> None:
         "hive register t": "hive",
         "hive doctor t": "hive",
         "serve": "service",
-        "prune webhdfs://host:9870/t 'a > 1'": "webhdfs",
     }
     for (code, out, err), extra in zip(run_each(*commands), commands.values(), strict=True):
         assert (code, out) == (1, "")

@@ -40,6 +40,7 @@ class Runner(Enum):
     SERVICE = "tests/service/test_process.py"
     SERVER = "tests/devtools/test_hiveserver.py"
     OBJECT_STORES = "tests/table/storage/test_documents.py"
+    HDFS = "tests/table/storage/hadoop/test_hdfs.py"
     GUIDE = "tests/api/test_guide.py"
     """These programs are one session."""
     CONTAINERS = "tests/containers/conftest.py"
@@ -75,6 +76,8 @@ _PYHUDI = {
 }
 #: Its tables are in a bucket.
 _OF_OBJECT_STORES = "docs/object-stores.md"
+#: Its tables are in HDFS.
+_OF_HDFS = "docs/hdfs.md"
 #: Its programs are one session.
 _GUIDE = "docs/python.md"
 #: It is one sequence of steps.
@@ -121,6 +124,8 @@ def runner_of(piece: Piece) -> Runner:
         return Runner.DEPLOYMENT
     if piece.document == _OF_AUTHENTICATION:
         return Runner.AUTHENTICATION
+    if piece.document == _OF_HDFS:
+        return Runner.HDFS
     runner = _runner_anywhere(piece)
     if piece.document == _GUIDE and piece.kind == "python":
         return Runner.GUIDE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,12 +29,6 @@ def test_other_paths_are_relative_to_the_working_directory(
 def test_webhdfs_needs_the_port(uri: str) -> None:
     with pytest.raises(HudiError, match=rf"{uri}: name the NameNode's host and HTTP port"):
         Storage.open(uri)
-
-
-def test_webhdfs_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fsspec.implementations.webhdfs", None)
-    with pytest.raises(HudiError, match=r"pip install 'pyhudi-expr\[webhdfs\]'"):
-        Storage.open("webhdfs://host:9870/t")
 
 
 def test_a_server_that_does_not_answer_raises_an_error(tmp_path: Path) -> None:
