@@ -7,8 +7,8 @@ from pathlib import Path
 
 from devtools.hdfs.servers import (
     DATA_NODE,
-    DATA_NODE_SETTINGS,
     NAME_NODE,
+    TEST_SETTINGS,
     format_names,
     jvm,
     write_settings,
@@ -58,7 +58,7 @@ def running_hdfs(directory: Path) -> Iterator[Hdfs]:
     write_settings(
         configured / "hdfs-site.xml",
         {
-            **DATA_NODE_SETTINGS,
+            **TEST_SETTINGS,
             "dfs.namenode.name.dir": (directory / "names").as_uri(),
             "dfs.namenode.http-address": f"127.0.0.1:{hdfs.http}",
             "dfs.datanode.data.dir": (directory / "data").as_uri(),

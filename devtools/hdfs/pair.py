@@ -12,10 +12,10 @@ from pathlib import Path
 
 from devtools.hdfs.servers import (
     DATA_NODE,
-    DATA_NODE_SETTINGS,
     HA_ADMIN,
     NAME_NODE,
     SHELL,
+    TEST_SETTINGS,
     format_names,
     jvm,
     write_settings,
@@ -147,7 +147,7 @@ def _configure(directory: Path, rpc: Mapping[str, int], http: Mapping[str, int])
         f"fs.viewfs.mounttable.{VIEW}.link./tables": f"hdfs://{SERVICE}/warehouse",
     }
     site = {
-        **DATA_NODE_SETTINGS,
+        **TEST_SETTINGS,
         "dfs.nameservices": SERVICE,
         f"dfs.ha.namenodes.{SERVICE}": ",".join(_NODES),
         f"dfs.client.failover.proxy.provider.{SERVICE}": _PROXY,

@@ -24,8 +24,10 @@ NAME_NODE, DATA_NODE = f"{_SERVER}.namenode.NameNode", f"{_SERVER}.datanode.Data
 HA_ADMIN = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
 SHELL = "org.apache.hadoop.fs.FsShell"
 
-DATA_NODE_SETTINGS = {
+TEST_SETTINGS = {
     "dfs.replication": "1",
+    # Nothing has to outlive the machine.
+    "dfs.namenode.edits.noeditlogchannelflush": "true",
     "dfs.permissions.enabled": "false",
     "dfs.datanode.address": "127.0.0.1:0",
     "dfs.datanode.ipc.address": "127.0.0.1:0",

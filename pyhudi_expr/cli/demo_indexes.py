@@ -50,7 +50,8 @@ Entries = list[tuple[bytes, bytes]]
 def write_demo_indexes(path: Path | str) -> None:
     """Add a metadata table with column_stats, record_index and a secondary index of the riders.
 
-    The table, a path or a URI, is that of `demo_table`. What is written is what Hudi's own writers maintain.
+    The table, a path or a URI, is that of `demo_table`. What is written is what Hudi's own writers
+    maintain.
 
     Raises:
         HudiError: The table cannot be changed.

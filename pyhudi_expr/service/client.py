@@ -152,6 +152,18 @@ class PruningClient:
         with self._connected():
             return self._service.metadata(request)
 
+    def announce(self, base_path: str, predicate: HudiExpression) -> int:
+        """Say that a question will follow; return a `PruneStatus`."""
+        request = ttypes.PruneRequest(
+            protocolVersion=PROTOCOL_VERSION,
+            requestId=str(uuid.uuid4()),
+            basePath=base_path,
+            filter=encode(predicate),
+            view=ttypes.TableView.SNAPSHOT,
+        )
+        with self._connected():
+            return int(self._service.announce(request))
+
     def send(self, request: ttypes.PruneRequest) -> PruneResponse:
         """Return the response to a request unchanged."""
         with self._connected():

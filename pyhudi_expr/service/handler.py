@@ -26,6 +26,7 @@ from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.service.answers.announcements import Announcements
 from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.column_summaries import to_thrift
@@ -80,10 +81,12 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         settings: ServiceSettings,
         metrics: Metrics | None = None,
         row_judge: RowJudge | None = None,
+        announcements: Announcements | None = None,
     ) -> None:
         self._pruner = pruner
         self._row_judge = row_judge or RowJudge(row_options(settings))
         self._metrics = metrics or Metrics()
+        self._announcements = announcements or Announcements(pruner)
         self._roots = TableRoots(settings.table_roots)
         self._evaluating = BoundedSemaphore(_EVALUATIONS)
         self._log = QueryLog(Path(settings.query_log)) if settings.query_log else None
@@ -98,16 +101,27 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         """Return which files cannot match; errors become the response's status."""
         return _answered(request, self._prune, self._metrics)
 
-    def _prune(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
-        started = time.perf_counter_ns()
+    def announce(self, request: ttypes.PruneRequest) -> int:
+        """Load what a question needs, in the background; return a status."""
+        return _noticed(request, self._announce)
+
+    def _announce(self, request: ttypes.PruneRequest) -> None:
+        question = self._question(request)
+        self._announcements.take(self._roots.resolve(request.basePath), question)
+
+    def _question(self, request: ttypes.PruneRequest) -> PruneRequest:
         predicate, reader = self._condition(request)
-        prune_request = PruneRequest(
+        return PruneRequest(
             predicate=predicate,
             view=_view(request),
             zone=request.timeZone,
             as_of=request.asOfInstant,
             reader=reader,
         )
+
+    def _prune(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
+        started = time.perf_counter_ns()
+        prune_request = self._question(request)
         base_path = self._roots.resolve(request.basePath)
         check_wanted()
         snapshot = self._pruner.snapshot(base_path, prune_request)
@@ -187,6 +201,10 @@ class RefusingHandler(PruningService.Iface):  # type: ignore[misc]
         """Return NOT_PRUNED."""
         return _answered(request, self._refused, self._metrics)
 
+    def announce(self, request: ttypes.PruneRequest) -> int:
+        """Return NOT_PRUNED, and load nothing."""
+        return int(PruneStatus.NOT_PRUNED)
+
     def metadata(self, request: ttypes.MetadataRequest) -> MetadataResponse:
         """Return FAILED, with the reason."""
         return _described(request, self._refused, self._metrics)
@@ -246,6 +264,21 @@ def _answered(
     metrics.answered(response, seconds, reason, note)
     _logged(response, note, seconds * 1e3)
     return response
+
+
+def _noticed(request: ttypes.PruneRequest, notice: Callable[[ttypes.PruneRequest], None]) -> int:
+    """Return the status of an announcement that `notice` takes, or that of its exception."""
+    try:
+        _check_request(request)
+        notice(request)
+    except _OtherVersionError:
+        return int(PruneStatus.UNSUPPORTED_VERSION)
+    except (BadRequestError, RootError):
+        return int(PruneStatus.BAD_REQUEST)
+    except Exception as error:
+        _log_failure(request.requestId, request.basePath, error)
+        return int(PruneStatus.FAILED)
+    return int(PruneStatus.OK)
 
 
 def _described(

@@ -13,10 +13,11 @@ _STRICT_CALL = 0x80010001
 _STOP, _I32, _STRING, _STRUCT, _LIST = 0, 8, 11, 12, 15
 #: Bytes of the id and of the path: more are no request that a client sends.
 _LONGEST = 1 << 16
-_PRUNE, _METADATA = b"prune", b"metadata"
+_PRUNE, _METADATA, _ANNOUNCE = b"prune", b"metadata", b"announce"
 _EMPTY = _LIST_BEGIN.pack(_STRUCT, 0)
 _ENDS = {
     _PRUNE: _EMPTY + _FIELD.pack(_I32, 5) + _INT.pack(1) + bytes([_STOP, _STOP]),
+    _ANNOUNCE: _EMPTY + _FIELD.pack(_I32, 5) + _INT.pack(1) + bytes([_STOP, _STOP]),
     _METADATA: _EMPTY + bytes([_STOP, _STOP]),
 }
 """What follows the table and the type of the filter's field in a request without filter."""
@@ -73,7 +74,7 @@ def _head(frame: bytes) -> Head:
     table, place = _text(frame, place, 3)
     if method == _METADATA:
         _, place = _text(frame, place, 4)
-    place = _after_field(frame, place, _LIST, 4 if method == _PRUNE else 5)
+    place = _after_field(frame, place, _LIST, 5 if method == _METADATA else 4)
     kind, nodes = _LIST_BEGIN.unpack_from(frame, place)
     if kind != _STRUCT or not 0 <= nodes <= len(frame):
         raise _OtherFormError

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyhudi_expr.kept_rows import RowJudge
 from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.service.answers.announcements import Announcements
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.network.server import PruningServer
@@ -36,6 +37,7 @@ class Answering:
         self._settings = settings
         self._pruner = Pruner(_options(settings), settings.all_storage_options)
         self._row_judge = RowJudge(row_options(settings))
+        self._announcements = Announcements(self._pruner)
         self.metrics = Metrics()
         self._pages: list[Console | Callbacks] = []
         self.server = PruningServer(self._handler(settings), settings, self.metrics)
@@ -97,7 +99,9 @@ class Answering:
         self._settings = settings
 
     def _handler(self, settings: ServiceSettings) -> PruningHandler:
-        return PruningHandler(self._pruner, settings, self.metrics, self._row_judge)
+        return PruningHandler(
+            self._pruner, settings, self.metrics, self._row_judge, self._announcements
+        )
 
     def _watch(self) -> None:
         watch, server = self.metrics.watch, self.server

@@ -404,6 +404,12 @@ service PruningService {
   PruneResponse prune(1: PruneRequest request),
   /** Returns rows that describe a table. Never throws: see the status. */
   MetadataResponse metadata(1: MetadataRequest request),
+  /**
+   * Says that a question about the table will follow. The service answers at once, and loads what
+   * the question needs in the background: the table, and the evidence about the filter's columns.
+   * The status says only whether it would answer this caller; what cannot be loaded is not told.
+   */
+  PruneStatus announce(1: PruneRequest request),
   /** Reports the version of the service. */
   ServiceInfo info()
 }

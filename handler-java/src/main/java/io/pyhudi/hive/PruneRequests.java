@@ -45,10 +45,16 @@ public final class PruneRequests {
       PruningSettings settings,
       Consumer<PruneResponse> late)
       throws PruningException {
-    PruningClient.Limits limits =
-        new PruningClient.Limits(
-            settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
     return client.prune(
-        request, settings.addresses(request.getBasePath()), settings.credentials(), limits, late);
+        request,
+        settings.addresses(request.getBasePath()),
+        settings.credentials(),
+        limits(settings),
+        late);
+  }
+
+  static PruningClient.Limits limits(PruningSettings settings) {
+    return new PruningClient.Limits(
+        settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
   }
 }

@@ -49,6 +49,7 @@ abstract class ReadingStorageHandler extends DefaultStorageHandler
     if (!(predicate instanceof ExprNodeGenericFuncDesc)) {
       return null;
     }
+    Announcements.ofFilter(job, predicate);
     DecomposedPredicate decomposed = new DecomposedPredicate();
     decomposed.pushedPredicate = (ExprNodeGenericFuncDesc) predicate;
     decomposed.residualPredicate = (ExprNodeGenericFuncDesc) predicate.clone();

@@ -116,12 +116,15 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     if (view(table) != null) {
       return view(table).sizeEstimate();
     }
-    HudiTable.requireState(getConf(), table.getPath(), settings(table));
+    PruningSettings settings = settings(table);
+    // Before the table is opened here, too, which may take as long.
+    Announcements.ofTable(table.getPath(), settings);
+    HudiTable.requireState(getConf(), table.getPath(), settings);
     TableRows counted = promised == null ? rows(table) : promised;
     promised = null;
     Map<String, String> statistics = counted.size();
     if (statistics == null) {
-      statistics = new HashMap<>(TableSize.statistics(getConf(), table.getPath(), settings(table)));
+      statistics = new HashMap<>(TableSize.statistics(getConf(), table.getPath(), settings));
     }
     if (counted.isKnown()) {
       statistics.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
@@ -143,7 +146,9 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   @Override
   public boolean canProvideColStatistics(Table table) {
     StatsSetupConst.clearColumnStatsState(table.getParameters());
-    return view(table) == null && settings(table).enabled();
+    PruningSettings settings = settings(table);
+    Announcements.ofTable(table.getPath(), settings);
+    return view(table) == null && settings.enabled();
   }
 
   @Override

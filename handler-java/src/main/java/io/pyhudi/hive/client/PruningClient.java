@@ -4,6 +4,7 @@ import io.pyhudi.hive.protocol.MetadataRequest;
 import io.pyhudi.hive.protocol.MetadataResponse;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
+import io.pyhudi.hive.protocol.PruneStatus;
 import io.pyhudi.hive.protocol.ServiceInfo;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,6 +38,7 @@ public final class PruningClient {
 
   private final ConnectionPool pool = new ConnectionPool();
   private final CircuitBreaker breaker = new CircuitBreaker(System::nanoTime);
+  private final UnawareServices unaware = new UnawareServices();
   private final LateCalls lateCalls;
   private final ExecutorService threads;
 
@@ -177,6 +179,40 @@ public final class PruningClient {
           }
         };
     return first(call, addresses, credentials, limits);
+  }
+
+  /**
+   * Tells the first service that may be called that a question will follow. Nobody waits for it,
+   * and a failure has no consequences. A service that does not know this call is not told again for
+   * a while.
+   */
+  public void announce(
+      PruneRequest request,
+      List<ServiceAddress> addresses,
+      Credentials credentials,
+      Limits limits) {
+    addresses.stream()
+        .filter(address -> !breaker.isOpen(address))
+        .findFirst()
+        .filter(unaware::mayBeTold)
+        .ifPresent(address -> announce(request, address, credentials, limits));
+  }
+
+  private void announce(
+      PruneRequest request, ServiceAddress address, Credentials credentials, Limits limits) {
+    int timeout = (int) Math.min(limits.timeoutMillis, Integer.MAX_VALUE / 2);
+    Attempt<PruneStatus> attempt =
+        Attempt.start(
+            threads,
+            begun -> {
+              try (ServiceConnection connection =
+                  new ServiceConnection(address, credentials, MAX_SIGN_BYTES)) {
+                begun.uses(connection);
+                connection.open(timeout);
+                return connection.announce(request, timeout);
+              }
+            });
+    attempt.whenDone((status, failure) -> unaware.note(address, failure));
   }
 
   private <T> T first(

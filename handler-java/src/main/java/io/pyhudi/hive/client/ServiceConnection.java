@@ -4,6 +4,7 @@ import io.pyhudi.hive.protocol.MetadataRequest;
 import io.pyhudi.hive.protocol.MetadataResponse;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
+import io.pyhudi.hive.protocol.PruneStatus;
 import io.pyhudi.hive.protocol.PruningService;
 import io.pyhudi.hive.protocol.ServiceInfo;
 import java.io.BufferedInputStream;
@@ -85,6 +86,14 @@ final class ServiceConnection implements Closeable {
   MetadataResponse metadata(MetadataRequest request, int timeoutMillis) throws TException {
     limit(timeoutMillis);
     return client.metadata(request);
+  }
+
+  /**
+   * @param timeoutMillis as for {@link #prune}
+   */
+  PruneStatus announce(PruneRequest request, int timeoutMillis) throws TException {
+    limit(timeoutMillis);
+    return client.announce(request);
   }
 
   /**

@@ -254,6 +254,53 @@ class PruningClientTest {
   }
 
   @Test
+  void tellsTheFirstServiceOfAQuestion() throws Exception {
+    try (TestService first = TestService.answering(PruningClientTest::echo);
+        TestService second = TestService.answering(PruningClientTest::echo)) {
+      announce(first.address(), second.address());
+      announce(first.address(), second.address());
+      awaitAnnouncements(first, 2);
+      assertEquals(0, second.announcements());
+    }
+  }
+
+  @Test
+  void tellsAServiceOfAnOlderVersionOnce() throws Exception {
+    try (TestService service = TestService.answering(PruningClientTest::echo)) {
+      service.forgetAnnouncements();
+      announce(service.address());
+      awaitAnnouncements(service, 1);
+      TestService.pause(200); // until its answer is noticed
+      announce(service.address());
+      TestService.pause(200);
+      assertEquals(1, service.announcements());
+      assertEquals("q1", request(service.address()).getRequestId());
+    }
+  }
+
+  @Test
+  void anAnnouncementToNobodyChangesNothing() throws Exception {
+    announce();
+    ServiceAddress closed = closedPort();
+    for (int i = 0; i < 4; i++) {
+      announce(closed);
+    }
+    TestService.pause(200);
+    assertEquals(Outcome.UNREACHABLE, outcomeOf(closed));
+  }
+
+  private void announce(ServiceAddress... addresses) {
+    client.announce(request("q1"), Arrays.asList(addresses), Credentials.NONE, limits(60_000));
+  }
+
+  private static void awaitAnnouncements(TestService service, int number) {
+    for (int i = 0; i < 100 && service.announcements() < number; i++) {
+      TestService.pause(50);
+    }
+    assertEquals(number, service.announcements());
+  }
+
+  @Test
   void skipsAnAddressThatKeepsFailing() throws Exception {
     List<ServiceAddress> down = Collections.singletonList(closedPort());
     for (int i = 0; i < 3; i++) {

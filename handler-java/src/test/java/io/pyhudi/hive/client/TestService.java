@@ -13,6 +13,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import org.apache.thrift.TApplicationException;
+import org.apache.thrift.TException;
 import org.apache.thrift.protocol.TBinaryProtocol;
 import org.apache.thrift.protocol.TProtocol;
 import org.apache.thrift.server.ServerContext;
@@ -28,6 +30,8 @@ public final class TestService implements AutoCloseable {
   private final ServiceAddress address;
   private final Thread thread;
   private final AtomicInteger connections = new AtomicInteger();
+  private final AtomicInteger announcements = new AtomicInteger();
+  private volatile boolean isOlder;
   private final Queue<TTransport> open = new ConcurrentLinkedQueue<>();
 
   private TestService(int port, Function<PruneRequest, PruneResponse> answer) throws Exception {
@@ -84,7 +88,17 @@ public final class TestService implements AutoCloseable {
     }
   }
 
-  private static final class Handler implements PruningService.Iface {
+  /** Refuses announcements from now on as a service of an older version does. */
+  void forgetAnnouncements() {
+    isOlder = true;
+  }
+
+  /** Returns how many announcements were sent. */
+  int announcements() {
+    return announcements.get();
+  }
+
+  private final class Handler implements PruningService.Iface {
     private final Function<PruneRequest, PruneResponse> answer;
 
     Handler(Function<PruneRequest, PruneResponse> answer) {
@@ -94,6 +108,15 @@ public final class TestService implements AutoCloseable {
     @Override
     public PruneResponse prune(PruneRequest request) {
       return answer.apply(request);
+    }
+
+    @Override
+    public PruneStatus announce(PruneRequest request) throws TException {
+      announcements.incrementAndGet();
+      if (isOlder) {
+        throw new TApplicationException(TApplicationException.UNKNOWN_METHOD, "announce");
+      }
+      return PruneStatus.OK;
     }
 
     @Override
