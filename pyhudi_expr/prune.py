@@ -9,7 +9,6 @@ every file.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,19 +25,18 @@ from pyhudi_expr.index.expected_reads import expect_opening
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
-from pyhudi_expr.index.planner import NamedEvidence, Question
+from pyhudi_expr.index.planner import NamedEvidence
 from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.index.shared_calls import SharedCalls
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.slice_sets import SliceSet
-from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.snapshot import TableSnapshot, dropped_by
 from pyhudi_expr.index.snapshot_cache import SnapshotCache, SnapshotKey
-from pyhudi_expr.index.sources import VALUES
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.mdt.store.shared_snapshots import SharedSnapshots
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
-from pyhudi_expr.table.hudi_names import COMMIT_TIME, PARTITION_STATS
+from pyhudi_expr.table.hudi_names import COMMIT_TIME
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory
@@ -292,12 +290,26 @@ class Pruner:
             predicate=predicate,
             notes=tuple(notes),
             evidence=[*found.answers, *snapshot.spread_aggregates(reading)],
-            dropped_by=_dropped_by(by_values, found),
+            dropped_by=dropped_by(by_values, found),
             merging=snapshot.merging,
             is_evolved=snapshot.is_evolved,
             schema_history=snapshot.history,
             _found=found.kept,
         )
+
+    def prepare(self, base_path: str, request: PruneRequest) -> None:
+        """Read what a request will need, so that it need not.
+
+        Whether a table that is known has changed is left to the request, which would wait for the
+        answer to that question, and then ask it itself.
+
+        Raises:
+            HudiError: The table cannot be read.
+        """
+        known = self._snapshots.get((base_path, request.view, request.as_of))
+        snapshot = known or self.snapshot(base_path, request)
+        self.prune_snapshot(snapshot, request)
+        snapshot.row_counts()
 
     def snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
         """Open a table in the view and at the instant of a request, or return the cached snapshot.
@@ -365,22 +377,6 @@ def _predicate(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression
         )
     since = Literal(request.since, pa.string())
     return And((Comparison(Op.GT, Column((COMMIT_TIME,)), since), request.predicate))
-
-
-def _dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
-    """Compute `PruneResult.dropped_by`; by_values has one flag for each partition."""
-    listing = found.listing
-    of_partitions = listing.partition_files
-    left = [
-        (VALUES, int(of_partitions[by_values].sum())),
-        (PARTITION_STATS, int(of_partitions[found.partitions].sum())),
-        *((answer.name, left) for answer, left in zip(found.answers, found.left, strict=True)),
-    ]
-    files, dropped = listing.num_files, Counter[str]()
-    for name, now in left:
-        dropped[name] += files - now
-        files = now
-    return {name: number for name, number in dropped.items() if number}
 
 
 def _evaluate_partitions(

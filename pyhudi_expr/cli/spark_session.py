@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from shutil import which
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -60,22 +61,31 @@ def spark_session(
         settings: KEY=VALUE texts, which override the defaults.
         defaults: Default settings.
 
+    To executors on a cluster this package is shipped, see `executor_archive`; spark-submit has
+    options of its own for that.
+
     What the JVM says while it starts is not shown, unless it fails to.
 
     Raises:
         HudiError: pyspark is missing, or Spark does not start.
+        OSError: What is shipped to executors cannot be written.
     """
     with require_extra("spark"):
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
-    if _SUBMITTED not in os.environ:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+        from pyhudi_expr.spark.jobs.executor_archive import shipping_settings
     builder: Any = SparkSession.builder.appName(f"pyhudi: {purpose}").config(
         "spark.ui.enabled", "false"
     )
     if master:
         builder = builder.master(master)
-    for key, value in {**_ONE_BAR, **(defaults or {}), **key_values(settings)}.items():
+    given = {**_ONE_BAR, **(defaults or {}), **key_values(settings)}
+    shipped: Mapping[str, str] = {}
+    if _SUBMITTED not in os.environ:
+        shipped = shipping_settings(master, given)
+        os.environ.setdefault("PYSPARK_PYTHON", _python_of_workers(bool(shipped)))
+    for key, value in {**given, **shipped}.items():
         builder = builder.config(key, value)
     try:
         with progress_while("starting Spark", _console_of_its_own()), output_on_failure():
@@ -88,6 +98,16 @@ def spark_session(
             yield spark
     finally:
         spark.stop()
+
+
+def _python_of_workers(is_shipped: bool) -> str:
+    """Return the Python that runs tasks if none is named.
+
+    Other machines hardly have the driver's environment; what is shipped needs the same minor
+    version only.
+    """
+    named = "python{}.{}".format(*sys.version_info)
+    return named if is_shipped and which(named) else sys.executable
 
 
 @contextmanager

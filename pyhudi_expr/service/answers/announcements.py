@@ -42,9 +42,7 @@ class Announcements:
     def _load(self, base_path: str, request: PruneRequest) -> None:
         started = time.perf_counter()
         try:
-            snapshot = self._pruner.snapshot(base_path, request)
-            self._pruner.prune_snapshot(snapshot, request)
-            snapshot.row_counts()
+            self._pruner.prepare(base_path, request)
         except Exception as error:
             _log.debug("announced, not loaded", table=base_path, error=type(error).__name__)
         else:

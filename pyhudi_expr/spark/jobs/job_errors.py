@@ -43,7 +43,8 @@ def missing_module(text: str) -> str | None:
     return (
         f"the Python of Spark's workers lacks the module {missing[1]}: set spark.pyspark.python,"
         " or the variable PYSPARK_PYTHON, to a Python in which this package is installed, on each"
-        " host with executors"
+        " host with executors; or have it shipped, as pyhudi --master does with"
+        " spark.pyhudi.ship=true"
     )
 
 

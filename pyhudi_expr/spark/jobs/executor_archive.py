@@ -1,0 +1,152 @@
+"""The archive that brings this package, and the packages that it needs, to Spark's executors.
+
+It is built once for each set of versions, and kept in the user's cache directory; with HDFS as the
+cluster's file system and `hdfs_via=webhdfs` in the user's directory there, too. Executors need a
+Python of the same minor version on the same kind of machine, and nothing in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+
+from pyhudi_expr.mdt.store.disk_cache import user_directory
+from pyhudi_expr.table.storage import Storage, process_options
+from pyhudi_expr.table.storage.hadoop.configuration import hadoop_settings
+from pyhudi_expr.table.storage.hadoop.name_nodes import default_authority, user_of
+from pyhudi_expr.table.storage.hadoop.native_library import VIA_OPTION, WEBHDFS
+
+SHIP = "spark.pyhudi.ship"
+"""The setting that says whether executors get the archive: true or false."""
+
+_ARCHIVES, _PYTHONPATH = "spark.archives", "spark.executorEnv.PYTHONPATH"
+_DIRECTORY = "pyhudi-packages"
+_DISTRIBUTION = "pyhudi-expr"
+_PACKAGE = Path(__file__).resolve().parents[2]
+_OF_EXTRA = "spark"
+_NOT_SHIPPED = frozenset({"pyspark", "py4j", "setuptools"})
+"""Spark has its own."""
+_PREPARED = ("spark.pyspark.python", "spark.submit.pyFiles", "spark.yarn.dist.archives", _ARCHIVES)
+"""Who sets one of these has prepared the executors."""
+_LEFT_OUT = frozenset({"__pycache__", "tests", "include"})
+_NAME = re.compile(r"^[\w.-]+")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
+
+
+def shipping_settings(master: str | None, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings by which the executors of a cluster get this package.
+
+    Args:
+        master: Spark's master; executors of `local` are in its own process.
+        settings: Those of the session. Without `spark.pyhudi.ship` nothing is shipped if they name
+            a Python or archives for executors.
+
+    Raises:
+        HudiError: HDFS does not take the archive.
+        OSError: It cannot be built.
+    """
+    asked = settings.get(SHIP, "").lower()
+    is_prepared = any(name in settings for name in _PREPARED)
+    if not _is_cluster(master) or asked == "false" or (is_prepared and asked != "true"):
+        return {}
+    archives = [settings[_ARCHIVES]] if _ARCHIVES in settings else []
+    paths = [settings[_PYTHONPATH]] if _PYTHONPATH in settings else []
+    place = _on_hdfs(executor_archive()) if (master or "").startswith("yarn") else None
+    archives.append(f"{place or executor_archive().as_uri()}#{_DIRECTORY}")
+    return {_ARCHIVES: ",".join(archives), _PYTHONPATH: os.pathsep.join([*paths, _DIRECTORY])}
+
+
+def executor_archive(directory: Path | None = None) -> Path:
+    """Return the archive, built at the first use of these versions (about a minute, 100 MB).
+
+    Args:
+        directory: Where it is kept; None: in the user's cache directory.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    kept = (directory or user_directory() or Path.home()) / "executors"
+    files = dict(_files())
+    archive = kept / f"pyhudi-{_digest(files)}.tar.gz"
+    if not archive.is_file():
+        kept.mkdir(parents=True, exist_ok=True)
+        unfinished = archive.with_name(f".{archive.name}.{os.getpid()}")
+        try:
+            with tarfile.open(unfinished, "w:gz", compresslevel=1) as written:
+                for name, file in files.items():
+                    written.add(file, name)
+            unfinished.replace(archive)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    return archive
+
+
+def _is_cluster(master: str | None) -> bool:
+    return bool(master) and re.match(r"local(\[[^\]]*\])?$", master or "") is None
+
+
+def _on_hdfs(archive: Path) -> str | None:
+    """Return the URI of the archive in HDFS, uploaded if it is missing; None: it stays local."""
+    options = process_options()
+    if options.get(VIA_OPTION) != WEBHDFS:
+        return None
+    if not default_authority(hadoop_settings(options), "hdfs"):
+        return None
+    place = Storage.open(f"hdfs:///user/{user_of(options)}/.pyhudi", options)
+    if place.stat(archive.name) is None:
+        with archive.open("rb") as content, place.writing(archive.name) as stream:
+            while block := content.read(1 << 20):
+                stream.write(block)
+    return f"{place.uri}/{archive.name}"
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    """Yield the files of this package and of those that it needs, by their names in the archive."""
+    for file in sorted(_PACKAGE.rglob("*")):
+        if file.is_file() and not _LEFT_OUT.intersection(file.parts[len(_PACKAGE.parts) :]):
+            yield f"{_PACKAGE.name}/{file.relative_to(_PACKAGE)}", file
+    for name in sorted(_needed(_DISTRIBUTION, frozenset({_OF_EXTRA})) - {_DISTRIBUTION}):
+        for path in metadata.distribution(name).files or ():
+            inside = ".." not in path.parts and not _LEFT_OUT.intersection(path.parts)
+            file = Path(str(path.locate()))
+            if inside and file.is_file():
+                yield str(path), file
+
+
+def _needed(name: str, extras: frozenset[str], known: frozenset[str] = frozenset()) -> set[str]:
+    """Return the names of installed distributions that one needs, and its own."""
+    found = {name}
+    for requirement in metadata.requires(name) or ():
+        of_extra = _EXTRA.search(requirement)
+        if of_extra is not None and of_extra[1] not in extras:
+            continue
+        match = _NAME.match(requirement)
+        other = match[0].lower() if match else ""
+        if other in known | found | _NOT_SHIPPED or not _is_installed(other):
+            continue
+        found |= _needed(other, frozenset(), known | found)
+    return found
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False  # for another system or version of Python
+    return True
+
+
+def _digest(files: Mapping[str, Path]) -> str:
+    """Return a digest of what the archive would hold: names, sizes and times, and the platform."""
+    known = hashlib.sha256(f"{sys.version_info[:2]}{platform.platform()}".encode())
+    for name, file in files.items():
+        status = file.stat()
+        known.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return known.hexdigest()[:16]

@@ -1,0 +1,105 @@
+"""Executors whose Python has nothing installed get this package by an archive."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pyhudi_expr as ph
+from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.spark.jobs.executor_archive import SHIP, executor_archive, shipping_settings
+from tests.docs.documents import ROOT
+
+_MASTER = "local-cluster[2,1,1024]"
+#: The command line of this checkout, without a variable that executors would inherit.
+_PYHUDI = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from pyhudi_expr.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The user's cache directory, in which the archive is kept."""
+    with pytest.MonkeyPatch.context() as here:
+        directory = tmp_path_factory.mktemp("cache")
+        here.setenv("XDG_CACHE_HOME", str(directory))
+        yield directory
+
+
+@pytest.mark.parametrize("master", [None, "local", "local[*]", "local[4]", "local[2,3]"])
+def test_nothing_is_shipped_to_the_own_process(master: str | None) -> None:
+    assert shipping_settings(master, {}) == {}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {SHIP: "false"},
+        {"spark.pyspark.python": "/opt/python"},
+        {"spark.archives": "env.tar.gz"},
+        {"spark.submit.pyFiles": "a.zip"},
+    ],
+)
+def test_nothing_is_shipped_to_prepared_executors(settings: dict[str, str]) -> None:
+    assert shipping_settings("yarn", settings) == {}
+
+
+@pytest.mark.long
+def test_the_archive_is_built_once_for_each_version(cache: Path) -> None:
+    settings = {SHIP: "true", "spark.archives": "own.zip", "spark.executorEnv.PYTHONPATH": "own"}
+    shipped = shipping_settings("spark://host:7077", settings)
+    archive = executor_archive()
+    assert shipped == {
+        "spark.archives": f"own.zip,{archive.as_uri()}#pyhudi-packages",
+        "spark.executorEnv.PYTHONPATH": "own:pyhudi-packages",
+    }
+    built = archive.stat().st_mtime_ns
+    assert executor_archive().stat().st_mtime_ns == built
+    assert [file.name for file in (cache / "pyhudi" / "executors").iterdir()] == [archive.name]
+    with tarfile.open(archive) as content:
+        names = content.getnames()
+    assert len(names) == len(set(names))
+    for name in ("pyhudi_expr/__init__.py", "pyarrow/__init__.py", "obstore/__init__.py"):
+        assert name in names
+    assert not any(name.startswith("pyspark/") or "/tests/" in name for name in names)
+
+
+@pytest.mark.spark
+@pytest.mark.long
+@pytest.mark.parametrize("is_shipped", [True, False])
+def test_executors_with_a_bare_python(cache: Path, tmp_path: Path, is_shipped: bool) -> None:
+    venv.create(tmp_path / "bare", symlinks=True)
+    python = tmp_path / "bare" / "bin" / "python"
+    missing = subprocess.run([python, "-c", "import pyarrow"], capture_output=True, text=True)
+    assert "No module named 'pyarrow'" in missing.stderr
+    write_demo_table(tmp_path / "trips")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
+    command = ["index", "create", "ranges", "--table", str(tmp_path / "trips")]
+    command += ["--using", "column_stats", "--columns", "id,fare", "--master", _MASTER]
+    if not is_shipped:
+        command += ["--conf", f"{SHIP}=false"]
+    done = subprocess.run(
+        [sys.executable, "-c", _PYHUDI, *command],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+    )
+    if is_shipped:
+        assert done.returncode == 0, done.stderr
+        assert ph.table(tmp_path / "trips").prune("id = 77123").files_kept == 1
+    else:
+        assert done.returncode == 1
+        assert "workers lacks the module" in done.stderr
+        assert "spark.pyhudi.ship=true" in done.stderr
