@@ -1,6 +1,6 @@
 """HDFS with a NameNode and a DataNode on free ports of the loopback interface."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,8 +45,12 @@ class Hdfs:
 
 
 @contextmanager
-def running_hdfs(directory: Path) -> Iterator[Hdfs]:
+def running_hdfs(directory: Path, settings: Mapping[str, str] | None = None) -> Iterator[Hdfs]:
     """Run an empty HDFS with its files in `directory`; it stops with the context.
+
+    Args:
+        directory: Its directory; what lies in `conf` there is on the servers' class path.
+        settings: Further ones of `hdfs-site.xml`.
 
     Raises:
         devtools.runtime.RuntimeMissingError: Maven is missing, or cannot fetch it.
@@ -62,6 +66,7 @@ def running_hdfs(directory: Path) -> Iterator[Hdfs]:
             "dfs.namenode.name.dir": (directory / "names").as_uri(),
             "dfs.namenode.http-address": f"127.0.0.1:{hdfs.http}",
             "dfs.datanode.data.dir": (directory / "data").as_uri(),
+            **(settings or {}),
         },
     )
     format_names(configured, directory / "format.log")
