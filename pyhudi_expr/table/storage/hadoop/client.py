@@ -25,6 +25,7 @@ from urllib.parse import quote, urlencode
 from pyhudi_expr.table.storage.hadoop.connections import Answer, Body, Connections
 from pyhudi_expr.table.storage.hadoop.name_nodes import NameNodes
 from pyhudi_expr.table.storage.hadoop.remote_errors import NotActiveError, remote_error
+from pyhudi_expr.table.storage.hadoop.sessions import Sessions
 
 _T = TypeVar("_T")
 
@@ -61,7 +62,7 @@ class WebHdfsClient:
 
     def __init__(self, name_nodes: NameNodes) -> None:
         self._name_nodes = name_nodes
-        self._connections = Connections(_tls(name_nodes))
+        self._sessions = Sessions(Connections(_tls(name_nodes)))
         self._lock = threading.Lock()
         self._turn = 0
         self._is_known_active = False
@@ -190,7 +191,7 @@ class WebHdfsClient:
         if self._is_known_active or len(self._name_nodes.addresses) == 1:
             return
         url = f"{self._scheme}://{name_node}{_STATE}"
-        answer = self._connections.request("GET", url, _NAME_NODE_SECONDS, {})
+        answer = self._sessions.request("GET", url, _NAME_NODE_SECONDS)
         state = _state(answer)
         if state in _NOT_ACTIVE:
             raise NotActiveError(f"{name_node} is {state}")
@@ -199,12 +200,13 @@ class WebHdfsClient:
     def _sent_to(
         self, name_node: str, operation: str, path: str, parameters: dict[str, str]
     ) -> Answer:
-        query = urlencode({"op": operation, "user.name": self._name_nodes.user, **parameters})
+        user = {} if self._sessions.shows_tickets else {"user.name": self._name_nodes.user}
+        query = urlencode({"op": operation, **user, **parameters})
         url = f"{self._scheme}://{name_node}{_ROOT}{quote(path)}?{query}"
         return self._sent(_METHODS.get(operation, "GET"), url, _NAME_NODE_SECONDS)
 
     def _sent(self, method: str, url: str, seconds: float, body: Body | None = None) -> Answer:
-        answer = self._connections.request(method, url, seconds, {}, body)
+        answer = self._sessions.request(method, url, seconds, body)
         if answer.status >= http.client.BAD_REQUEST:
             raise remote_error(_place(url), answer)
         return answer

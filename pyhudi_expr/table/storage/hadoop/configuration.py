@@ -20,7 +20,7 @@ DIRECTORY_OPTION = "hadoop_conf_dir"
 _FILES = ("core-site.xml", "hdfs-site.xml")
 _INCLUDE = "{http://www.w3.org/2001/XInclude}include"
 _VARIABLE = re.compile(r"\$\{([^${}\s]+)\}")
-_OF_HDFS = ("dfs.", "fs.defaultFS", "fs.viewfs.", "hadoop.security.authentication")
+_OF_HDFS = ("dfs.", "fs.defaultFS", "fs.viewfs.")
 _MOST_SUBSTITUTIONS = 20
 
 
