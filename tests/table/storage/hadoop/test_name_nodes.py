@@ -13,6 +13,7 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.storage.hadoop.backend import WebHdfsBackend
 from pyhudi_expr.table.storage.hadoop.carried_options import carried_options
+from pyhudi_expr.table.storage.object_options import unknown_options
 
 _VIA = {"hdfs_via": "webhdfs"}
 _PAIR = {
@@ -190,3 +191,9 @@ def test_a_task_on_another_machine_needs_no_files(
     assert (there.name_nodes.user, there.name_nodes.certificate[:10]) == ("loader", "-----BEGIN")
     assert pickle.loads(pickle.dumps(there)) == there  # noqa: S301 - our own
     assert carried_options({"region": "r"}) == {"region": "r"}
+
+
+def test_object_stores_pass_over_the_options_of_hdfs() -> None:
+    options = {**_VIA, **_PAIR, "hadoop_user_name": "loader", "region": "r"}
+    assert unknown_options(options) == ()
+    assert Storage.open("s3://bucket/t", options).client_options["aws_region"] == "r"
