@@ -47,6 +47,10 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hdfs, Ma
         "dfs.datanode.keytab.file": f"{home}/hdfs.keytab",
         "dfs.web.authentication.kerberos.principal": f"HTTP/127.0.0.1@{REALM}",
         "dfs.web.authentication.kerberos.keytab": f"{home}/hdfs.keytab",
+        # By default a name is enough over HTTP, Kerberos or not.
+        "hadoop.http.authentication.type": "kerberos",
+        "hadoop.http.authentication.kerberos.principal": f"HTTP/127.0.0.1@{REALM}",
+        "hadoop.http.authentication.kerberos.keytab": f"{home}/hdfs.keytab",
         # The DataNode's ports are not those of root.
         "ignore.secure.ports.for.testing": "true",
     }
