@@ -39,6 +39,7 @@ class KeyBounds:
         may_be_value: False where every row is NULL.
         may_be_null: False where no row is.
         nulls: How many rows are NULL; UNKNOWN where that is not sure.
+        are_values: Whether `lower` and `upper` are values of rows of the file, as it was written.
     """
 
     lower: Int64Array
@@ -46,6 +47,7 @@ class KeyBounds:
     may_be_value: BoolArray
     may_be_null: BoolArray
     nulls: Int64Array
+    are_values: BoolArray
 
     def reversed(self) -> KeyBounds:
         """Return the bounds in descending order."""
@@ -98,15 +100,22 @@ def key_bounds(
         return None
     lower, upper = _numbers(found)
     values, nulls = (as_array(mask, len(lower)) for mask in (found.may_be_value, found.may_be_null))
-    return KeyBounds(lower, upper, values, nulls, _nulls(snapshot, key, nulls))
-
-
-def _nulls(snapshot: TableSnapshot, key: BoundColumn, may_be_null: BoolArray) -> Int64Array:
-    counted = np.full(len(may_be_null), UNKNOWN, np.int64)
-    if may_be_null.any() and key.domain.kind in _COUNTED and not snapshot.is_evolved:
-        counted = file_ranges(snapshot.column_stats, snapshot.listing, key).nulls
+    counted = np.full(len(lower), UNKNOWN, np.int64)
+    are_values = np.zeros(len(lower), np.bool_)
+    if key.domain.kind in _COUNTED and not snapshot.is_evolved:
+        written = file_ranges(snapshot.column_stats, snapshot.listing, key)
+        counted = written.nulls
+        are_values = _are_values(lower, upper, written.bounds) & ~snapshot.listing.file_is_log
     # A count of none that is not believed is no count.
-    return np.where(may_be_null, np.where(counted > 0, counted, UNKNOWN), 0)
+    counted = np.where(nulls, np.where(counted > 0, counted, UNKNOWN), 0)
+    return KeyBounds(lower, upper, values, nulls, counted, are_values)
+
+
+def _are_values(lower: Int64Array, upper: Int64Array, written: Bounds) -> BoolArray:
+    """Flag the files whose bounds are those that are written of them, which are values of rows."""
+    is_same = (lower == written.lower) & (upper == written.upper)
+    is_known = (lower != MIN_ORDINAL) & (upper != MAX_ORDINAL)
+    return np.asarray(is_same & is_known & written.may_be_value, np.bool_)
 
 
 def _known(

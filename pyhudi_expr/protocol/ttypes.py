@@ -816,16 +816,18 @@ class FirstRows(object):
      - type
      - descending: From the greatest value on.
      - nullsFirst: NULL comes before all values, else behind them.
+     - anyOfEqual: Of rows that are equal in this column any will do: a minimum or maximum is wanted.
 
     """
 
 
-    def __init__(self, rows=None, path=None, type=None, descending=None, nullsFirst=None,):
+    def __init__(self, rows=None, path=None, type=None, descending=None, nullsFirst=None, anyOfEqual=None,):
         self.rows = rows
         self.path = path
         self.type = type
         self.descending = descending
         self.nullsFirst = nullsFirst
+        self.anyOfEqual = anyOfEqual
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -866,6 +868,11 @@ class FirstRows(object):
                     self.nullsFirst = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.BOOL:
+                    self.anyOfEqual = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -898,6 +905,10 @@ class FirstRows(object):
         if self.nullsFirst is not None:
             oprot.writeFieldBegin('nullsFirst', TType.BOOL, 5)
             oprot.writeBool(self.nullsFirst)
+            oprot.writeFieldEnd()
+        if self.anyOfEqual is not None:
+            oprot.writeFieldBegin('anyOfEqual', TType.BOOL, 6)
+            oprot.writeBool(self.anyOfEqual)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -939,11 +950,13 @@ class PruneRequest(object):
     field keep every file. Partition columns are understood as Hudi's reader for Spark shows them.
      - firstRows: List those of the kept slices only that have the rows which are enough, too. It narrows the
     list, which is about one state of the table, and the counts. Verdicts are about any row.
+     - firstRowsOfEach: The same where the first rows of several orders are enough together; `firstRows` is absent then,
+    as services that do not know this field list every slice.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -958,6 +971,7 @@ class PruneRequest(object):
         self.selectRows = selectRows
         self.sparkCondition = sparkCondition
         self.firstRows = firstRows
+        self.firstRowsOfEach = firstRowsOfEach
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1046,6 +1060,17 @@ class PruneRequest(object):
                     self.firstRows.read(iprot)
                 else:
                     iprot.skip(ftype)
+            elif fid == 15:
+                if ftype == TType.LIST:
+                    self.firstRowsOfEach = []
+                    (_etype55, _size52) = iprot.readListBegin()
+                    for _i56 in range(_size52):
+                        _elem57 = FirstRows()
+                        _elem57.read(iprot)
+                        self.firstRowsOfEach.append(_elem57)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1071,8 +1096,8 @@ class PruneRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter52 in self.filter:
-                iter52.write(oprot)
+            for iter58 in self.filter:
+                iter58.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.view is not None:
@@ -1114,6 +1139,13 @@ class PruneRequest(object):
         if self.firstRows is not None:
             oprot.writeFieldBegin('firstRows', TType.STRUCT, 14)
             self.firstRows.write(oprot)
+            oprot.writeFieldEnd()
+        if self.firstRowsOfEach is not None:
+            oprot.writeFieldBegin('firstRowsOfEach', TType.LIST, 15)
+            oprot.writeListBegin(TType.STRUCT, len(self.firstRowsOfEach))
+            for iter59 in self.firstRowsOfEach:
+                iter59.write(oprot)
+            oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1184,10 +1216,10 @@ class PartitionVerdict(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.tokens = []
-                    (_etype56, _size53) = iprot.readListBegin()
-                    for _i57 in range(_size53):
-                        _elem58 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.tokens.append(_elem58)
+                    (_etype63, _size60) = iprot.readListBegin()
+                    for _i64 in range(_size60):
+                        _elem65 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.tokens.append(_elem65)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1217,8 +1249,8 @@ class PartitionVerdict(object):
         if self.tokens is not None:
             oprot.writeFieldBegin('tokens', TType.LIST, 3)
             oprot.writeListBegin(TType.STRING, len(self.tokens))
-            for iter59 in self.tokens:
-                oprot.writeString(iter59.encode('utf-8') if sys.version_info[0] == 2 else iter59)
+            for iter66 in self.tokens:
+                oprot.writeString(iter66.encode('utf-8') if sys.version_info[0] == 2 else iter66)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.digest is not None:
@@ -1335,11 +1367,11 @@ class PruneCounts(object):
             elif fid == 10:
                 if ftype == TType.MAP:
                     self.filesDroppedBy = {}
-                    (_ktype61, _vtype62, _size60) = iprot.readMapBegin()
-                    for _i64 in range(_size60):
-                        _key65 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val66 = iprot.readI64()
-                        self.filesDroppedBy[_key65] = _val66
+                    (_ktype68, _vtype69, _size67) = iprot.readMapBegin()
+                    for _i71 in range(_size67):
+                        _key72 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val73 = iprot.readI64()
+                        self.filesDroppedBy[_key72] = _val73
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1392,9 +1424,9 @@ class PruneCounts(object):
         if self.filesDroppedBy is not None:
             oprot.writeFieldBegin('filesDroppedBy', TType.MAP, 10)
             oprot.writeMapBegin(TType.STRING, TType.I64, len(self.filesDroppedBy))
-            for kiter67, viter68 in self.filesDroppedBy.items():
-                oprot.writeString(kiter67.encode('utf-8') if sys.version_info[0] == 2 else kiter67)
-                oprot.writeI64(viter68)
+            for kiter74, viter75 in self.filesDroppedBy.items():
+                oprot.writeString(kiter74.encode('utf-8') if sys.version_info[0] == 2 else kiter74)
+                oprot.writeI64(viter75)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1622,80 +1654,80 @@ class KeptSlices(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.partitions = []
-                    (_etype72, _size69) = iprot.readListBegin()
-                    for _i73 in range(_size69):
-                        _elem74 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.partitions.append(_elem74)
+                    (_etype79, _size76) = iprot.readListBegin()
+                    for _i80 in range(_size76):
+                        _elem81 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.partitions.append(_elem81)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.partitionSlices = []
-                    (_etype78, _size75) = iprot.readListBegin()
-                    for _i79 in range(_size75):
-                        _elem80 = iprot.readI32()
-                        self.partitionSlices.append(_elem80)
+                    (_etype85, _size82) = iprot.readListBegin()
+                    for _i86 in range(_size82):
+                        _elem87 = iprot.readI32()
+                        self.partitionSlices.append(_elem87)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.fileIds = []
-                    (_etype84, _size81) = iprot.readListBegin()
-                    for _i85 in range(_size81):
-                        _elem86 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileIds.append(_elem86)
+                    (_etype91, _size88) = iprot.readListBegin()
+                    for _i92 in range(_size88):
+                        _elem93 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileIds.append(_elem93)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.baseInstants = []
-                    (_etype90, _size87) = iprot.readListBegin()
-                    for _i91 in range(_size87):
-                        _elem92 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.baseInstants.append(_elem92)
+                    (_etype97, _size94) = iprot.readListBegin()
+                    for _i98 in range(_size94):
+                        _elem99 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.baseInstants.append(_elem99)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.haveBaseFile = []
-                    (_etype96, _size93) = iprot.readListBegin()
-                    for _i97 in range(_size93):
-                        _elem98 = iprot.readBool()
-                        self.haveBaseFile.append(_elem98)
+                    (_etype103, _size100) = iprot.readListBegin()
+                    for _i104 in range(_size100):
+                        _elem105 = iprot.readBool()
+                        self.haveBaseFile.append(_elem105)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.logFiles = []
-                    (_etype102, _size99) = iprot.readListBegin()
-                    for _i103 in range(_size99):
-                        _elem104 = iprot.readI32()
-                        self.logFiles.append(_elem104)
+                    (_etype109, _size106) = iprot.readListBegin()
+                    for _i110 in range(_size106):
+                        _elem111 = iprot.readI32()
+                        self.logFiles.append(_elem111)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.fileNames = []
-                    (_etype108, _size105) = iprot.readListBegin()
-                    for _i109 in range(_size105):
-                        _elem110 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileNames.append(_elem110)
+                    (_etype115, _size112) = iprot.readListBegin()
+                    for _i116 in range(_size112):
+                        _elem117 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileNames.append(_elem117)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.fileSizes = []
-                    (_etype114, _size111) = iprot.readListBegin()
-                    for _i115 in range(_size111):
-                        _elem116 = iprot.readI64()
-                        self.fileSizes.append(_elem116)
+                    (_etype121, _size118) = iprot.readListBegin()
+                    for _i122 in range(_size118):
+                        _elem123 = iprot.readI64()
+                        self.fileSizes.append(_elem123)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1716,57 +1748,57 @@ class KeptSlices(object):
         if self.partitions is not None:
             oprot.writeFieldBegin('partitions', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.partitions))
-            for iter117 in self.partitions:
-                oprot.writeString(iter117.encode('utf-8') if sys.version_info[0] == 2 else iter117)
+            for iter124 in self.partitions:
+                oprot.writeString(iter124.encode('utf-8') if sys.version_info[0] == 2 else iter124)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.partitionSlices is not None:
             oprot.writeFieldBegin('partitionSlices', TType.LIST, 3)
             oprot.writeListBegin(TType.I32, len(self.partitionSlices))
-            for iter118 in self.partitionSlices:
-                oprot.writeI32(iter118)
+            for iter125 in self.partitionSlices:
+                oprot.writeI32(iter125)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileIds is not None:
             oprot.writeFieldBegin('fileIds', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.fileIds))
-            for iter119 in self.fileIds:
-                oprot.writeString(iter119.encode('utf-8') if sys.version_info[0] == 2 else iter119)
+            for iter126 in self.fileIds:
+                oprot.writeString(iter126.encode('utf-8') if sys.version_info[0] == 2 else iter126)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.baseInstants is not None:
             oprot.writeFieldBegin('baseInstants', TType.LIST, 5)
             oprot.writeListBegin(TType.STRING, len(self.baseInstants))
-            for iter120 in self.baseInstants:
-                oprot.writeString(iter120.encode('utf-8') if sys.version_info[0] == 2 else iter120)
+            for iter127 in self.baseInstants:
+                oprot.writeString(iter127.encode('utf-8') if sys.version_info[0] == 2 else iter127)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.haveBaseFile is not None:
             oprot.writeFieldBegin('haveBaseFile', TType.LIST, 6)
             oprot.writeListBegin(TType.BOOL, len(self.haveBaseFile))
-            for iter121 in self.haveBaseFile:
-                oprot.writeBool(iter121)
+            for iter128 in self.haveBaseFile:
+                oprot.writeBool(iter128)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.logFiles is not None:
             oprot.writeFieldBegin('logFiles', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.logFiles))
-            for iter122 in self.logFiles:
-                oprot.writeI32(iter122)
+            for iter129 in self.logFiles:
+                oprot.writeI32(iter129)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileNames is not None:
             oprot.writeFieldBegin('fileNames', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.fileNames))
-            for iter123 in self.fileNames:
-                oprot.writeString(iter123.encode('utf-8') if sys.version_info[0] == 2 else iter123)
+            for iter130 in self.fileNames:
+                oprot.writeString(iter130.encode('utf-8') if sys.version_info[0] == 2 else iter130)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileSizes is not None:
             oprot.writeFieldBegin('fileSizes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.fileSizes))
-            for iter124 in self.fileSizes:
-                oprot.writeI64(iter124)
+            for iter131 in self.fileSizes:
+                oprot.writeI64(iter131)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1874,50 +1906,50 @@ class SelectedRows(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.rangeStarts = []
-                    (_etype128, _size125) = iprot.readListBegin()
-                    for _i129 in range(_size125):
-                        _elem130 = iprot.readI64()
-                        self.rangeStarts.append(_elem130)
+                    (_etype135, _size132) = iprot.readListBegin()
+                    for _i136 in range(_size132):
+                        _elem137 = iprot.readI64()
+                        self.rangeStarts.append(_elem137)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.rangeEnds = []
-                    (_etype134, _size131) = iprot.readListBegin()
-                    for _i135 in range(_size131):
-                        _elem136 = iprot.readI64()
-                        self.rangeEnds.append(_elem136)
+                    (_etype141, _size138) = iprot.readListBegin()
+                    for _i142 in range(_size138):
+                        _elem143 = iprot.readI64()
+                        self.rangeEnds.append(_elem143)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.rowGroupRows = []
-                    (_etype140, _size137) = iprot.readListBegin()
-                    for _i141 in range(_size137):
-                        _elem142 = iprot.readI64()
-                        self.rowGroupRows.append(_elem142)
+                    (_etype147, _size144) = iprot.readListBegin()
+                    for _i148 in range(_size144):
+                        _elem149 = iprot.readI64()
+                        self.rowGroupRows.append(_elem149)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.rowGroupOffsets = []
-                    (_etype146, _size143) = iprot.readListBegin()
-                    for _i147 in range(_size143):
-                        _elem148 = iprot.readI64()
-                        self.rowGroupOffsets.append(_elem148)
+                    (_etype153, _size150) = iprot.readListBegin()
+                    for _i154 in range(_size150):
+                        _elem155 = iprot.readI64()
+                        self.rowGroupOffsets.append(_elem155)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.rowGroupBytes = []
-                    (_etype152, _size149) = iprot.readListBegin()
-                    for _i153 in range(_size149):
-                        _elem154 = iprot.readI64()
-                        self.rowGroupBytes.append(_elem154)
+                    (_etype159, _size156) = iprot.readListBegin()
+                    for _i160 in range(_size156):
+                        _elem161 = iprot.readI64()
+                        self.rowGroupBytes.append(_elem161)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1950,36 +1982,36 @@ class SelectedRows(object):
         if self.rangeStarts is not None:
             oprot.writeFieldBegin('rangeStarts', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.rangeStarts))
-            for iter155 in self.rangeStarts:
-                oprot.writeI64(iter155)
+            for iter162 in self.rangeStarts:
+                oprot.writeI64(iter162)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rangeEnds is not None:
             oprot.writeFieldBegin('rangeEnds', TType.LIST, 6)
             oprot.writeListBegin(TType.I64, len(self.rangeEnds))
-            for iter156 in self.rangeEnds:
-                oprot.writeI64(iter156)
+            for iter163 in self.rangeEnds:
+                oprot.writeI64(iter163)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupRows is not None:
             oprot.writeFieldBegin('rowGroupRows', TType.LIST, 7)
             oprot.writeListBegin(TType.I64, len(self.rowGroupRows))
-            for iter157 in self.rowGroupRows:
-                oprot.writeI64(iter157)
+            for iter164 in self.rowGroupRows:
+                oprot.writeI64(iter164)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupOffsets is not None:
             oprot.writeFieldBegin('rowGroupOffsets', TType.LIST, 8)
             oprot.writeListBegin(TType.I64, len(self.rowGroupOffsets))
-            for iter158 in self.rowGroupOffsets:
-                oprot.writeI64(iter158)
+            for iter165 in self.rowGroupOffsets:
+                oprot.writeI64(iter165)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupBytes is not None:
             oprot.writeFieldBegin('rowGroupBytes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.rowGroupBytes))
-            for iter159 in self.rowGroupBytes:
-                oprot.writeI64(iter159)
+            for iter166 in self.rowGroupBytes:
+                oprot.writeI64(iter166)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2086,11 +2118,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype163, _size160) = iprot.readListBegin()
-                    for _i164 in range(_size160):
-                        _elem165 = PartitionVerdict()
-                        _elem165.read(iprot)
-                        self.verdicts.append(_elem165)
+                    (_etype170, _size167) = iprot.readListBegin()
+                    for _i171 in range(_size167):
+                        _elem172 = PartitionVerdict()
+                        _elem172.read(iprot)
+                        self.verdicts.append(_elem172)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2108,11 +2140,11 @@ class PruneResponse(object):
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype169, _size166) = iprot.readListBegin()
-                    for _i170 in range(_size166):
-                        _elem171 = ColumnSummary()
-                        _elem171.read(iprot)
-                        self.columns.append(_elem171)
+                    (_etype176, _size173) = iprot.readListBegin()
+                    for _i177 in range(_size173):
+                        _elem178 = ColumnSummary()
+                        _elem178.read(iprot)
+                        self.columns.append(_elem178)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2125,11 +2157,11 @@ class PruneResponse(object):
             elif fid == 11:
                 if ftype == TType.LIST:
                     self.selectedRows = []
-                    (_etype175, _size172) = iprot.readListBegin()
-                    for _i176 in range(_size172):
-                        _elem177 = SelectedRows()
-                        _elem177.read(iprot)
-                        self.selectedRows.append(_elem177)
+                    (_etype182, _size179) = iprot.readListBegin()
+                    for _i183 in range(_size179):
+                        _elem184 = SelectedRows()
+                        _elem184.read(iprot)
+                        self.selectedRows.append(_elem184)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2166,8 +2198,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter178 in self.verdicts:
-                iter178.write(oprot)
+            for iter185 in self.verdicts:
+                iter185.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -2181,8 +2213,8 @@ class PruneResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 9)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter179 in self.columns:
-                iter179.write(oprot)
+            for iter186 in self.columns:
+                iter186.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -2192,8 +2224,8 @@ class PruneResponse(object):
         if self.selectedRows is not None:
             oprot.writeFieldBegin('selectedRows', TType.LIST, 11)
             oprot.writeListBegin(TType.STRUCT, len(self.selectedRows))
-            for iter180 in self.selectedRows:
-                iter180.write(oprot)
+            for iter187 in self.selectedRows:
+                iter187.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2280,11 +2312,11 @@ class MetadataRequest(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype184, _size181) = iprot.readListBegin()
-                    for _i185 in range(_size181):
-                        _elem186 = Node()
-                        _elem186.read(iprot)
-                        self.filter.append(_elem186)
+                    (_etype191, _size188) = iprot.readListBegin()
+                    for _i192 in range(_size188):
+                        _elem193 = Node()
+                        _elem193.read(iprot)
+                        self.filter.append(_elem193)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2296,10 +2328,10 @@ class MetadataRequest(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype190, _size187) = iprot.readListBegin()
-                    for _i191 in range(_size187):
-                        _elem192 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.columns.append(_elem192)
+                    (_etype197, _size194) = iprot.readListBegin()
+                    for _i198 in range(_size194):
+                        _elem199 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.columns.append(_elem199)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2332,8 +2364,8 @@ class MetadataRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter193 in self.filter:
-                iter193.write(oprot)
+            for iter200 in self.filter:
+                iter200.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.timeZone is not None:
@@ -2343,8 +2375,8 @@ class MetadataRequest(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.columns))
-            for iter194 in self.columns:
-                oprot.writeString(iter194.encode('utf-8') if sys.version_info[0] == 2 else iter194)
+            for iter201 in self.columns:
+                oprot.writeString(iter201.encode('utf-8') if sys.version_info[0] == 2 else iter201)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2428,45 +2460,45 @@ class MetadataColumn(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.texts = []
-                    (_etype198, _size195) = iprot.readListBegin()
-                    for _i199 in range(_size195):
-                        _elem200 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.texts.append(_elem200)
+                    (_etype205, _size202) = iprot.readListBegin()
+                    for _i206 in range(_size202):
+                        _elem207 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.texts.append(_elem207)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.integers = []
-                    (_etype204, _size201) = iprot.readListBegin()
-                    for _i205 in range(_size201):
-                        _elem206 = iprot.readI64()
-                        self.integers.append(_elem206)
+                    (_etype211, _size208) = iprot.readListBegin()
+                    for _i212 in range(_size208):
+                        _elem213 = iprot.readI64()
+                        self.integers.append(_elem213)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.textLists = []
-                    (_etype210, _size207) = iprot.readListBegin()
-                    for _i211 in range(_size207):
-                        _elem212 = []
-                        (_etype216, _size213) = iprot.readListBegin()
-                        for _i217 in range(_size213):
-                            _elem218 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                            _elem212.append(_elem218)
+                    (_etype217, _size214) = iprot.readListBegin()
+                    for _i218 in range(_size214):
+                        _elem219 = []
+                        (_etype223, _size220) = iprot.readListBegin()
+                        for _i224 in range(_size220):
+                            _elem225 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                            _elem219.append(_elem225)
                         iprot.readListEnd()
-                        self.textLists.append(_elem212)
+                        self.textLists.append(_elem219)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.nulls = []
-                    (_etype222, _size219) = iprot.readListBegin()
-                    for _i223 in range(_size219):
-                        _elem224 = iprot.readI32()
-                        self.nulls.append(_elem224)
+                    (_etype229, _size226) = iprot.readListBegin()
+                    for _i230 in range(_size226):
+                        _elem231 = iprot.readI32()
+                        self.nulls.append(_elem231)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2495,32 +2527,32 @@ class MetadataColumn(object):
         if self.texts is not None:
             oprot.writeFieldBegin('texts', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.texts))
-            for iter225 in self.texts:
-                oprot.writeString(iter225.encode('utf-8') if sys.version_info[0] == 2 else iter225)
+            for iter232 in self.texts:
+                oprot.writeString(iter232.encode('utf-8') if sys.version_info[0] == 2 else iter232)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.integers is not None:
             oprot.writeFieldBegin('integers', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.integers))
-            for iter226 in self.integers:
-                oprot.writeI64(iter226)
+            for iter233 in self.integers:
+                oprot.writeI64(iter233)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.textLists is not None:
             oprot.writeFieldBegin('textLists', TType.LIST, 6)
             oprot.writeListBegin(TType.LIST, len(self.textLists))
-            for iter227 in self.textLists:
-                oprot.writeListBegin(TType.STRING, len(iter227))
-                for iter228 in iter227:
-                    oprot.writeString(iter228.encode('utf-8') if sys.version_info[0] == 2 else iter228)
+            for iter234 in self.textLists:
+                oprot.writeListBegin(TType.STRING, len(iter234))
+                for iter235 in iter234:
+                    oprot.writeString(iter235.encode('utf-8') if sys.version_info[0] == 2 else iter235)
                 oprot.writeListEnd()
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.nulls is not None:
             oprot.writeFieldBegin('nulls', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.nulls))
-            for iter229 in self.nulls:
-                oprot.writeI32(iter229)
+            for iter236 in self.nulls:
+                oprot.writeI32(iter236)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2606,11 +2638,11 @@ class MetadataResponse(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype233, _size230) = iprot.readListBegin()
-                    for _i234 in range(_size230):
-                        _elem235 = MetadataColumn()
-                        _elem235.read(iprot)
-                        self.columns.append(_elem235)
+                    (_etype240, _size237) = iprot.readListBegin()
+                    for _i241 in range(_size237):
+                        _elem242 = MetadataColumn()
+                        _elem242.read(iprot)
+                        self.columns.append(_elem242)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2658,8 +2690,8 @@ class MetadataResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter236 in self.columns:
-                iter236.write(oprot)
+            for iter243 in self.columns:
+                iter243.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowsConsidered is not None:
@@ -2826,6 +2858,7 @@ FirstRows.thrift_spec = (
     (3, TType.STRING, 'type', 'UTF8', None, ),  # 3
     (4, TType.BOOL, 'descending', None, None, ),  # 4
     (5, TType.BOOL, 'nullsFirst', None, None, ),  # 5
+    (6, TType.BOOL, 'anyOfEqual', None, None, ),  # 6
 )
 all_structs.append(PruneRequest)
 PruneRequest.thrift_spec = (
@@ -2844,6 +2877,7 @@ PruneRequest.thrift_spec = (
     (12, TType.BOOL, 'selectRows', None, None, ),  # 12
     (13, TType.STRUCT, 'sparkCondition', [SparkCondition, None], None, ),  # 13
     (14, TType.STRUCT, 'firstRows', [FirstRows, None], None, ),  # 14
+    (15, TType.LIST, 'firstRowsOfEach', (TType.STRUCT, [FirstRows, None], False), None, ),  # 15
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (

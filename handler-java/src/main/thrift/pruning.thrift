@@ -164,7 +164,9 @@ struct FirstRows {
   /** From the greatest value on. */
   4: optional bool descending,
   /** NULL comes before all values, else behind them. */
-  5: optional bool nullsFirst
+  5: optional bool nullsFirst,
+  /** Of rows that are equal in this column any will do: a minimum or maximum is wanted. */
+  6: optional bool anyOfEqual
 }
 
 struct PruneRequest {
@@ -196,7 +198,10 @@ struct PruneRequest {
   13: optional SparkCondition sparkCondition,
   /** List those of the kept slices only that have the rows which are enough, too. It narrows the
       list, which is about one state of the table, and the counts. Verdicts are about any row. */
-  14: optional FirstRows firstRows
+  14: optional FirstRows firstRows,
+  /** The same where the first rows of several orders are enough together; `firstRows` is absent then,
+      as services that do not know this field list every slice. */
+  15: optional list<FirstRows> firstRowsOfEach
 }
 
 /** The meaning of a partition's verdict. */

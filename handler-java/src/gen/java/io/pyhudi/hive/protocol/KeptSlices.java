@@ -1224,13 +1224,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 2: // PARTITIONS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list78 = iprot.readListBegin();
-                struct.partitions = new java.util.ArrayList<java.lang.String>(_list78.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem79;
-                for (int _i80 = 0; _i80 < _list78.size; ++_i80)
+                org.apache.thrift.protocol.TList _list86 = iprot.readListBegin();
+                struct.partitions = new java.util.ArrayList<java.lang.String>(_list86.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem87;
+                for (int _i88 = 0; _i88 < _list86.size; ++_i88)
                 {
-                  _elem79 = iprot.readString();
-                  struct.partitions.add(_elem79);
+                  _elem87 = iprot.readString();
+                  struct.partitions.add(_elem87);
                 }
                 iprot.readListEnd();
               }
@@ -1242,13 +1242,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 3: // PARTITION_SLICES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list81 = iprot.readListBegin();
-                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list81.size);
-                int _elem82;
-                for (int _i83 = 0; _i83 < _list81.size; ++_i83)
+                org.apache.thrift.protocol.TList _list89 = iprot.readListBegin();
+                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list89.size);
+                int _elem90;
+                for (int _i91 = 0; _i91 < _list89.size; ++_i91)
                 {
-                  _elem82 = iprot.readI32();
-                  struct.partitionSlices.add(_elem82);
+                  _elem90 = iprot.readI32();
+                  struct.partitionSlices.add(_elem90);
                 }
                 iprot.readListEnd();
               }
@@ -1260,13 +1260,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 4: // FILE_IDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list84 = iprot.readListBegin();
-                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list84.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem85;
-                for (int _i86 = 0; _i86 < _list84.size; ++_i86)
+                org.apache.thrift.protocol.TList _list92 = iprot.readListBegin();
+                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list92.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem93;
+                for (int _i94 = 0; _i94 < _list92.size; ++_i94)
                 {
-                  _elem85 = iprot.readString();
-                  struct.fileIds.add(_elem85);
+                  _elem93 = iprot.readString();
+                  struct.fileIds.add(_elem93);
                 }
                 iprot.readListEnd();
               }
@@ -1278,13 +1278,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 5: // BASE_INSTANTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list87 = iprot.readListBegin();
-                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list87.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem88;
-                for (int _i89 = 0; _i89 < _list87.size; ++_i89)
+                org.apache.thrift.protocol.TList _list95 = iprot.readListBegin();
+                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list95.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem96;
+                for (int _i97 = 0; _i97 < _list95.size; ++_i97)
                 {
-                  _elem88 = iprot.readString();
-                  struct.baseInstants.add(_elem88);
+                  _elem96 = iprot.readString();
+                  struct.baseInstants.add(_elem96);
                 }
                 iprot.readListEnd();
               }
@@ -1296,13 +1296,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 6: // HAVE_BASE_FILE
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list90 = iprot.readListBegin();
-                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list90.size);
-                boolean _elem91;
-                for (int _i92 = 0; _i92 < _list90.size; ++_i92)
+                org.apache.thrift.protocol.TList _list98 = iprot.readListBegin();
+                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list98.size);
+                boolean _elem99;
+                for (int _i100 = 0; _i100 < _list98.size; ++_i100)
                 {
-                  _elem91 = iprot.readBool();
-                  struct.haveBaseFile.add(_elem91);
+                  _elem99 = iprot.readBool();
+                  struct.haveBaseFile.add(_elem99);
                 }
                 iprot.readListEnd();
               }
@@ -1314,13 +1314,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 7: // LOG_FILES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list93 = iprot.readListBegin();
-                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list93.size);
-                int _elem94;
-                for (int _i95 = 0; _i95 < _list93.size; ++_i95)
+                org.apache.thrift.protocol.TList _list101 = iprot.readListBegin();
+                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list101.size);
+                int _elem102;
+                for (int _i103 = 0; _i103 < _list101.size; ++_i103)
                 {
-                  _elem94 = iprot.readI32();
-                  struct.logFiles.add(_elem94);
+                  _elem102 = iprot.readI32();
+                  struct.logFiles.add(_elem102);
                 }
                 iprot.readListEnd();
               }
@@ -1332,13 +1332,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 8: // FILE_NAMES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list96 = iprot.readListBegin();
-                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list96.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem97;
-                for (int _i98 = 0; _i98 < _list96.size; ++_i98)
+                org.apache.thrift.protocol.TList _list104 = iprot.readListBegin();
+                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list104.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem105;
+                for (int _i106 = 0; _i106 < _list104.size; ++_i106)
                 {
-                  _elem97 = iprot.readString();
-                  struct.fileNames.add(_elem97);
+                  _elem105 = iprot.readString();
+                  struct.fileNames.add(_elem105);
                 }
                 iprot.readListEnd();
               }
@@ -1350,13 +1350,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 9: // FILE_SIZES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list99 = iprot.readListBegin();
-                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list99.size);
-                long _elem100;
-                for (int _i101 = 0; _i101 < _list99.size; ++_i101)
+                org.apache.thrift.protocol.TList _list107 = iprot.readListBegin();
+                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list107.size);
+                long _elem108;
+                for (int _i109 = 0; _i109 < _list107.size; ++_i109)
                 {
-                  _elem100 = iprot.readI64();
-                  struct.fileSizes.add(_elem100);
+                  _elem108 = iprot.readI64();
+                  struct.fileSizes.add(_elem108);
                 }
                 iprot.readListEnd();
               }
@@ -1390,9 +1390,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITIONS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.partitions.size()));
-          for (java.lang.String _iter102 : struct.partitions)
+          for (java.lang.String _iter110 : struct.partitions)
           {
-            oprot.writeString(_iter102);
+            oprot.writeString(_iter110);
           }
           oprot.writeListEnd();
         }
@@ -1402,9 +1402,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITION_SLICES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.partitionSlices.size()));
-          for (int _iter103 : struct.partitionSlices)
+          for (int _iter111 : struct.partitionSlices)
           {
-            oprot.writeI32(_iter103);
+            oprot.writeI32(_iter111);
           }
           oprot.writeListEnd();
         }
@@ -1414,9 +1414,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_IDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileIds.size()));
-          for (java.lang.String _iter104 : struct.fileIds)
+          for (java.lang.String _iter112 : struct.fileIds)
           {
-            oprot.writeString(_iter104);
+            oprot.writeString(_iter112);
           }
           oprot.writeListEnd();
         }
@@ -1426,9 +1426,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(BASE_INSTANTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.baseInstants.size()));
-          for (java.lang.String _iter105 : struct.baseInstants)
+          for (java.lang.String _iter113 : struct.baseInstants)
           {
-            oprot.writeString(_iter105);
+            oprot.writeString(_iter113);
           }
           oprot.writeListEnd();
         }
@@ -1438,9 +1438,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(HAVE_BASE_FILE_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.BOOL, struct.haveBaseFile.size()));
-          for (boolean _iter106 : struct.haveBaseFile)
+          for (boolean _iter114 : struct.haveBaseFile)
           {
-            oprot.writeBool(_iter106);
+            oprot.writeBool(_iter114);
           }
           oprot.writeListEnd();
         }
@@ -1450,9 +1450,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(LOG_FILES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.logFiles.size()));
-          for (int _iter107 : struct.logFiles)
+          for (int _iter115 : struct.logFiles)
           {
-            oprot.writeI32(_iter107);
+            oprot.writeI32(_iter115);
           }
           oprot.writeListEnd();
         }
@@ -1462,9 +1462,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_NAMES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileNames.size()));
-          for (java.lang.String _iter108 : struct.fileNames)
+          for (java.lang.String _iter116 : struct.fileNames)
           {
-            oprot.writeString(_iter108);
+            oprot.writeString(_iter116);
           }
           oprot.writeListEnd();
         }
@@ -1474,9 +1474,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_SIZES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.fileSizes.size()));
-          for (long _iter109 : struct.fileSizes)
+          for (long _iter117 : struct.fileSizes)
           {
-            oprot.writeI64(_iter109);
+            oprot.writeI64(_iter117);
           }
           oprot.writeListEnd();
         }
@@ -1503,58 +1503,58 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       oprot.writeBinary(struct.timelineDigest);
       {
         oprot.writeI32(struct.partitions.size());
-        for (java.lang.String _iter110 : struct.partitions)
+        for (java.lang.String _iter118 : struct.partitions)
         {
-          oprot.writeString(_iter110);
+          oprot.writeString(_iter118);
         }
       }
       {
         oprot.writeI32(struct.partitionSlices.size());
-        for (int _iter111 : struct.partitionSlices)
+        for (int _iter119 : struct.partitionSlices)
         {
-          oprot.writeI32(_iter111);
+          oprot.writeI32(_iter119);
         }
       }
       {
         oprot.writeI32(struct.fileIds.size());
-        for (java.lang.String _iter112 : struct.fileIds)
+        for (java.lang.String _iter120 : struct.fileIds)
         {
-          oprot.writeString(_iter112);
+          oprot.writeString(_iter120);
         }
       }
       {
         oprot.writeI32(struct.baseInstants.size());
-        for (java.lang.String _iter113 : struct.baseInstants)
+        for (java.lang.String _iter121 : struct.baseInstants)
         {
-          oprot.writeString(_iter113);
+          oprot.writeString(_iter121);
         }
       }
       {
         oprot.writeI32(struct.haveBaseFile.size());
-        for (boolean _iter114 : struct.haveBaseFile)
+        for (boolean _iter122 : struct.haveBaseFile)
         {
-          oprot.writeBool(_iter114);
+          oprot.writeBool(_iter122);
         }
       }
       {
         oprot.writeI32(struct.logFiles.size());
-        for (int _iter115 : struct.logFiles)
+        for (int _iter123 : struct.logFiles)
         {
-          oprot.writeI32(_iter115);
+          oprot.writeI32(_iter123);
         }
       }
       {
         oprot.writeI32(struct.fileNames.size());
-        for (java.lang.String _iter116 : struct.fileNames)
+        for (java.lang.String _iter124 : struct.fileNames)
         {
-          oprot.writeString(_iter116);
+          oprot.writeString(_iter124);
         }
       }
       {
         oprot.writeI32(struct.fileSizes.size());
-        for (long _iter117 : struct.fileSizes)
+        for (long _iter125 : struct.fileSizes)
         {
-          oprot.writeI64(_iter117);
+          oprot.writeI64(_iter125);
         }
       }
     }
@@ -1565,90 +1565,90 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       struct.timelineDigest = iprot.readBinary();
       struct.setTimelineDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list118 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.partitions = new java.util.ArrayList<java.lang.String>(_list118.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem119;
-        for (int _i120 = 0; _i120 < _list118.size; ++_i120)
+        org.apache.thrift.protocol.TList _list126 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.partitions = new java.util.ArrayList<java.lang.String>(_list126.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem127;
+        for (int _i128 = 0; _i128 < _list126.size; ++_i128)
         {
-          _elem119 = iprot.readString();
-          struct.partitions.add(_elem119);
+          _elem127 = iprot.readString();
+          struct.partitions.add(_elem127);
         }
       }
       struct.setPartitionsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list121 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list121.size);
-        int _elem122;
-        for (int _i123 = 0; _i123 < _list121.size; ++_i123)
+        org.apache.thrift.protocol.TList _list129 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list129.size);
+        int _elem130;
+        for (int _i131 = 0; _i131 < _list129.size; ++_i131)
         {
-          _elem122 = iprot.readI32();
-          struct.partitionSlices.add(_elem122);
+          _elem130 = iprot.readI32();
+          struct.partitionSlices.add(_elem130);
         }
       }
       struct.setPartitionSlicesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list124 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list124.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem125;
-        for (int _i126 = 0; _i126 < _list124.size; ++_i126)
+        org.apache.thrift.protocol.TList _list132 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list132.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem133;
+        for (int _i134 = 0; _i134 < _list132.size; ++_i134)
         {
-          _elem125 = iprot.readString();
-          struct.fileIds.add(_elem125);
+          _elem133 = iprot.readString();
+          struct.fileIds.add(_elem133);
         }
       }
       struct.setFileIdsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list127 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list127.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem128;
-        for (int _i129 = 0; _i129 < _list127.size; ++_i129)
+        org.apache.thrift.protocol.TList _list135 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list135.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem136;
+        for (int _i137 = 0; _i137 < _list135.size; ++_i137)
         {
-          _elem128 = iprot.readString();
-          struct.baseInstants.add(_elem128);
+          _elem136 = iprot.readString();
+          struct.baseInstants.add(_elem136);
         }
       }
       struct.setBaseInstantsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list130 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
-        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list130.size);
-        boolean _elem131;
-        for (int _i132 = 0; _i132 < _list130.size; ++_i132)
+        org.apache.thrift.protocol.TList _list138 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
+        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list138.size);
+        boolean _elem139;
+        for (int _i140 = 0; _i140 < _list138.size; ++_i140)
         {
-          _elem131 = iprot.readBool();
-          struct.haveBaseFile.add(_elem131);
+          _elem139 = iprot.readBool();
+          struct.haveBaseFile.add(_elem139);
         }
       }
       struct.setHaveBaseFileIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list133 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list133.size);
-        int _elem134;
-        for (int _i135 = 0; _i135 < _list133.size; ++_i135)
+        org.apache.thrift.protocol.TList _list141 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list141.size);
+        int _elem142;
+        for (int _i143 = 0; _i143 < _list141.size; ++_i143)
         {
-          _elem134 = iprot.readI32();
-          struct.logFiles.add(_elem134);
+          _elem142 = iprot.readI32();
+          struct.logFiles.add(_elem142);
         }
       }
       struct.setLogFilesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list136 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list136.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem137;
-        for (int _i138 = 0; _i138 < _list136.size; ++_i138)
+        org.apache.thrift.protocol.TList _list144 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list144.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem145;
+        for (int _i146 = 0; _i146 < _list144.size; ++_i146)
         {
-          _elem137 = iprot.readString();
-          struct.fileNames.add(_elem137);
+          _elem145 = iprot.readString();
+          struct.fileNames.add(_elem145);
         }
       }
       struct.setFileNamesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list139 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list139.size);
-        long _elem140;
-        for (int _i141 = 0; _i141 < _list139.size; ++_i141)
+        org.apache.thrift.protocol.TList _list147 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list147.size);
+        long _elem148;
+        for (int _i149 = 0; _i149 < _list147.size; ++_i149)
         {
-          _elem140 = iprot.readI64();
-          struct.fileSizes.add(_elem140);
+          _elem148 = iprot.readI64();
+          struct.fileSizes.add(_elem148);
         }
       }
       struct.setFileSizesIsSet(true);

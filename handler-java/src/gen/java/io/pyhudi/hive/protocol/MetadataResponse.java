@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list262 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list262.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem263;
-                for (int _i264 = 0; _i264 < _list262.size; ++_i264)
+                org.apache.thrift.protocol.TList _list270 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list270.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem271;
+                for (int _i272 = 0; _i272 < _list270.size; ++_i272)
                 {
-                  _elem263 = new MetadataColumn();
-                  _elem263.read(iprot);
-                  struct.columns.add(_elem263);
+                  _elem271 = new MetadataColumn();
+                  _elem271.read(iprot);
+                  struct.columns.add(_elem271);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter265 : struct.columns)
+            for (MetadataColumn _iter273 : struct.columns)
             {
-              _iter265.write(oprot);
+              _iter273.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter266 : struct.columns)
+          for (MetadataColumn _iter274 : struct.columns)
           {
-            _iter266.write(oprot);
+            _iter274.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list267 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list267.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem268;
-          for (int _i269 = 0; _i269 < _list267.size; ++_i269)
+          org.apache.thrift.protocol.TList _list275 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list275.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem276;
+          for (int _i277 = 0; _i277 < _list275.size; ++_i277)
           {
-            _elem268 = new MetadataColumn();
-            _elem268.read(iprot);
-            struct.columns.add(_elem268);
+            _elem276 = new MetadataColumn();
+            _elem276.read(iprot);
+            struct.columns.add(_elem276);
           }
         }
         struct.setColumnsIsSet(true);

@@ -646,13 +646,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           case 3: // TOKENS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list60 = iprot.readListBegin();
-                struct.tokens = new java.util.ArrayList<java.lang.String>(_list60.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem61;
-                for (int _i62 = 0; _i62 < _list60.size; ++_i62)
+                org.apache.thrift.protocol.TList _list68 = iprot.readListBegin();
+                struct.tokens = new java.util.ArrayList<java.lang.String>(_list68.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem69;
+                for (int _i70 = 0; _i70 < _list68.size; ++_i70)
                 {
-                  _elem61 = iprot.readString();
-                  struct.tokens.add(_elem61);
+                  _elem69 = iprot.readString();
+                  struct.tokens.add(_elem69);
                 }
                 iprot.readListEnd();
               }
@@ -700,9 +700,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           oprot.writeFieldBegin(TOKENS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.tokens.size()));
-            for (java.lang.String _iter63 : struct.tokens)
+            for (java.lang.String _iter71 : struct.tokens)
             {
-              oprot.writeString(_iter63);
+              oprot.writeString(_iter71);
             }
             oprot.writeListEnd();
           }
@@ -747,9 +747,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       if (struct.isSetTokens()) {
         {
           oprot.writeI32(struct.tokens.size());
-          for (java.lang.String _iter64 : struct.tokens)
+          for (java.lang.String _iter72 : struct.tokens)
           {
-            oprot.writeString(_iter64);
+            oprot.writeString(_iter72);
           }
         }
       }
@@ -768,13 +768,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       java.util.BitSet incoming = iprot.readBitSet(2);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list65 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.tokens = new java.util.ArrayList<java.lang.String>(_list65.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem66;
-          for (int _i67 = 0; _i67 < _list65.size; ++_i67)
+          org.apache.thrift.protocol.TList _list73 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.tokens = new java.util.ArrayList<java.lang.String>(_list73.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem74;
+          for (int _i75 = 0; _i75 < _list73.size; ++_i75)
           {
-            _elem66 = iprot.readString();
-            struct.tokens.add(_elem66);
+            _elem74 = iprot.readString();
+            struct.tokens.add(_elem74);
           }
         }
         struct.setTokensIsSet(true);

@@ -24,6 +24,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField SELECT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectRows", org.apache.thrift.protocol.TType.BOOL, (short)12);
   private static final org.apache.thrift.protocol.TField SPARK_CONDITION_FIELD_DESC = new org.apache.thrift.protocol.TField("sparkCondition", org.apache.thrift.protocol.TType.STRUCT, (short)13);
   private static final org.apache.thrift.protocol.TField FIRST_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRows", org.apache.thrift.protocol.TType.STRUCT, (short)14);
+  private static final org.apache.thrift.protocol.TField FIRST_ROWS_OF_EACH_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRowsOfEach", org.apache.thrift.protocol.TType.LIST, (short)15);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -85,6 +86,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * list, which is about one state of the table, and the counts. Verdicts are about any row.
    */
   public @org.apache.thrift.annotation.Nullable FirstRows firstRows; // optional
+  /**
+   * The same where the first rows of several orders are enough together; `firstRows` is absent then,
+   * as services that do not know this field list every slice.
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.List<FirstRows> firstRowsOfEach; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -144,7 +150,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      * List those of the kept slices only that have the rows which are enough, too. It narrows the
      * list, which is about one state of the table, and the counts. Verdicts are about any row.
      */
-    FIRST_ROWS((short)14, "firstRows");
+    FIRST_ROWS((short)14, "firstRows"),
+    /**
+     * The same where the first rows of several orders are enough together; `firstRows` is absent then,
+     * as services that do not know this field list every slice.
+     */
+    FIRST_ROWS_OF_EACH((short)15, "firstRowsOfEach");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -188,6 +199,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return SPARK_CONDITION;
         case 14: // FIRST_ROWS
           return FIRST_ROWS;
+        case 15: // FIRST_ROWS_OF_EACH
+          return FIRST_ROWS_OF_EACH;
         default:
           return null;
       }
@@ -237,7 +250,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -270,6 +283,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, SparkCondition.class)));
     tmpMap.put(_Fields.FIRST_ROWS, new org.apache.thrift.meta_data.FieldMetaData("firstRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, FirstRows.class)));
+    tmpMap.put(_Fields.FIRST_ROWS_OF_EACH, new org.apache.thrift.meta_data.FieldMetaData("firstRowsOfEach", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
+            new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, FirstRows.class))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -334,6 +350,13 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     if (other.isSetFirstRows()) {
       this.firstRows = new FirstRows(other.firstRows);
     }
+    if (other.isSetFirstRowsOfEach()) {
+      java.util.List<FirstRows> __this__firstRowsOfEach = new java.util.ArrayList<FirstRows>(other.firstRowsOfEach.size());
+      for (FirstRows other_element : other.firstRowsOfEach) {
+        __this__firstRowsOfEach.add(new FirstRows(other_element));
+      }
+      this.firstRowsOfEach = __this__firstRowsOfEach;
+    }
   }
 
   @Override
@@ -362,6 +385,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.selectRows = false;
     this.sparkCondition = null;
     this.firstRows = null;
+    this.firstRowsOfEach = null;
   }
 
   public int getProtocolVersion() {
@@ -806,6 +830,55 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     }
   }
 
+  public int getFirstRowsOfEachSize() {
+    return (this.firstRowsOfEach == null) ? 0 : this.firstRowsOfEach.size();
+  }
+
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Iterator<FirstRows> getFirstRowsOfEachIterator() {
+    return (this.firstRowsOfEach == null) ? null : this.firstRowsOfEach.iterator();
+  }
+
+  public void addToFirstRowsOfEach(FirstRows elem) {
+    if (this.firstRowsOfEach == null) {
+      this.firstRowsOfEach = new java.util.ArrayList<FirstRows>();
+    }
+    this.firstRowsOfEach.add(elem);
+  }
+
+  /**
+   * The same where the first rows of several orders are enough together; `firstRows` is absent then,
+   * as services that do not know this field list every slice.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.List<FirstRows> getFirstRowsOfEach() {
+    return this.firstRowsOfEach;
+  }
+
+  /**
+   * The same where the first rows of several orders are enough together; `firstRows` is absent then,
+   * as services that do not know this field list every slice.
+   */
+  public PruneRequest setFirstRowsOfEach(@org.apache.thrift.annotation.Nullable java.util.List<FirstRows> firstRowsOfEach) {
+    this.firstRowsOfEach = firstRowsOfEach;
+    return this;
+  }
+
+  public void unsetFirstRowsOfEach() {
+    this.firstRowsOfEach = null;
+  }
+
+  /** Returns true if field firstRowsOfEach is set (has been assigned a value) and false otherwise */
+  public boolean isSetFirstRowsOfEach() {
+    return this.firstRowsOfEach != null;
+  }
+
+  public void setFirstRowsOfEachIsSet(boolean value) {
+    if (!value) {
+      this.firstRowsOfEach = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -921,6 +994,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case FIRST_ROWS_OF_EACH:
+      if (value == null) {
+        unsetFirstRowsOfEach();
+      } else {
+        setFirstRowsOfEach((java.util.List<FirstRows>)value);
+      }
+      break;
+
     }
   }
 
@@ -970,6 +1051,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case FIRST_ROWS:
       return getFirstRows();
 
+    case FIRST_ROWS_OF_EACH:
+      return getFirstRowsOfEach();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1010,6 +1094,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetSparkCondition();
     case FIRST_ROWS:
       return isSetFirstRows();
+    case FIRST_ROWS_OF_EACH:
+      return isSetFirstRowsOfEach();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1153,6 +1239,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_firstRowsOfEach = true && this.isSetFirstRowsOfEach();
+    boolean that_present_firstRowsOfEach = true && that.isSetFirstRowsOfEach();
+    if (this_present_firstRowsOfEach || that_present_firstRowsOfEach) {
+      if (!(this_present_firstRowsOfEach && that_present_firstRowsOfEach))
+        return false;
+      if (!this.firstRowsOfEach.equals(that.firstRowsOfEach))
+        return false;
+    }
+
     return true;
   }
 
@@ -1213,6 +1308,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetFirstRows()) ? 131071 : 524287);
     if (isSetFirstRows())
       hashCode = hashCode * 8191 + firstRows.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetFirstRowsOfEach()) ? 131071 : 524287);
+    if (isSetFirstRowsOfEach())
+      hashCode = hashCode * 8191 + firstRowsOfEach.hashCode();
 
     return hashCode;
   }
@@ -1365,6 +1464,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetFirstRowsOfEach(), other.isSetFirstRowsOfEach());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetFirstRowsOfEach()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.firstRowsOfEach, other.firstRowsOfEach);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1495,6 +1604,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         sb.append("null");
       } else {
         sb.append(this.firstRows);
+      }
+      first = false;
+    }
+    if (isSetFirstRowsOfEach()) {
+      if (!first) sb.append(", ");
+      sb.append("firstRowsOfEach:");
+      if (this.firstRowsOfEach == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.firstRowsOfEach);
       }
       first = false;
     }
@@ -1689,6 +1808,25 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 15: // FIRST_ROWS_OF_EACH
+            if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
+              {
+                org.apache.thrift.protocol.TList _list55 = iprot.readListBegin();
+                struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list55.size);
+                @org.apache.thrift.annotation.Nullable FirstRows _elem56;
+                for (int _i57 = 0; _i57 < _list55.size; ++_i57)
+                {
+                  _elem56 = new FirstRows();
+                  _elem56.read(iprot);
+                  struct.firstRowsOfEach.add(_elem56);
+                }
+                iprot.readListEnd();
+              }
+              struct.setFirstRowsOfEachIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1725,9 +1863,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter55 : struct.filter)
+          for (Node _iter58 : struct.filter)
           {
-            _iter55.write(oprot);
+            _iter58.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1793,6 +1931,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldEnd();
         }
       }
+      if (struct.firstRowsOfEach != null) {
+        if (struct.isSetFirstRowsOfEach()) {
+          oprot.writeFieldBegin(FIRST_ROWS_OF_EACH_FIELD_DESC);
+          {
+            oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.firstRowsOfEach.size()));
+            for (FirstRows _iter59 : struct.firstRowsOfEach)
+            {
+              _iter59.write(oprot);
+            }
+            oprot.writeListEnd();
+          }
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1816,9 +1968,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       oprot.writeString(struct.basePath);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter56 : struct.filter)
+        for (Node _iter60 : struct.filter)
         {
-          _iter56.write(oprot);
+          _iter60.write(oprot);
         }
       }
       oprot.writeI32(struct.view.getValue());
@@ -1850,7 +2002,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetFirstRows()) {
         optionals.set(8);
       }
-      oprot.writeBitSet(optionals, 9);
+      if (struct.isSetFirstRowsOfEach()) {
+        optionals.set(9);
+      }
+      oprot.writeBitSet(optionals, 10);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -1878,6 +2033,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetFirstRows()) {
         struct.firstRows.write(oprot);
       }
+      if (struct.isSetFirstRowsOfEach()) {
+        {
+          oprot.writeI32(struct.firstRowsOfEach.size());
+          for (FirstRows _iter61 : struct.firstRowsOfEach)
+          {
+            _iter61.write(oprot);
+          }
+        }
+      }
     }
 
     @Override
@@ -1890,20 +2054,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.basePath = iprot.readString();
       struct.setBasePathIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list57 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list57.size);
-        @org.apache.thrift.annotation.Nullable Node _elem58;
-        for (int _i59 = 0; _i59 < _list57.size; ++_i59)
+        org.apache.thrift.protocol.TList _list62 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list62.size);
+        @org.apache.thrift.annotation.Nullable Node _elem63;
+        for (int _i64 = 0; _i64 < _list62.size; ++_i64)
         {
-          _elem58 = new Node();
-          _elem58.read(iprot);
-          struct.filter.add(_elem58);
+          _elem63 = new Node();
+          _elem63.read(iprot);
+          struct.filter.add(_elem63);
         }
       }
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(9);
+      java.util.BitSet incoming = iprot.readBitSet(10);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -1941,6 +2105,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         struct.firstRows = new FirstRows();
         struct.firstRows.read(iprot);
         struct.setFirstRowsIsSet(true);
+      }
+      if (incoming.get(9)) {
+        {
+          org.apache.thrift.protocol.TList _list65 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list65.size);
+          @org.apache.thrift.annotation.Nullable FirstRows _elem66;
+          for (int _i67 = 0; _i67 < _list65.size; ++_i67)
+          {
+            _elem66 = new FirstRows();
+            _elem66.read(iprot);
+            struct.firstRowsOfEach.add(_elem66);
+          }
+        }
+        struct.setFirstRowsOfEachIsSet(true);
       }
     }
   }

@@ -1340,14 +1340,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list182 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list182.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem183;
-                for (int _i184 = 0; _i184 < _list182.size; ++_i184)
+                org.apache.thrift.protocol.TList _list190 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list190.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem191;
+                for (int _i192 = 0; _i192 < _list190.size; ++_i192)
                 {
-                  _elem183 = new PartitionVerdict();
-                  _elem183.read(iprot);
-                  struct.verdicts.add(_elem183);
+                  _elem191 = new PartitionVerdict();
+                  _elem191.read(iprot);
+                  struct.verdicts.add(_elem191);
                 }
                 iprot.readListEnd();
               }
@@ -1376,14 +1376,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list185 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list185.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem186;
-                for (int _i187 = 0; _i187 < _list185.size; ++_i187)
+                org.apache.thrift.protocol.TList _list193 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list193.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem194;
+                for (int _i195 = 0; _i195 < _list193.size; ++_i195)
                 {
-                  _elem186 = new ColumnSummary();
-                  _elem186.read(iprot);
-                  struct.columns.add(_elem186);
+                  _elem194 = new ColumnSummary();
+                  _elem194.read(iprot);
+                  struct.columns.add(_elem194);
                 }
                 iprot.readListEnd();
               }
@@ -1404,14 +1404,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list188 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list188.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem189;
-                for (int _i190 = 0; _i190 < _list188.size; ++_i190)
+                org.apache.thrift.protocol.TList _list196 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list196.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem197;
+                for (int _i198 = 0; _i198 < _list196.size; ++_i198)
                 {
-                  _elem189 = new SelectedRows();
-                  _elem189.read(iprot);
-                  struct.selectedRows.add(_elem189);
+                  _elem197 = new SelectedRows();
+                  _elem197.read(iprot);
+                  struct.selectedRows.add(_elem197);
                 }
                 iprot.readListEnd();
               }
@@ -1469,9 +1469,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter191 : struct.verdicts)
+            for (PartitionVerdict _iter199 : struct.verdicts)
             {
-              _iter191.write(oprot);
+              _iter199.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1497,9 +1497,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter192 : struct.columns)
+            for (ColumnSummary _iter200 : struct.columns)
             {
-              _iter192.write(oprot);
+              _iter200.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1518,9 +1518,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter193 : struct.selectedRows)
+            for (SelectedRows _iter201 : struct.selectedRows)
             {
-              _iter193.write(oprot);
+              _iter201.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1578,9 +1578,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter194 : struct.verdicts)
+          for (PartitionVerdict _iter202 : struct.verdicts)
           {
-            _iter194.write(oprot);
+            _iter202.write(oprot);
           }
         }
       }
@@ -1593,9 +1593,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter195 : struct.columns)
+          for (ColumnSummary _iter203 : struct.columns)
           {
-            _iter195.write(oprot);
+            _iter203.write(oprot);
           }
         }
       }
@@ -1605,9 +1605,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter196 : struct.selectedRows)
+          for (SelectedRows _iter204 : struct.selectedRows)
           {
-            _iter196.write(oprot);
+            _iter204.write(oprot);
           }
         }
       }
@@ -1631,14 +1631,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list197 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list197.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem198;
-          for (int _i199 = 0; _i199 < _list197.size; ++_i199)
+          org.apache.thrift.protocol.TList _list205 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list205.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem206;
+          for (int _i207 = 0; _i207 < _list205.size; ++_i207)
           {
-            _elem198 = new PartitionVerdict();
-            _elem198.read(iprot);
-            struct.verdicts.add(_elem198);
+            _elem206 = new PartitionVerdict();
+            _elem206.read(iprot);
+            struct.verdicts.add(_elem206);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1654,14 +1654,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list200 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list200.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem201;
-          for (int _i202 = 0; _i202 < _list200.size; ++_i202)
+          org.apache.thrift.protocol.TList _list208 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list208.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem209;
+          for (int _i210 = 0; _i210 < _list208.size; ++_i210)
           {
-            _elem201 = new ColumnSummary();
-            _elem201.read(iprot);
-            struct.columns.add(_elem201);
+            _elem209 = new ColumnSummary();
+            _elem209.read(iprot);
+            struct.columns.add(_elem209);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1673,14 +1673,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list203 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list203.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem204;
-          for (int _i205 = 0; _i205 < _list203.size; ++_i205)
+          org.apache.thrift.protocol.TList _list211 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list211.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem212;
+          for (int _i213 = 0; _i213 < _list211.size; ++_i213)
           {
-            _elem204 = new SelectedRows();
-            _elem204.read(iprot);
-            struct.selectedRows.add(_elem204);
+            _elem212 = new SelectedRows();
+            _elem212.read(iprot);
+            struct.selectedRows.add(_elem212);
           }
         }
         struct.setSelectedRowsIsSet(true);

@@ -1205,13 +1205,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 5: // RANGE_STARTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list142 = iprot.readListBegin();
-                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list142.size);
-                long _elem143;
-                for (int _i144 = 0; _i144 < _list142.size; ++_i144)
+                org.apache.thrift.protocol.TList _list150 = iprot.readListBegin();
+                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list150.size);
+                long _elem151;
+                for (int _i152 = 0; _i152 < _list150.size; ++_i152)
                 {
-                  _elem143 = iprot.readI64();
-                  struct.rangeStarts.add(_elem143);
+                  _elem151 = iprot.readI64();
+                  struct.rangeStarts.add(_elem151);
                 }
                 iprot.readListEnd();
               }
@@ -1223,13 +1223,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 6: // RANGE_ENDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list145 = iprot.readListBegin();
-                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list145.size);
-                long _elem146;
-                for (int _i147 = 0; _i147 < _list145.size; ++_i147)
+                org.apache.thrift.protocol.TList _list153 = iprot.readListBegin();
+                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list153.size);
+                long _elem154;
+                for (int _i155 = 0; _i155 < _list153.size; ++_i155)
                 {
-                  _elem146 = iprot.readI64();
-                  struct.rangeEnds.add(_elem146);
+                  _elem154 = iprot.readI64();
+                  struct.rangeEnds.add(_elem154);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 7: // ROW_GROUP_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list148 = iprot.readListBegin();
-                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list148.size);
-                long _elem149;
-                for (int _i150 = 0; _i150 < _list148.size; ++_i150)
+                org.apache.thrift.protocol.TList _list156 = iprot.readListBegin();
+                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list156.size);
+                long _elem157;
+                for (int _i158 = 0; _i158 < _list156.size; ++_i158)
                 {
-                  _elem149 = iprot.readI64();
-                  struct.rowGroupRows.add(_elem149);
+                  _elem157 = iprot.readI64();
+                  struct.rowGroupRows.add(_elem157);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 8: // ROW_GROUP_OFFSETS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list151 = iprot.readListBegin();
-                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list151.size);
-                long _elem152;
-                for (int _i153 = 0; _i153 < _list151.size; ++_i153)
+                org.apache.thrift.protocol.TList _list159 = iprot.readListBegin();
+                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list159.size);
+                long _elem160;
+                for (int _i161 = 0; _i161 < _list159.size; ++_i161)
                 {
-                  _elem152 = iprot.readI64();
-                  struct.rowGroupOffsets.add(_elem152);
+                  _elem160 = iprot.readI64();
+                  struct.rowGroupOffsets.add(_elem160);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 9: // ROW_GROUP_BYTES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list154 = iprot.readListBegin();
-                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list154.size);
-                long _elem155;
-                for (int _i156 = 0; _i156 < _list154.size; ++_i156)
+                org.apache.thrift.protocol.TList _list162 = iprot.readListBegin();
+                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list162.size);
+                long _elem163;
+                for (int _i164 = 0; _i164 < _list162.size; ++_i164)
                 {
-                  _elem155 = iprot.readI64();
-                  struct.rowGroupBytes.add(_elem155);
+                  _elem163 = iprot.readI64();
+                  struct.rowGroupBytes.add(_elem163);
                 }
                 iprot.readListEnd();
               }
@@ -1333,9 +1333,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_STARTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeStarts.size()));
-          for (long _iter157 : struct.rangeStarts)
+          for (long _iter165 : struct.rangeStarts)
           {
-            oprot.writeI64(_iter157);
+            oprot.writeI64(_iter165);
           }
           oprot.writeListEnd();
         }
@@ -1345,9 +1345,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_ENDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeEnds.size()));
-          for (long _iter158 : struct.rangeEnds)
+          for (long _iter166 : struct.rangeEnds)
           {
-            oprot.writeI64(_iter158);
+            oprot.writeI64(_iter166);
           }
           oprot.writeListEnd();
         }
@@ -1357,9 +1357,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_ROWS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupRows.size()));
-          for (long _iter159 : struct.rowGroupRows)
+          for (long _iter167 : struct.rowGroupRows)
           {
-            oprot.writeI64(_iter159);
+            oprot.writeI64(_iter167);
           }
           oprot.writeListEnd();
         }
@@ -1369,9 +1369,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_OFFSETS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupOffsets.size()));
-          for (long _iter160 : struct.rowGroupOffsets)
+          for (long _iter168 : struct.rowGroupOffsets)
           {
-            oprot.writeI64(_iter160);
+            oprot.writeI64(_iter168);
           }
           oprot.writeListEnd();
         }
@@ -1381,9 +1381,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_BYTES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupBytes.size()));
-          for (long _iter161 : struct.rowGroupBytes)
+          for (long _iter169 : struct.rowGroupBytes)
           {
-            oprot.writeI64(_iter161);
+            oprot.writeI64(_iter169);
           }
           oprot.writeListEnd();
         }
@@ -1413,37 +1413,37 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       oprot.writeBinary(struct.footerDigest);
       {
         oprot.writeI32(struct.rangeStarts.size());
-        for (long _iter162 : struct.rangeStarts)
+        for (long _iter170 : struct.rangeStarts)
         {
-          oprot.writeI64(_iter162);
+          oprot.writeI64(_iter170);
         }
       }
       {
         oprot.writeI32(struct.rangeEnds.size());
-        for (long _iter163 : struct.rangeEnds)
+        for (long _iter171 : struct.rangeEnds)
         {
-          oprot.writeI64(_iter163);
+          oprot.writeI64(_iter171);
         }
       }
       {
         oprot.writeI32(struct.rowGroupRows.size());
-        for (long _iter164 : struct.rowGroupRows)
+        for (long _iter172 : struct.rowGroupRows)
         {
-          oprot.writeI64(_iter164);
+          oprot.writeI64(_iter172);
         }
       }
       {
         oprot.writeI32(struct.rowGroupOffsets.size());
-        for (long _iter165 : struct.rowGroupOffsets)
+        for (long _iter173 : struct.rowGroupOffsets)
         {
-          oprot.writeI64(_iter165);
+          oprot.writeI64(_iter173);
         }
       }
       {
         oprot.writeI32(struct.rowGroupBytes.size());
-        for (long _iter166 : struct.rowGroupBytes)
+        for (long _iter174 : struct.rowGroupBytes)
         {
-          oprot.writeI64(_iter166);
+          oprot.writeI64(_iter174);
         }
       }
     }
@@ -1460,57 +1460,57 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       struct.footerDigest = iprot.readBinary();
       struct.setFooterDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list167 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list167.size);
-        long _elem168;
-        for (int _i169 = 0; _i169 < _list167.size; ++_i169)
+        org.apache.thrift.protocol.TList _list175 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list175.size);
+        long _elem176;
+        for (int _i177 = 0; _i177 < _list175.size; ++_i177)
         {
-          _elem168 = iprot.readI64();
-          struct.rangeStarts.add(_elem168);
+          _elem176 = iprot.readI64();
+          struct.rangeStarts.add(_elem176);
         }
       }
       struct.setRangeStartsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list170 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list170.size);
-        long _elem171;
-        for (int _i172 = 0; _i172 < _list170.size; ++_i172)
+        org.apache.thrift.protocol.TList _list178 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list178.size);
+        long _elem179;
+        for (int _i180 = 0; _i180 < _list178.size; ++_i180)
         {
-          _elem171 = iprot.readI64();
-          struct.rangeEnds.add(_elem171);
+          _elem179 = iprot.readI64();
+          struct.rangeEnds.add(_elem179);
         }
       }
       struct.setRangeEndsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list173 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list173.size);
-        long _elem174;
-        for (int _i175 = 0; _i175 < _list173.size; ++_i175)
+        org.apache.thrift.protocol.TList _list181 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list181.size);
+        long _elem182;
+        for (int _i183 = 0; _i183 < _list181.size; ++_i183)
         {
-          _elem174 = iprot.readI64();
-          struct.rowGroupRows.add(_elem174);
+          _elem182 = iprot.readI64();
+          struct.rowGroupRows.add(_elem182);
         }
       }
       struct.setRowGroupRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list176 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list176.size);
-        long _elem177;
-        for (int _i178 = 0; _i178 < _list176.size; ++_i178)
+        org.apache.thrift.protocol.TList _list184 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list184.size);
+        long _elem185;
+        for (int _i186 = 0; _i186 < _list184.size; ++_i186)
         {
-          _elem177 = iprot.readI64();
-          struct.rowGroupOffsets.add(_elem177);
+          _elem185 = iprot.readI64();
+          struct.rowGroupOffsets.add(_elem185);
         }
       }
       struct.setRowGroupOffsetsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list179 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list179.size);
-        long _elem180;
-        for (int _i181 = 0; _i181 < _list179.size; ++_i181)
+        org.apache.thrift.protocol.TList _list187 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list187.size);
+        long _elem188;
+        for (int _i189 = 0; _i189 < _list187.size; ++_i189)
         {
-          _elem180 = iprot.readI64();
-          struct.rowGroupBytes.add(_elem180);
+          _elem188 = iprot.readI64();
+          struct.rowGroupBytes.add(_elem188);
         }
       }
       struct.setRowGroupBytesIsSet(true);

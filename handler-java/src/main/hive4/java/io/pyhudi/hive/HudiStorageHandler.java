@@ -2,6 +2,7 @@ package io.pyhudi.hive;
 
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ColumnStatistics;
+import io.pyhudi.hive.planning.LimitHook;
 import io.pyhudi.hive.planning.StatesOfQuery;
 import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.DynamicPruning;
@@ -29,6 +30,7 @@ import org.apache.hadoop.hive.ql.parse.SemanticException;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.FileSinkDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.plan.TableDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.hive.ql.session.SessionStateUtil;
 import org.apache.hadoop.hive.ql.stats.Partish;
@@ -103,6 +105,13 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   public boolean areSnapshotsSupported() {
     StatesOfQuery.scanned();
     return false;
+  }
+
+  /** Hive asks this of each table that a query reads, as the last question about its plan. */
+  @Override
+  public void configureInputJobProperties(TableDesc table, Map<String, String> properties) {
+    super.configureInputJobProperties(table, properties);
+    LimitHook.add();
   }
 
   @Override

@@ -132,7 +132,8 @@ final class MinMaxQuery {
     return aggregation.getGenericUDAFName().equalsIgnoreCase("count") && !aggregation.getDistinct();
   }
 
-  private static boolean isExtreme(AggregationDesc aggregation) {
+  /** Returns whether an aggregate is a minimum or maximum. */
+  static boolean isExtreme(AggregationDesc aggregation) {
     String name = aggregation.getGenericUDAFName().toLowerCase(Locale.ROOT);
     return name.equals("min") || name.equals("max");
   }

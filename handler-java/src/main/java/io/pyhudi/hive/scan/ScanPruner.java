@@ -15,7 +15,9 @@ import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.ServiceListing;
 import java.time.ZoneId;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -54,9 +56,14 @@ final class ScanPruner {
     }
     try {
       ExprNodeGenericFuncDesc filter = ScanFilter.of(job, locations);
-      FirstRows first = firstRows(table, locations, filter);
-      if (filter == null && first == null) {
-        return answerFromStatistics(table, locations);
+      Optional<ScanVerdict> answer =
+          filter == null ? answerFromStatistics(table, locations) : Optional.empty();
+      if (answer.isPresent()) {
+        return answer.get();
+      }
+      List<FirstRows> first = firstRows(table, locations, filter);
+      if (filter == null && first.isEmpty()) {
+        return ScanVerdict.unpruned(Outcome.NO_FILTER, null, 0);
       }
       List<Object> key =
           Arrays.asList(
@@ -73,27 +80,26 @@ final class ScanPruner {
     }
   }
 
-  private ScanVerdict answerFromStatistics(HudiTable table, List<Path> locations) {
+  private Optional<ScanVerdict> answerFromStatistics(HudiTable table, List<Path> locations) {
     long start = System.nanoTime();
     return ExtremeRows.of(job, table, locations, settings)
-        .map(rows -> ScanVerdict.of(rows, micros(start)))
-        .orElseGet(() -> ScanVerdict.unpruned(Outcome.NO_FILTER, null, 0));
+        .map(rows -> ScanVerdict.of(rows, micros(start)));
   }
 
   /**
-   * Returns which rows the query needs; null if it may need all that match, or if the service's
+   * Returns which rows the query needs; none if it may need all that match, or if the service's
    * list of files cannot be used: only there other files may be left out, see {@link
    * FirstRowsQuery}.
    */
-  private FirstRows firstRows(
+  private List<FirstRows> firstRows(
       HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter) {
     try {
       return settings.limit() && listsKept(table, locations)
           ? FirstRowsQuery.of(job, locations, filter)
-          : null;
+          : Collections.emptyList();
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the query's limit cannot be read, its files are kept", table.basePath(), e);
-      return null;
+      return Collections.emptyList();
     }
   }
 
@@ -104,7 +110,10 @@ final class ScanPruner {
   }
 
   private ScanVerdict request(
-      HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter, FirstRows first) {
+      HudiTable table,
+      List<Path> locations,
+      ExprNodeGenericFuncDesc filter,
+      List<FirstRows> first) {
     long start = System.nanoTime();
     try {
       List<Node> nodes =
@@ -115,13 +124,21 @@ final class ScanPruner {
         return ScanVerdict.unpruned(Outcome.NOT_EXPRESSIBLE, null, micros(start));
       }
       PruneRequest request = newRequest(table, locations, nodes);
-      request.setFirstRows(first);
+      setFirstRows(request, first);
       return RepeatedQuestions.ask(table, request, settings);
     } catch (PruningException e) {
       return ScanVerdict.unpruned(e.outcome(), e.getMessage(), micros(start));
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the filter cannot be sent, nothing is pruned", table.basePath(), e);
       return ScanVerdict.unpruned(Outcome.FAILED, e.toString(), micros(start));
+    }
+  }
+
+  private static void setFirstRows(PruneRequest request, List<FirstRows> first) {
+    if (first.size() == 1) {
+      request.setFirstRows(first.get(0));
+    } else if (!first.isEmpty()) {
+      request.setFirstRowsOfEach(first);
     }
   }
 
