@@ -152,7 +152,9 @@ def test_the_ends_of_several_columns_are_in_few_slices(golden: Mapping[str, Path
     matching = rows_of_slices(pruner, snapshot, text, result)
     for _ in range(30):
         keys = [
-            SortKey(random.choice(["txn_id", "amount", "txn_date", "region"]), random.random() < 0.5)
+            SortKey(
+                random.choice(["txn_id", "amount", "txn_date", "region"]), random.random() < 0.5
+            )
             for _ in range(random.randint(2, 4))
         ]
         parts = [wanted(1, [key]) for key in keys]

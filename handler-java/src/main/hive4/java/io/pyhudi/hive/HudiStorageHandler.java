@@ -3,9 +3,11 @@ package io.pyhudi.hive;
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ColumnStatistics;
 import io.pyhudi.hive.planning.LimitHook;
+import io.pyhudi.hive.planning.ScansApart;
 import io.pyhudi.hive.planning.StatesOfQuery;
 import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.DynamicPruning;
+import io.pyhudi.hive.predicate.JoinKeys;
 import io.pyhudi.hive.scan.ExplainedScan;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.TableSize;
@@ -230,11 +232,17 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   @Override
   public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
     PruningSettings settings = settings(table);
-    return view(table) == null
-        && settings.joins()
-        && DynamicPruning.mayRestrict(table, condition)
-        && !ColumnStatistics.of(getConf(), table.getPath(), settings)
-            .keepsMostFiles(DynamicPruning.columnOf(condition));
+    boolean isRestricted =
+        view(table) == null
+            && settings.joins()
+            && DynamicPruning.mayRestrict(table, condition)
+            && !ColumnStatistics.of(getConf(), table.getPath(), settings)
+                .keepsMostFiles(DynamicPruning.columnOf(condition))
+            && (!DynamicPruning.isScannedAgain(table, condition) || ScansApart.keep());
+    if (isRestricted) {
+      JoinKeys.nameIn(condition);
+    }
+    return isRestricted;
   }
 
   /** Adds the pruning result to EXPLAIN; it sends the same request as a scan. */
