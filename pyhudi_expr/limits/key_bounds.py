@@ -19,6 +19,7 @@ from pyhudi_expr.expr.literals import CALENDAR_MARGINS
 from pyhudi_expr.expr.nodes import Column, IsNull
 from pyhudi_expr.expr.terms import UnboundError, bind_term, declared_domain, known_zone
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.statistics.bound_decoding import WRAPPED_DECIMAL_SCALE
 from pyhudi_expr.index.statistics.file_ranges import UNKNOWN, file_ranges
 from pyhudi_expr.keys.definition import hidden_columns
 from pyhudi_expr.prune import PruneRequest
@@ -102,13 +103,19 @@ def key_bounds(
     values, nulls = (as_array(mask, len(lower)) for mask in (found.may_be_value, found.may_be_null))
     counted = np.full(len(lower), UNKNOWN, np.int64)
     are_values = np.zeros(len(lower), np.bool_)
-    if key.domain.kind in _COUNTED and not snapshot.is_evolved:
+    if _is_exact(key.domain) and not snapshot.is_evolved:
         written = file_ranges(snapshot.column_stats, snapshot.listing, key)
-        counted = written.nulls
+        counted = written.nulls if key.domain.kind in _COUNTED else counted
         are_values = _are_values(lower, upper, written.bounds) & ~snapshot.listing.file_is_log
     # A count of none that is not believed is no count.
     counted = np.where(nulls, np.where(counted > 0, counted, UNKNOWN), 0)
     return KeyBounds(lower, upper, values, nulls, counted, are_values)
+
+
+def _is_exact(domain: Domain) -> bool:
+    """Return whether written bounds that are believed are values of rows: none is rounded or cut."""
+    is_short = domain.is_ordinal and domain.scale <= WRAPPED_DECIMAL_SCALE
+    return domain.kind in _COUNTED or (domain.kind is Kind.DECIMAL and is_short)
 
 
 def _are_values(lower: Int64Array, upper: Int64Array, written: Bounds) -> BoolArray:
