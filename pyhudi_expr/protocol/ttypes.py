@@ -952,11 +952,12 @@ class PruneRequest(object):
     list, which is about one state of the table, and the counts. Verdicts are about any row.
      - firstRowsOfEach: The same where the first rows of several orders are enough together; `firstRows` is absent then,
     as services that do not know this field list every slice.
+     - describeMatching: Answer with the rows that match, if that is certain.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -972,6 +973,7 @@ class PruneRequest(object):
         self.sparkCondition = sparkCondition
         self.firstRows = firstRows
         self.firstRowsOfEach = firstRowsOfEach
+        self.describeMatching = describeMatching
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1071,6 +1073,11 @@ class PruneRequest(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 16:
+                if ftype == TType.BOOL:
+                    self.describeMatching = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1146,6 +1153,10 @@ class PruneRequest(object):
             for iter59 in self.firstRowsOfEach:
                 iter59.write(oprot)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.describeMatching is not None:
+            oprot.writeFieldBegin('describeMatching', TType.BOOL, 16)
+            oprot.writeBool(self.describeMatching)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -2050,6 +2061,90 @@ class SelectedRows(object):
         return not (self == other)
 
 
+class MatchingRows(object):
+    """
+    All rows that match, in the state of the table that the service saw: every row of each slice that is
+    kept matches, and they are counted.
+
+    Attributes:
+     - rows
+     - columns: The table's columns, over these rows alone.
+
+    """
+
+
+    def __init__(self, rows=None, columns=None,):
+        self.rows = rows
+        self.columns = columns
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.rows = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.columns = []
+                    (_etype170, _size167) = iprot.readListBegin()
+                    for _i171 in range(_size167):
+                        _elem172 = ColumnSummary()
+                        _elem172.read(iprot)
+                        self.columns.append(_elem172)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('MatchingRows')
+        if self.rows is not None:
+            oprot.writeFieldBegin('rows', TType.I64, 1)
+            oprot.writeI64(self.rows)
+            oprot.writeFieldEnd()
+        if self.columns is not None:
+            oprot.writeFieldBegin('columns', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRUCT, len(self.columns))
+            for iter173 in self.columns:
+                iter173.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.rows is None:
+            raise TProtocolException(message='Required field rows is unset!')
+        if self.columns is None:
+            raise TProtocolException(message='Required field columns is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class PruneResponse(object):
     """
     Attributes:
@@ -2064,11 +2159,12 @@ class PruneResponse(object):
      - columns: Of the table's columns, in its order; absent: not requested, or unknown.
      - kept: Absent: not requested, or too many.
      - selectedRows: Of the base files that need not be read whole. Absent: not requested, or none.
+     - matching: Absent: not requested, or not certain.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None, selectedRows=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None, selectedRows=None, matching=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -2080,6 +2176,7 @@ class PruneResponse(object):
         self.columns = columns
         self.kept = kept
         self.selectedRows = selectedRows
+        self.matching = matching
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -2118,11 +2215,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype170, _size167) = iprot.readListBegin()
-                    for _i171 in range(_size167):
-                        _elem172 = PartitionVerdict()
-                        _elem172.read(iprot)
-                        self.verdicts.append(_elem172)
+                    (_etype177, _size174) = iprot.readListBegin()
+                    for _i178 in range(_size174):
+                        _elem179 = PartitionVerdict()
+                        _elem179.read(iprot)
+                        self.verdicts.append(_elem179)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2140,11 +2237,11 @@ class PruneResponse(object):
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype176, _size173) = iprot.readListBegin()
-                    for _i177 in range(_size173):
-                        _elem178 = ColumnSummary()
-                        _elem178.read(iprot)
-                        self.columns.append(_elem178)
+                    (_etype183, _size180) = iprot.readListBegin()
+                    for _i184 in range(_size180):
+                        _elem185 = ColumnSummary()
+                        _elem185.read(iprot)
+                        self.columns.append(_elem185)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2157,12 +2254,18 @@ class PruneResponse(object):
             elif fid == 11:
                 if ftype == TType.LIST:
                     self.selectedRows = []
-                    (_etype182, _size179) = iprot.readListBegin()
-                    for _i183 in range(_size179):
-                        _elem184 = SelectedRows()
-                        _elem184.read(iprot)
-                        self.selectedRows.append(_elem184)
+                    (_etype189, _size186) = iprot.readListBegin()
+                    for _i190 in range(_size186):
+                        _elem191 = SelectedRows()
+                        _elem191.read(iprot)
+                        self.selectedRows.append(_elem191)
                     iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 12:
+                if ftype == TType.STRUCT:
+                    self.matching = MatchingRows()
+                    self.matching.read(iprot)
                 else:
                     iprot.skip(ftype)
             else:
@@ -2198,8 +2301,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter185 in self.verdicts:
-                iter185.write(oprot)
+            for iter192 in self.verdicts:
+                iter192.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -2213,8 +2316,8 @@ class PruneResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 9)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter186 in self.columns:
-                iter186.write(oprot)
+            for iter193 in self.columns:
+                iter193.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -2224,9 +2327,13 @@ class PruneResponse(object):
         if self.selectedRows is not None:
             oprot.writeFieldBegin('selectedRows', TType.LIST, 11)
             oprot.writeListBegin(TType.STRUCT, len(self.selectedRows))
-            for iter187 in self.selectedRows:
-                iter187.write(oprot)
+            for iter194 in self.selectedRows:
+                iter194.write(oprot)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.matching is not None:
+            oprot.writeFieldBegin('matching', TType.STRUCT, 12)
+            self.matching.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -2312,11 +2419,11 @@ class MetadataRequest(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype191, _size188) = iprot.readListBegin()
-                    for _i192 in range(_size188):
-                        _elem193 = Node()
-                        _elem193.read(iprot)
-                        self.filter.append(_elem193)
+                    (_etype198, _size195) = iprot.readListBegin()
+                    for _i199 in range(_size195):
+                        _elem200 = Node()
+                        _elem200.read(iprot)
+                        self.filter.append(_elem200)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2328,10 +2435,10 @@ class MetadataRequest(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype197, _size194) = iprot.readListBegin()
-                    for _i198 in range(_size194):
-                        _elem199 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.columns.append(_elem199)
+                    (_etype204, _size201) = iprot.readListBegin()
+                    for _i205 in range(_size201):
+                        _elem206 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.columns.append(_elem206)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2364,8 +2471,8 @@ class MetadataRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter200 in self.filter:
-                iter200.write(oprot)
+            for iter207 in self.filter:
+                iter207.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.timeZone is not None:
@@ -2375,8 +2482,8 @@ class MetadataRequest(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.columns))
-            for iter201 in self.columns:
-                oprot.writeString(iter201.encode('utf-8') if sys.version_info[0] == 2 else iter201)
+            for iter208 in self.columns:
+                oprot.writeString(iter208.encode('utf-8') if sys.version_info[0] == 2 else iter208)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2460,45 +2567,45 @@ class MetadataColumn(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.texts = []
-                    (_etype205, _size202) = iprot.readListBegin()
-                    for _i206 in range(_size202):
-                        _elem207 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.texts.append(_elem207)
+                    (_etype212, _size209) = iprot.readListBegin()
+                    for _i213 in range(_size209):
+                        _elem214 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.texts.append(_elem214)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.integers = []
-                    (_etype211, _size208) = iprot.readListBegin()
-                    for _i212 in range(_size208):
-                        _elem213 = iprot.readI64()
-                        self.integers.append(_elem213)
+                    (_etype218, _size215) = iprot.readListBegin()
+                    for _i219 in range(_size215):
+                        _elem220 = iprot.readI64()
+                        self.integers.append(_elem220)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.textLists = []
-                    (_etype217, _size214) = iprot.readListBegin()
-                    for _i218 in range(_size214):
-                        _elem219 = []
-                        (_etype223, _size220) = iprot.readListBegin()
-                        for _i224 in range(_size220):
-                            _elem225 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                            _elem219.append(_elem225)
+                    (_etype224, _size221) = iprot.readListBegin()
+                    for _i225 in range(_size221):
+                        _elem226 = []
+                        (_etype230, _size227) = iprot.readListBegin()
+                        for _i231 in range(_size227):
+                            _elem232 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                            _elem226.append(_elem232)
                         iprot.readListEnd()
-                        self.textLists.append(_elem219)
+                        self.textLists.append(_elem226)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.nulls = []
-                    (_etype229, _size226) = iprot.readListBegin()
-                    for _i230 in range(_size226):
-                        _elem231 = iprot.readI32()
-                        self.nulls.append(_elem231)
+                    (_etype236, _size233) = iprot.readListBegin()
+                    for _i237 in range(_size233):
+                        _elem238 = iprot.readI32()
+                        self.nulls.append(_elem238)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2527,32 +2634,32 @@ class MetadataColumn(object):
         if self.texts is not None:
             oprot.writeFieldBegin('texts', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.texts))
-            for iter232 in self.texts:
-                oprot.writeString(iter232.encode('utf-8') if sys.version_info[0] == 2 else iter232)
+            for iter239 in self.texts:
+                oprot.writeString(iter239.encode('utf-8') if sys.version_info[0] == 2 else iter239)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.integers is not None:
             oprot.writeFieldBegin('integers', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.integers))
-            for iter233 in self.integers:
-                oprot.writeI64(iter233)
+            for iter240 in self.integers:
+                oprot.writeI64(iter240)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.textLists is not None:
             oprot.writeFieldBegin('textLists', TType.LIST, 6)
             oprot.writeListBegin(TType.LIST, len(self.textLists))
-            for iter234 in self.textLists:
-                oprot.writeListBegin(TType.STRING, len(iter234))
-                for iter235 in iter234:
-                    oprot.writeString(iter235.encode('utf-8') if sys.version_info[0] == 2 else iter235)
+            for iter241 in self.textLists:
+                oprot.writeListBegin(TType.STRING, len(iter241))
+                for iter242 in iter241:
+                    oprot.writeString(iter242.encode('utf-8') if sys.version_info[0] == 2 else iter242)
                 oprot.writeListEnd()
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.nulls is not None:
             oprot.writeFieldBegin('nulls', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.nulls))
-            for iter236 in self.nulls:
-                oprot.writeI32(iter236)
+            for iter243 in self.nulls:
+                oprot.writeI32(iter243)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2638,11 +2745,11 @@ class MetadataResponse(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype240, _size237) = iprot.readListBegin()
-                    for _i241 in range(_size237):
-                        _elem242 = MetadataColumn()
-                        _elem242.read(iprot)
-                        self.columns.append(_elem242)
+                    (_etype247, _size244) = iprot.readListBegin()
+                    for _i248 in range(_size244):
+                        _elem249 = MetadataColumn()
+                        _elem249.read(iprot)
+                        self.columns.append(_elem249)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2690,8 +2797,8 @@ class MetadataResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter243 in self.columns:
-                iter243.write(oprot)
+            for iter250 in self.columns:
+                iter250.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowsConsidered is not None:
@@ -2878,6 +2985,7 @@ PruneRequest.thrift_spec = (
     (13, TType.STRUCT, 'sparkCondition', [SparkCondition, None], None, ),  # 13
     (14, TType.STRUCT, 'firstRows', [FirstRows, None], None, ),  # 14
     (15, TType.LIST, 'firstRowsOfEach', (TType.STRUCT, [FirstRows, None], False), None, ),  # 15
+    (16, TType.BOOL, 'describeMatching', None, None, ),  # 16
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (
@@ -2939,6 +3047,12 @@ SelectedRows.thrift_spec = (
     (8, TType.LIST, 'rowGroupOffsets', (TType.I64, None, False), None, ),  # 8
     (9, TType.LIST, 'rowGroupBytes', (TType.I64, None, False), None, ),  # 9
 )
+all_structs.append(MatchingRows)
+MatchingRows.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'rows', None, None, ),  # 1
+    (2, TType.LIST, 'columns', (TType.STRUCT, [ColumnSummary, None], False), None, ),  # 2
+)
 all_structs.append(PruneResponse)
 PruneResponse.thrift_spec = (
     None,  # 0
@@ -2953,6 +3067,7 @@ PruneResponse.thrift_spec = (
     (9, TType.LIST, 'columns', (TType.STRUCT, [ColumnSummary, None], False), None, ),  # 9
     (10, TType.STRUCT, 'kept', [KeptSlices, None], None, ),  # 10
     (11, TType.LIST, 'selectedRows', (TType.STRUCT, [SelectedRows, None], False), None, ),  # 11
+    (12, TType.STRUCT, 'matching', [MatchingRows, None], None, ),  # 12
 )
 all_structs.append(MetadataRequest)
 MetadataRequest.thrift_spec = (

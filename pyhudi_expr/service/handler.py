@@ -26,6 +26,7 @@ from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.service.answers.matching import matching
 from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.column_summaries import to_thrift
@@ -118,6 +119,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             # Enough rows are in the listed slices of one state. Verdicts are about files of any
             # state, so they stay those of the filter.
             listed = narrowed(self._pruner, snapshot, prune_request, result, wanted)
+            if request.describeMatching:
+                response.matching = matching(self._pruner, snapshot, prune_request, result)
         check_wanted()
         _check_as_new(result, request)
         self._metrics.count_result(request.basePath, listed)

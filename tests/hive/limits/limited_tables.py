@@ -30,6 +30,11 @@ def limited_table(spark: SparkSession, parent: Path) -> HudiTable:
     return create(rows, TableSpec("limited"), parent)
 
 
+def parted_table(spark: SparkSession, parent: Path) -> HudiTable:
+    rows = spark.range(0, ROWS, 1, FILES).selectExpr(*COLUMNS)
+    return create(rows, TableSpec("limited_parted", partitions=("day",)), parent)
+
+
 def logged_table(spark: SparkSession, parent: Path) -> HudiTable:
     """Rows of some files are replaced or deleted by log files."""
     rows = spark.range(0, ROWS, 1, FILES).selectExpr(*COLUMNS)

@@ -201,7 +201,9 @@ struct PruneRequest {
   14: optional FirstRows firstRows,
   /** The same where the first rows of several orders are enough together; `firstRows` is absent then,
       as services that do not know this field list every slice. */
-  15: optional list<FirstRows> firstRowsOfEach
+  15: optional list<FirstRows> firstRowsOfEach,
+  /** Answer with the rows that match, if that is certain. */
+  16: optional bool describeMatching
 }
 
 /** The meaning of a partition's verdict. */
@@ -328,6 +330,16 @@ struct SelectedRows {
   9: required list<i64> rowGroupBytes
 }
 
+/**
+ * All rows that match, in the state of the table that the service saw: every row of each slice that is
+ * kept matches, and they are counted.
+ */
+struct MatchingRows {
+  1: required i64 rows,
+  /** The table's columns, over these rows alone. */
+  2: required list<ColumnSummary> columns
+}
+
 struct PruneResponse {
   1: required i32 protocolVersion,
   2: required string requestId,
@@ -345,7 +357,9 @@ struct PruneResponse {
   /** Absent: not requested, or too many. */
   10: optional KeptSlices kept,
   /** Of the base files that need not be read whole. Absent: not requested, or none. */
-  11: optional list<SelectedRows> selectedRows
+  11: optional list<SelectedRows> selectedRows,
+  /** Absent: not requested, or not certain. */
+  12: optional MatchingRows matching
 }
 
 /** A question for rows that describe a table. */

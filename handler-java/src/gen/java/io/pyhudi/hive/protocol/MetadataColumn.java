@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list230 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list230.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem231;
-                for (int _i232 = 0; _i232 < _list230.size; ++_i232)
+                org.apache.thrift.protocol.TList _list238 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list238.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem239;
+                for (int _i240 = 0; _i240 < _list238.size; ++_i240)
                 {
-                  _elem231 = iprot.readString();
-                  struct.texts.add(_elem231);
+                  _elem239 = iprot.readString();
+                  struct.texts.add(_elem239);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list233 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list233.size);
-                long _elem234;
-                for (int _i235 = 0; _i235 < _list233.size; ++_i235)
+                org.apache.thrift.protocol.TList _list241 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list241.size);
+                long _elem242;
+                for (int _i243 = 0; _i243 < _list241.size; ++_i243)
                 {
-                  _elem234 = iprot.readI64();
-                  struct.integers.add(_elem234);
+                  _elem242 = iprot.readI64();
+                  struct.integers.add(_elem242);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list236 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list236.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem237;
-                for (int _i238 = 0; _i238 < _list236.size; ++_i238)
+                org.apache.thrift.protocol.TList _list244 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list244.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem245;
+                for (int _i246 = 0; _i246 < _list244.size; ++_i246)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list239 = iprot.readListBegin();
-                    _elem237 = new java.util.ArrayList<java.lang.String>(_list239.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem240;
-                    for (int _i241 = 0; _i241 < _list239.size; ++_i241)
+                    org.apache.thrift.protocol.TList _list247 = iprot.readListBegin();
+                    _elem245 = new java.util.ArrayList<java.lang.String>(_list247.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem248;
+                    for (int _i249 = 0; _i249 < _list247.size; ++_i249)
                     {
-                      _elem240 = iprot.readString();
-                      _elem237.add(_elem240);
+                      _elem248 = iprot.readString();
+                      _elem245.add(_elem248);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem237);
+                  struct.textLists.add(_elem245);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list242 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list242.size);
-                int _elem243;
-                for (int _i244 = 0; _i244 < _list242.size; ++_i244)
+                org.apache.thrift.protocol.TList _list250 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list250.size);
+                int _elem251;
+                for (int _i252 = 0; _i252 < _list250.size; ++_i252)
                 {
-                  _elem243 = iprot.readI32();
-                  struct.nulls.add(_elem243);
+                  _elem251 = iprot.readI32();
+                  struct.nulls.add(_elem251);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter245 : struct.texts)
+            for (java.lang.String _iter253 : struct.texts)
             {
-              oprot.writeString(_iter245);
+              oprot.writeString(_iter253);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter246 : struct.integers)
+            for (long _iter254 : struct.integers)
             {
-              oprot.writeI64(_iter246);
+              oprot.writeI64(_iter254);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter247 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter255 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter247.size()));
-                for (java.lang.String _iter248 : _iter247)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter255.size()));
+                for (java.lang.String _iter256 : _iter255)
                 {
-                  oprot.writeString(_iter248);
+                  oprot.writeString(_iter256);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter249 : struct.nulls)
+            for (int _iter257 : struct.nulls)
             {
-              oprot.writeI32(_iter249);
+              oprot.writeI32(_iter257);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter250 : struct.texts)
+          for (java.lang.String _iter258 : struct.texts)
           {
-            oprot.writeString(_iter250);
+            oprot.writeString(_iter258);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter251 : struct.integers)
+          for (long _iter259 : struct.integers)
           {
-            oprot.writeI64(_iter251);
+            oprot.writeI64(_iter259);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter252 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter260 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter252.size());
-              for (java.lang.String _iter253 : _iter252)
+              oprot.writeI32(_iter260.size());
+              for (java.lang.String _iter261 : _iter260)
               {
-                oprot.writeString(_iter253);
+                oprot.writeString(_iter261);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter254 : struct.nulls)
+          for (int _iter262 : struct.nulls)
           {
-            oprot.writeI32(_iter254);
+            oprot.writeI32(_iter262);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list255 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list255.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem256;
-          for (int _i257 = 0; _i257 < _list255.size; ++_i257)
+          org.apache.thrift.protocol.TList _list263 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list263.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem264;
+          for (int _i265 = 0; _i265 < _list263.size; ++_i265)
           {
-            _elem256 = iprot.readString();
-            struct.texts.add(_elem256);
+            _elem264 = iprot.readString();
+            struct.texts.add(_elem264);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list258 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list258.size);
-          long _elem259;
-          for (int _i260 = 0; _i260 < _list258.size; ++_i260)
+          org.apache.thrift.protocol.TList _list266 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list266.size);
+          long _elem267;
+          for (int _i268 = 0; _i268 < _list266.size; ++_i268)
           {
-            _elem259 = iprot.readI64();
-            struct.integers.add(_elem259);
+            _elem267 = iprot.readI64();
+            struct.integers.add(_elem267);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list261 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list261.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem262;
-          for (int _i263 = 0; _i263 < _list261.size; ++_i263)
+          org.apache.thrift.protocol.TList _list269 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list269.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem270;
+          for (int _i271 = 0; _i271 < _list269.size; ++_i271)
           {
             {
-              org.apache.thrift.protocol.TList _list264 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem262 = new java.util.ArrayList<java.lang.String>(_list264.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem265;
-              for (int _i266 = 0; _i266 < _list264.size; ++_i266)
+              org.apache.thrift.protocol.TList _list272 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem270 = new java.util.ArrayList<java.lang.String>(_list272.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem273;
+              for (int _i274 = 0; _i274 < _list272.size; ++_i274)
               {
-                _elem265 = iprot.readString();
-                _elem262.add(_elem265);
+                _elem273 = iprot.readString();
+                _elem270.add(_elem273);
               }
             }
-            struct.textLists.add(_elem262);
+            struct.textLists.add(_elem270);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list267 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list267.size);
-          int _elem268;
-          for (int _i269 = 0; _i269 < _list267.size; ++_i269)
+          org.apache.thrift.protocol.TList _list275 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list275.size);
+          int _elem276;
+          for (int _i277 = 0; _i277 < _list275.size; ++_i277)
           {
-            _elem268 = iprot.readI32();
-            struct.nulls.add(_elem268);
+            _elem276 = iprot.readI32();
+            struct.nulls.add(_elem276);
           }
         }
         struct.setNullsIsSet(true);

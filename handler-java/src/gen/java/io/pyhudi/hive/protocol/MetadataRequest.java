@@ -968,14 +968,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list214 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list214.size);
-                @org.apache.thrift.annotation.Nullable Node _elem215;
-                for (int _i216 = 0; _i216 < _list214.size; ++_i216)
+                org.apache.thrift.protocol.TList _list222 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list222.size);
+                @org.apache.thrift.annotation.Nullable Node _elem223;
+                for (int _i224 = 0; _i224 < _list222.size; ++_i224)
                 {
-                  _elem215 = new Node();
-                  _elem215.read(iprot);
-                  struct.filter.add(_elem215);
+                  _elem223 = new Node();
+                  _elem223.read(iprot);
+                  struct.filter.add(_elem223);
                 }
                 iprot.readListEnd();
               }
@@ -995,13 +995,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list217 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list217.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem218;
-                for (int _i219 = 0; _i219 < _list217.size; ++_i219)
+                org.apache.thrift.protocol.TList _list225 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list225.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem226;
+                for (int _i227 = 0; _i227 < _list225.size; ++_i227)
                 {
-                  _elem218 = iprot.readString();
-                  struct.columns.add(_elem218);
+                  _elem226 = iprot.readString();
+                  struct.columns.add(_elem226);
                 }
                 iprot.readListEnd();
               }
@@ -1051,9 +1051,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter220 : struct.filter)
+          for (Node _iter228 : struct.filter)
           {
-            _iter220.write(oprot);
+            _iter228.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1071,9 +1071,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter221 : struct.columns)
+            for (java.lang.String _iter229 : struct.columns)
             {
-              oprot.writeString(_iter221);
+              oprot.writeString(_iter229);
             }
             oprot.writeListEnd();
           }
@@ -1104,9 +1104,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter222 : struct.filter)
+        for (Node _iter230 : struct.filter)
         {
-          _iter222.write(oprot);
+          _iter230.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
@@ -1123,9 +1123,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter223 : struct.columns)
+          for (java.lang.String _iter231 : struct.columns)
           {
-            oprot.writeString(_iter223);
+            oprot.writeString(_iter231);
           }
         }
       }
@@ -1143,14 +1143,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list224 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list224.size);
-        @org.apache.thrift.annotation.Nullable Node _elem225;
-        for (int _i226 = 0; _i226 < _list224.size; ++_i226)
+        org.apache.thrift.protocol.TList _list232 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list232.size);
+        @org.apache.thrift.annotation.Nullable Node _elem233;
+        for (int _i234 = 0; _i234 < _list232.size; ++_i234)
         {
-          _elem225 = new Node();
-          _elem225.read(iprot);
-          struct.filter.add(_elem225);
+          _elem233 = new Node();
+          _elem233.read(iprot);
+          struct.filter.add(_elem233);
         }
       }
       struct.setFilterIsSet(true);
@@ -1161,13 +1161,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list227 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list227.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem228;
-          for (int _i229 = 0; _i229 < _list227.size; ++_i229)
+          org.apache.thrift.protocol.TList _list235 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list235.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem236;
+          for (int _i237 = 0; _i237 < _list235.size; ++_i237)
           {
-            _elem228 = iprot.readString();
-            struct.columns.add(_elem228);
+            _elem236 = iprot.readString();
+            struct.columns.add(_elem236);
           }
         }
         struct.setColumnsIsSet(true);

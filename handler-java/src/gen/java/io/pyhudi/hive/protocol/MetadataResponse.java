@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list270 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list270.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem271;
-                for (int _i272 = 0; _i272 < _list270.size; ++_i272)
+                org.apache.thrift.protocol.TList _list278 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list278.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem279;
+                for (int _i280 = 0; _i280 < _list278.size; ++_i280)
                 {
-                  _elem271 = new MetadataColumn();
-                  _elem271.read(iprot);
-                  struct.columns.add(_elem271);
+                  _elem279 = new MetadataColumn();
+                  _elem279.read(iprot);
+                  struct.columns.add(_elem279);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter273 : struct.columns)
+            for (MetadataColumn _iter281 : struct.columns)
             {
-              _iter273.write(oprot);
+              _iter281.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter274 : struct.columns)
+          for (MetadataColumn _iter282 : struct.columns)
           {
-            _iter274.write(oprot);
+            _iter282.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list275 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list275.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem276;
-          for (int _i277 = 0; _i277 < _list275.size; ++_i277)
+          org.apache.thrift.protocol.TList _list283 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list283.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem284;
+          for (int _i285 = 0; _i285 < _list283.size; ++_i285)
           {
-            _elem276 = new MetadataColumn();
-            _elem276.read(iprot);
-            struct.columns.add(_elem276);
+            _elem284 = new MetadataColumn();
+            _elem284.read(iprot);
+            struct.columns.add(_elem284);
           }
         }
         struct.setColumnsIsSet(true);

@@ -25,6 +25,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField SPARK_CONDITION_FIELD_DESC = new org.apache.thrift.protocol.TField("sparkCondition", org.apache.thrift.protocol.TType.STRUCT, (short)13);
   private static final org.apache.thrift.protocol.TField FIRST_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRows", org.apache.thrift.protocol.TType.STRUCT, (short)14);
   private static final org.apache.thrift.protocol.TField FIRST_ROWS_OF_EACH_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRowsOfEach", org.apache.thrift.protocol.TType.LIST, (short)15);
+  private static final org.apache.thrift.protocol.TField DESCRIBE_MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("describeMatching", org.apache.thrift.protocol.TType.BOOL, (short)16);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -91,6 +92,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * as services that do not know this field list every slice.
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<FirstRows> firstRowsOfEach; // optional
+  /**
+   * Answer with the rows that match, if that is certain.
+   */
+  public boolean describeMatching; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -155,7 +160,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      * The same where the first rows of several orders are enough together; `firstRows` is absent then,
      * as services that do not know this field list every slice.
      */
-    FIRST_ROWS_OF_EACH((short)15, "firstRowsOfEach");
+    FIRST_ROWS_OF_EACH((short)15, "firstRowsOfEach"),
+    /**
+     * Answer with the rows that match, if that is certain.
+     */
+    DESCRIBE_MATCHING((short)16, "describeMatching");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -201,6 +210,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return FIRST_ROWS;
         case 15: // FIRST_ROWS_OF_EACH
           return FIRST_ROWS_OF_EACH;
+        case 16: // DESCRIBE_MATCHING
+          return DESCRIBE_MATCHING;
         default:
           return null;
       }
@@ -249,8 +260,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __DESCRIBECOLUMNS_ISSET_ID = 2;
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
+  private static final int __DESCRIBEMATCHING_ISSET_ID = 5;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -286,6 +298,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     tmpMap.put(_Fields.FIRST_ROWS_OF_EACH, new org.apache.thrift.meta_data.FieldMetaData("firstRowsOfEach", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, FirstRows.class))));
+    tmpMap.put(_Fields.DESCRIBE_MATCHING, new org.apache.thrift.meta_data.FieldMetaData("describeMatching", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -357,6 +371,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       this.firstRowsOfEach = __this__firstRowsOfEach;
     }
+    this.describeMatching = other.describeMatching;
   }
 
   @Override
@@ -386,6 +401,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.sparkCondition = null;
     this.firstRows = null;
     this.firstRowsOfEach = null;
+    setDescribeMatchingIsSet(false);
+    this.describeMatching = false;
   }
 
   public int getProtocolVersion() {
@@ -879,6 +896,35 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     }
   }
 
+  /**
+   * Answer with the rows that match, if that is certain.
+   */
+  public boolean isDescribeMatching() {
+    return this.describeMatching;
+  }
+
+  /**
+   * Answer with the rows that match, if that is certain.
+   */
+  public PruneRequest setDescribeMatching(boolean describeMatching) {
+    this.describeMatching = describeMatching;
+    setDescribeMatchingIsSet(true);
+    return this;
+  }
+
+  public void unsetDescribeMatching() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __DESCRIBEMATCHING_ISSET_ID);
+  }
+
+  /** Returns true if field describeMatching is set (has been assigned a value) and false otherwise */
+  public boolean isSetDescribeMatching() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __DESCRIBEMATCHING_ISSET_ID);
+  }
+
+  public void setDescribeMatchingIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __DESCRIBEMATCHING_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -1002,6 +1048,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case DESCRIBE_MATCHING:
+      if (value == null) {
+        unsetDescribeMatching();
+      } else {
+        setDescribeMatching((java.lang.Boolean)value);
+      }
+      break;
+
     }
   }
 
@@ -1054,6 +1108,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case FIRST_ROWS_OF_EACH:
       return getFirstRowsOfEach();
 
+    case DESCRIBE_MATCHING:
+      return isDescribeMatching();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1096,6 +1153,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetFirstRows();
     case FIRST_ROWS_OF_EACH:
       return isSetFirstRowsOfEach();
+    case DESCRIBE_MATCHING:
+      return isSetDescribeMatching();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1248,6 +1307,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_describeMatching = true && this.isSetDescribeMatching();
+    boolean that_present_describeMatching = true && that.isSetDescribeMatching();
+    if (this_present_describeMatching || that_present_describeMatching) {
+      if (!(this_present_describeMatching && that_present_describeMatching))
+        return false;
+      if (this.describeMatching != that.describeMatching)
+        return false;
+    }
+
     return true;
   }
 
@@ -1312,6 +1380,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetFirstRowsOfEach()) ? 131071 : 524287);
     if (isSetFirstRowsOfEach())
       hashCode = hashCode * 8191 + firstRowsOfEach.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetDescribeMatching()) ? 131071 : 524287);
+    if (isSetDescribeMatching())
+      hashCode = hashCode * 8191 + ((describeMatching) ? 131071 : 524287);
 
     return hashCode;
   }
@@ -1474,6 +1546,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetDescribeMatching(), other.isSetDescribeMatching());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetDescribeMatching()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.describeMatching, other.describeMatching);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1615,6 +1697,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       } else {
         sb.append(this.firstRowsOfEach);
       }
+      first = false;
+    }
+    if (isSetDescribeMatching()) {
+      if (!first) sb.append(", ");
+      sb.append("describeMatching:");
+      sb.append(this.describeMatching);
       first = false;
     }
     sb.append(")");
@@ -1827,6 +1915,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 16: // DESCRIBE_MATCHING
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.describeMatching = iprot.readBool();
+              struct.setDescribeMatchingIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1945,6 +2041,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldEnd();
         }
       }
+      if (struct.isSetDescribeMatching()) {
+        oprot.writeFieldBegin(DESCRIBE_MATCHING_FIELD_DESC);
+        oprot.writeBool(struct.describeMatching);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -2005,7 +2106,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetFirstRowsOfEach()) {
         optionals.set(9);
       }
-      oprot.writeBitSet(optionals, 10);
+      if (struct.isSetDescribeMatching()) {
+        optionals.set(10);
+      }
+      oprot.writeBitSet(optionals, 11);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -2042,6 +2146,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           }
         }
       }
+      if (struct.isSetDescribeMatching()) {
+        oprot.writeBool(struct.describeMatching);
+      }
     }
 
     @Override
@@ -2067,7 +2174,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(10);
+      java.util.BitSet incoming = iprot.readBitSet(11);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -2119,6 +2226,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           }
         }
         struct.setFirstRowsOfEachIsSet(true);
+      }
+      if (incoming.get(10)) {
+        struct.describeMatching = iprot.readBool();
+        struct.setDescribeMatchingIsSet(true);
       }
     }
   }

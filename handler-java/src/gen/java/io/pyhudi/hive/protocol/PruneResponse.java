@@ -21,6 +21,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   private static final org.apache.thrift.protocol.TField COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("columns", org.apache.thrift.protocol.TType.LIST, (short)9);
   private static final org.apache.thrift.protocol.TField KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("kept", org.apache.thrift.protocol.TType.STRUCT, (short)10);
   private static final org.apache.thrift.protocol.TField SELECTED_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectedRows", org.apache.thrift.protocol.TType.LIST, (short)11);
+  private static final org.apache.thrift.protocol.TField MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("matching", org.apache.thrift.protocol.TType.STRUCT, (short)12);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneResponseStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneResponseTupleSchemeFactory();
@@ -58,6 +59,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
    * Of the base files that need not be read whole. Absent: not requested, or none.
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<SelectedRows> selectedRows; // optional
+  /**
+   * Absent: not requested, or not certain.
+   */
+  public @org.apache.thrift.annotation.Nullable MatchingRows matching; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -93,7 +98,11 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     /**
      * Of the base files that need not be read whole. Absent: not requested, or none.
      */
-    SELECTED_ROWS((short)11, "selectedRows");
+    SELECTED_ROWS((short)11, "selectedRows"),
+    /**
+     * Absent: not requested, or not certain.
+     */
+    MATCHING((short)12, "matching");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -131,6 +140,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           return KEPT;
         case 11: // SELECTED_ROWS
           return SELECTED_ROWS;
+        case 12: // MATCHING
+          return MATCHING;
         default:
           return null;
       }
@@ -176,7 +187,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT,_Fields.SELECTED_ROWS};
+  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT,_Fields.SELECTED_ROWS,_Fields.MATCHING};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -205,6 +216,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     tmpMap.put(_Fields.SELECTED_ROWS, new org.apache.thrift.meta_data.FieldMetaData("selectedRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, SelectedRows.class))));
+    tmpMap.put(_Fields.MATCHING, new org.apache.thrift.meta_data.FieldMetaData("matching", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, MatchingRows.class)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneResponse.class, metaDataMap);
   }
@@ -274,6 +287,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       this.selectedRows = __this__selectedRows;
     }
+    if (other.isSetMatching()) {
+      this.matching = new MatchingRows(other.matching);
+    }
   }
 
   @Override
@@ -295,6 +311,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     this.columns = null;
     this.kept = null;
     this.selectedRows = null;
+    this.matching = null;
   }
 
   public int getProtocolVersion() {
@@ -662,6 +679,37 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
   }
 
+  /**
+   * Absent: not requested, or not certain.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public MatchingRows getMatching() {
+    return this.matching;
+  }
+
+  /**
+   * Absent: not requested, or not certain.
+   */
+  public PruneResponse setMatching(@org.apache.thrift.annotation.Nullable MatchingRows matching) {
+    this.matching = matching;
+    return this;
+  }
+
+  public void unsetMatching() {
+    this.matching = null;
+  }
+
+  /** Returns true if field matching is set (has been assigned a value) and false otherwise */
+  public boolean isSetMatching() {
+    return this.matching != null;
+  }
+
+  public void setMatchingIsSet(boolean value) {
+    if (!value) {
+      this.matching = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -753,6 +801,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       break;
 
+    case MATCHING:
+      if (value == null) {
+        unsetMatching();
+      } else {
+        setMatching((MatchingRows)value);
+      }
+      break;
+
     }
   }
 
@@ -793,6 +849,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     case SELECTED_ROWS:
       return getSelectedRows();
 
+    case MATCHING:
+      return getMatching();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -827,6 +886,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       return isSetKept();
     case SELECTED_ROWS:
       return isSetSelectedRows();
+    case MATCHING:
+      return isSetMatching();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -943,6 +1004,15 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         return false;
     }
 
+    boolean this_present_matching = true && this.isSetMatching();
+    boolean that_present_matching = true && that.isSetMatching();
+    if (this_present_matching || that_present_matching) {
+      if (!(this_present_matching && that_present_matching))
+        return false;
+      if (!this.matching.equals(that.matching))
+        return false;
+    }
+
     return true;
   }
 
@@ -991,6 +1061,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     hashCode = hashCode * 8191 + ((isSetSelectedRows()) ? 131071 : 524287);
     if (isSetSelectedRows())
       hashCode = hashCode * 8191 + selectedRows.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetMatching()) ? 131071 : 524287);
+    if (isSetMatching())
+      hashCode = hashCode * 8191 + matching.hashCode();
 
     return hashCode;
   }
@@ -1109,6 +1183,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
     if (isSetSelectedRows()) {
       lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.selectedRows, other.selectedRows);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetMatching(), other.isSetMatching());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetMatching()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.matching, other.matching);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -1234,6 +1318,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       first = false;
     }
+    if (isSetMatching()) {
+      if (!first) sb.append(", ");
+      sb.append("matching:");
+      if (this.matching == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.matching);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -1256,6 +1350,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
     if (kept != null) {
       kept.validate();
+    }
+    if (matching != null) {
+      matching.validate();
     }
   }
 
@@ -1340,14 +1437,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list190 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list190.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem191;
-                for (int _i192 = 0; _i192 < _list190.size; ++_i192)
+                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list198.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem199;
+                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
                 {
-                  _elem191 = new PartitionVerdict();
-                  _elem191.read(iprot);
-                  struct.verdicts.add(_elem191);
+                  _elem199 = new PartitionVerdict();
+                  _elem199.read(iprot);
+                  struct.verdicts.add(_elem199);
                 }
                 iprot.readListEnd();
               }
@@ -1376,14 +1473,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list193 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list193.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem194;
-                for (int _i195 = 0; _i195 < _list193.size; ++_i195)
+                org.apache.thrift.protocol.TList _list201 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list201.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem202;
+                for (int _i203 = 0; _i203 < _list201.size; ++_i203)
                 {
-                  _elem194 = new ColumnSummary();
-                  _elem194.read(iprot);
-                  struct.columns.add(_elem194);
+                  _elem202 = new ColumnSummary();
+                  _elem202.read(iprot);
+                  struct.columns.add(_elem202);
                 }
                 iprot.readListEnd();
               }
@@ -1404,18 +1501,27 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list196 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list196.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem197;
-                for (int _i198 = 0; _i198 < _list196.size; ++_i198)
+                org.apache.thrift.protocol.TList _list204 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list204.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem205;
+                for (int _i206 = 0; _i206 < _list204.size; ++_i206)
                 {
-                  _elem197 = new SelectedRows();
-                  _elem197.read(iprot);
-                  struct.selectedRows.add(_elem197);
+                  _elem205 = new SelectedRows();
+                  _elem205.read(iprot);
+                  struct.selectedRows.add(_elem205);
                 }
                 iprot.readListEnd();
               }
               struct.setSelectedRowsIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
+          case 12: // MATCHING
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRUCT) {
+              struct.matching = new MatchingRows();
+              struct.matching.read(iprot);
+              struct.setMatchingIsSet(true);
             } else { 
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
@@ -1469,9 +1575,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter199 : struct.verdicts)
+            for (PartitionVerdict _iter207 : struct.verdicts)
             {
-              _iter199.write(oprot);
+              _iter207.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1497,9 +1603,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter200 : struct.columns)
+            for (ColumnSummary _iter208 : struct.columns)
             {
-              _iter200.write(oprot);
+              _iter208.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1518,12 +1624,19 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter201 : struct.selectedRows)
+            for (SelectedRows _iter209 : struct.selectedRows)
             {
-              _iter201.write(oprot);
+              _iter209.write(oprot);
             }
             oprot.writeListEnd();
           }
+          oprot.writeFieldEnd();
+        }
+      }
+      if (struct.matching != null) {
+        if (struct.isSetMatching()) {
+          oprot.writeFieldBegin(MATCHING_FIELD_DESC);
+          struct.matching.write(oprot);
           oprot.writeFieldEnd();
         }
       }
@@ -1571,16 +1684,19 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         optionals.set(6);
       }
-      oprot.writeBitSet(optionals, 7);
+      if (struct.isSetMatching()) {
+        optionals.set(7);
+      }
+      oprot.writeBitSet(optionals, 8);
       if (struct.isSetInstant()) {
         oprot.writeString(struct.instant);
       }
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter202 : struct.verdicts)
+          for (PartitionVerdict _iter210 : struct.verdicts)
           {
-            _iter202.write(oprot);
+            _iter210.write(oprot);
           }
         }
       }
@@ -1593,9 +1709,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter203 : struct.columns)
+          for (ColumnSummary _iter211 : struct.columns)
           {
-            _iter203.write(oprot);
+            _iter211.write(oprot);
           }
         }
       }
@@ -1605,11 +1721,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter204 : struct.selectedRows)
+          for (SelectedRows _iter212 : struct.selectedRows)
           {
-            _iter204.write(oprot);
+            _iter212.write(oprot);
           }
         }
+      }
+      if (struct.isSetMatching()) {
+        struct.matching.write(oprot);
       }
     }
 
@@ -1624,21 +1743,21 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       struct.setBasePathIsSet(true);
       struct.status = io.pyhudi.hive.protocol.PruneStatus.findByValue(iprot.readI32());
       struct.setStatusIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(7);
+      java.util.BitSet incoming = iprot.readBitSet(8);
       if (incoming.get(0)) {
         struct.instant = iprot.readString();
         struct.setInstantIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list205 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list205.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem206;
-          for (int _i207 = 0; _i207 < _list205.size; ++_i207)
+          org.apache.thrift.protocol.TList _list213 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list213.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem214;
+          for (int _i215 = 0; _i215 < _list213.size; ++_i215)
           {
-            _elem206 = new PartitionVerdict();
-            _elem206.read(iprot);
-            struct.verdicts.add(_elem206);
+            _elem214 = new PartitionVerdict();
+            _elem214.read(iprot);
+            struct.verdicts.add(_elem214);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1654,14 +1773,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list208 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list208.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem209;
-          for (int _i210 = 0; _i210 < _list208.size; ++_i210)
+          org.apache.thrift.protocol.TList _list216 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list216.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem217;
+          for (int _i218 = 0; _i218 < _list216.size; ++_i218)
           {
-            _elem209 = new ColumnSummary();
-            _elem209.read(iprot);
-            struct.columns.add(_elem209);
+            _elem217 = new ColumnSummary();
+            _elem217.read(iprot);
+            struct.columns.add(_elem217);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1673,17 +1792,22 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list211 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list211.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem212;
-          for (int _i213 = 0; _i213 < _list211.size; ++_i213)
+          org.apache.thrift.protocol.TList _list219 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list219.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem220;
+          for (int _i221 = 0; _i221 < _list219.size; ++_i221)
           {
-            _elem212 = new SelectedRows();
-            _elem212.read(iprot);
-            struct.selectedRows.add(_elem212);
+            _elem220 = new SelectedRows();
+            _elem220.read(iprot);
+            struct.selectedRows.add(_elem220);
           }
         }
         struct.setSelectedRowsIsSet(true);
+      }
+      if (incoming.get(7)) {
+        struct.matching = new MatchingRows();
+        struct.matching.read(iprot);
+        struct.setMatchingIsSet(true);
       }
     }
   }

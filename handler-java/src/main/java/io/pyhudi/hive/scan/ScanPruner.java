@@ -6,6 +6,7 @@ import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.planning.FirstRowsQuery;
+import io.pyhudi.hive.planning.MinMaxQuery;
 import io.pyhudi.hive.predicate.FilterEncoder;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.FirstRows;
@@ -65,6 +66,7 @@ final class ScanPruner {
       if (filter == null && first.isEmpty()) {
         return ScanVerdict.unpruned(Outcome.NO_FILTER, null, 0);
       }
+      Optional<MinMaxQuery> ends = ends(table, locations, filter);
       List<Object> key =
           Arrays.asList(
               queryId(job),
@@ -72,8 +74,14 @@ final class ScanPruner {
               table.stateKey(),
               filter == null ? null : ScanFilter.text(job, filter),
               first,
+              ends.isPresent(),
               settings.asMap());
-      return RECENT.get(key, () -> request(table, locations, filter, first));
+      ScanVerdict verdict = RECENT.get(key, () -> request(table, locations, filter, first, ends));
+      return ends.isPresent() && verdict.matching() != null && verdict.counts() != null
+          ? ExtremeRows.of(job, ends.get(), verdict.matching(), verdict.counts())
+              .map(verdict::answeredBy)
+              .orElse(verdict)
+          : verdict;
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the filter cannot be read, nothing is pruned", table.basePath(), e);
       return ScanVerdict.unpruned(Outcome.FAILED, e.toString(), 0);
@@ -103,6 +111,22 @@ final class ScanPruner {
     }
   }
 
+  /**
+   * Returns the query, if it has a filter and needs nothing but minimum and maximum values and
+   * counts. What the service knows of these is about the state of its list of files, too.
+   */
+  private Optional<MinMaxQuery> ends(
+      HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter) {
+    try {
+      return filter != null && ExtremeRows.areAllowed(job) && listsKept(table, locations)
+          ? MinMaxQuery.of(job, locations, filter)
+          : Optional.empty();
+    } catch (RuntimeException | LinkageError e) {
+      LOG.warn("{}: the query's aggregates cannot be read", table.basePath(), e);
+      return Optional.empty();
+    }
+  }
+
   private boolean listsKept(HudiTable table, List<Path> locations) {
     return settings.listing()
         && table.isScannedWhole(locations)
@@ -113,7 +137,8 @@ final class ScanPruner {
       HudiTable table,
       List<Path> locations,
       ExprNodeGenericFuncDesc filter,
-      List<FirstRows> first) {
+      List<FirstRows> first,
+      Optional<MinMaxQuery> ends) {
     long start = System.nanoTime();
     try {
       List<Node> nodes =
@@ -125,6 +150,7 @@ final class ScanPruner {
       }
       PruneRequest request = newRequest(table, locations, nodes);
       setFirstRows(request, first);
+      ends.ifPresent(query -> request.setDescribeMatching(true));
       return RepeatedQuestions.ask(table, request, settings);
     } catch (PruningException e) {
       return ScanVerdict.unpruned(e.outcome(), e.getMessage(), micros(start));
