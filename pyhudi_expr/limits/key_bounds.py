@@ -113,7 +113,7 @@ def key_bounds(
 
 
 def _is_exact(domain: Domain) -> bool:
-    """Return whether written bounds that are believed are values of rows: none is rounded or cut."""
+    """Return whether bounds that are believed are values of rows: none is rounded or cut."""
     is_short = domain.is_ordinal and domain.scale <= WRAPPED_DECIMAL_SCALE
     return domain.kind in _COUNTED or (domain.kind is Kind.DECIMAL and is_short)
 
