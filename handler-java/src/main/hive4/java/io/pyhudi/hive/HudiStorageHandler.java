@@ -238,7 +238,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
             && DynamicPruning.mayRestrict(table, condition)
             && !ColumnStatistics.of(getConf(), table.getPath(), settings)
                 .keepsMostFiles(DynamicPruning.columnOf(condition))
-            && (!DynamicPruning.isScannedAgain(table, condition) || ScansApart.keep());
+            && (!DynamicPruning.isScannedAgain(table, condition)
+                || DynamicPruning.areRepeatable(condition) && ScansApart.keep());
     if (isRestricted) {
       JoinKeys.nameIn(condition);
     }

@@ -90,8 +90,16 @@ public final class DynamicPruning {
 
   /** Returns whether a query scans the table of a condition that may restrict it more than once. */
   public static boolean isScannedAgain(Table table, ExprNodeDesc condition) {
-    ExprNodeDynamicListDesc keys = (ExprNodeDynamicListDesc) condition.getChildren().get(1);
-    return scansOf(table, keys.getSource()).size() > 1;
+    return scansOf(table, sourceOf(condition)).size() > 1;
+  }
+
+  /** Returns whether the keys of such a condition are the same each time that they are computed. */
+  public static boolean areRepeatable(ExprNodeDesc condition) {
+    return RepeatableRows.areRepeatable(sourceOf(condition));
+  }
+
+  private static Operator<? extends OperatorDesc> sourceOf(ExprNodeDesc condition) {
+    return ((ExprNodeDynamicListDesc) condition.getChildren().get(1)).getSource();
   }
 
   /** Returns the column of a condition that {@link #mayRestrict} accepts. */

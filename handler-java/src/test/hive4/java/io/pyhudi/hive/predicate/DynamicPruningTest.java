@@ -25,6 +25,7 @@ import org.apache.hadoop.hive.ql.plan.ExprNodeDynamicListDesc;
 import org.apache.hadoop.hive.ql.plan.FileSinkDesc;
 import org.apache.hadoop.hive.ql.plan.FilterDesc;
 import org.apache.hadoop.hive.ql.plan.JoinDesc;
+import org.apache.hadoop.hive.ql.plan.LimitDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.ReduceSinkDesc;
 import org.apache.hadoop.hive.ql.plan.SelectDesc;
@@ -222,6 +223,22 @@ class DynamicPruningTest {
     filter.setPredicate(constant(true, "boolean"));
     ((FilterDesc) second.getConf()).setPredicate(condition);
     assertFalse(DynamicPruning.mayRestrict(trips, condition));
+  }
+
+  @Test
+  void keysThatAreOthersEachTimeAreNotThoseOfAnotherScan() {
+    assertTrue(areRepeatable(KNOWN));
+    assertFalse(areRepeatable(call("and", KNOWN, call(">", column("f", "double"), call("rand")))));
+    Operator<?> limited = above(scan(table("stops", "k", "bigint")), new LimitDesc(5));
+    Operator<?> side = above(above(limited, new FilterDesc(KNOWN, false)), keyed(KEY));
+    ExprNodeDesc keys = keysOf((ReduceSinkOperator) side);
+    assertFalse(DynamicPruning.areRepeatable(call("in", column("id", "bigint"), keys)));
+  }
+
+  private static boolean areRepeatable(ExprNodeDesc condition) {
+    DynamicPruningTest plan = new DynamicPruningTest();
+    ExprNodeDesc keys = keysOf(plan.stops(condition, KEY));
+    return DynamicPruning.areRepeatable(call("in", column("id", "bigint"), keys));
   }
 
   @Test
