@@ -326,10 +326,11 @@ class TableSnapshot:
         """
         return self._column_summaries
 
-    def summaries_of(self, rows: Counts | None) -> list[ColumnSummary]:
-        """Return what the statistics say about each column over the slices that have rows.
+    def summaries_of(self, schema: pa.Schema, rows: Counts | None) -> list[ColumnSummary]:
+        """Return what the statistics say about columns over the slices that have rows.
 
         Args:
+            schema: The columns, of the table's schema.
             rows: The rows of each slice at most, -1 where unknown; None: unknown for all.
 
         Raises:
@@ -338,12 +339,12 @@ class TableSnapshot:
         if self.is_evolved:
             return []  # an old file may hold another column of that name
         return column_summaries(
-            self.column_stats, self.values, self.listing, rows, self.schema, _MOST_SUMMARISED
+            self.column_stats, self.values, self.listing, rows, schema, _MOST_SUMMARISED
         )
 
     @cached_property
     def _column_summaries(self) -> list[ColumnSummary]:
-        found = self.summaries_of(self.row_counts())
+        found = self.summaries_of(self.schema, self.row_counts())
         by_value = self._optional.columns_by_value() if self._optional else frozenset[str]()
         return [
             # An index of the values distinguishes values that ranges cannot.

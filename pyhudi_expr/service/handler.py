@@ -119,8 +119,9 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             # Enough rows are in the listed slices of one state. Verdicts are about files of any
             # state, so they stay those of the filter.
             listed = narrowed(self._pruner, snapshot, prune_request, result, wanted)
-            if request.describeMatching:
-                response.matching = matching(self._pruner, snapshot, prune_request, result)
+            if request.describeMatching is not None:
+                names = request.describeMatching
+                response.matching = matching(self._pruner, snapshot, prune_request, result, names)
         check_wanted()
         _check_as_new(result, request)
         self._metrics.count_result(request.basePath, listed)

@@ -46,7 +46,7 @@ def test_counts_and_ends_are_those_of_the_rows(golden: Mapping[str, Path], name:
         matching = pa.Table.from_batches(scan.batches(), scan.schema)
         assert rows.sum() == matching.num_rows, text
         attained = 0
-        for summary in snapshot.summaries_of(rows):
+        for summary in snapshot.summaries_of(snapshot.schema, rows):
             if summary.attained and summary.column.domain.kind in (Kind.TEXT, Kind.INTEGER):
                 column = matching[summary.column.name]
                 ends = pc.min_max(column)

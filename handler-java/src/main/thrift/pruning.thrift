@@ -202,8 +202,9 @@ struct PruneRequest {
   /** The same where the first rows of several orders are enough together; `firstRows` is absent then,
       as services that do not know this field list every slice. */
   15: optional list<FirstRows> firstRowsOfEach,
-  /** Answer with the rows that match, if that is certain. */
-  16: optional bool describeMatching
+  /** Answer with the rows that match, if that is certain, and with what these columns hold there; their
+      names in any case. */
+  16: optional list<string> describeMatching
 }
 
 /** The meaning of a partition's verdict. */
@@ -336,7 +337,7 @@ struct SelectedRows {
  */
 struct MatchingRows {
   1: required i64 rows,
-  /** The table's columns, over these rows alone. */
+  /** The columns of the request, over these rows alone, as far as they are known. */
   2: required list<ColumnSummary> columns
 }
 

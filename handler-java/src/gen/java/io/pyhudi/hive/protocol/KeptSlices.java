@@ -1224,13 +1224,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 2: // PARTITIONS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list86 = iprot.readListBegin();
-                struct.partitions = new java.util.ArrayList<java.lang.String>(_list86.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem87;
-                for (int _i88 = 0; _i88 < _list86.size; ++_i88)
+                org.apache.thrift.protocol.TList _list94 = iprot.readListBegin();
+                struct.partitions = new java.util.ArrayList<java.lang.String>(_list94.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem95;
+                for (int _i96 = 0; _i96 < _list94.size; ++_i96)
                 {
-                  _elem87 = iprot.readString();
-                  struct.partitions.add(_elem87);
+                  _elem95 = iprot.readString();
+                  struct.partitions.add(_elem95);
                 }
                 iprot.readListEnd();
               }
@@ -1242,13 +1242,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 3: // PARTITION_SLICES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list89 = iprot.readListBegin();
-                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list89.size);
-                int _elem90;
-                for (int _i91 = 0; _i91 < _list89.size; ++_i91)
+                org.apache.thrift.protocol.TList _list97 = iprot.readListBegin();
+                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list97.size);
+                int _elem98;
+                for (int _i99 = 0; _i99 < _list97.size; ++_i99)
                 {
-                  _elem90 = iprot.readI32();
-                  struct.partitionSlices.add(_elem90);
+                  _elem98 = iprot.readI32();
+                  struct.partitionSlices.add(_elem98);
                 }
                 iprot.readListEnd();
               }
@@ -1260,13 +1260,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 4: // FILE_IDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list92 = iprot.readListBegin();
-                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list92.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem93;
-                for (int _i94 = 0; _i94 < _list92.size; ++_i94)
+                org.apache.thrift.protocol.TList _list100 = iprot.readListBegin();
+                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list100.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem101;
+                for (int _i102 = 0; _i102 < _list100.size; ++_i102)
                 {
-                  _elem93 = iprot.readString();
-                  struct.fileIds.add(_elem93);
+                  _elem101 = iprot.readString();
+                  struct.fileIds.add(_elem101);
                 }
                 iprot.readListEnd();
               }
@@ -1278,13 +1278,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 5: // BASE_INSTANTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list95 = iprot.readListBegin();
-                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list95.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem96;
-                for (int _i97 = 0; _i97 < _list95.size; ++_i97)
+                org.apache.thrift.protocol.TList _list103 = iprot.readListBegin();
+                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list103.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem104;
+                for (int _i105 = 0; _i105 < _list103.size; ++_i105)
                 {
-                  _elem96 = iprot.readString();
-                  struct.baseInstants.add(_elem96);
+                  _elem104 = iprot.readString();
+                  struct.baseInstants.add(_elem104);
                 }
                 iprot.readListEnd();
               }
@@ -1296,13 +1296,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 6: // HAVE_BASE_FILE
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list98 = iprot.readListBegin();
-                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list98.size);
-                boolean _elem99;
-                for (int _i100 = 0; _i100 < _list98.size; ++_i100)
+                org.apache.thrift.protocol.TList _list106 = iprot.readListBegin();
+                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list106.size);
+                boolean _elem107;
+                for (int _i108 = 0; _i108 < _list106.size; ++_i108)
                 {
-                  _elem99 = iprot.readBool();
-                  struct.haveBaseFile.add(_elem99);
+                  _elem107 = iprot.readBool();
+                  struct.haveBaseFile.add(_elem107);
                 }
                 iprot.readListEnd();
               }
@@ -1314,13 +1314,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 7: // LOG_FILES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list101 = iprot.readListBegin();
-                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list101.size);
-                int _elem102;
-                for (int _i103 = 0; _i103 < _list101.size; ++_i103)
+                org.apache.thrift.protocol.TList _list109 = iprot.readListBegin();
+                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list109.size);
+                int _elem110;
+                for (int _i111 = 0; _i111 < _list109.size; ++_i111)
                 {
-                  _elem102 = iprot.readI32();
-                  struct.logFiles.add(_elem102);
+                  _elem110 = iprot.readI32();
+                  struct.logFiles.add(_elem110);
                 }
                 iprot.readListEnd();
               }
@@ -1332,13 +1332,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 8: // FILE_NAMES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list104 = iprot.readListBegin();
-                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list104.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem105;
-                for (int _i106 = 0; _i106 < _list104.size; ++_i106)
+                org.apache.thrift.protocol.TList _list112 = iprot.readListBegin();
+                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list112.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem113;
+                for (int _i114 = 0; _i114 < _list112.size; ++_i114)
                 {
-                  _elem105 = iprot.readString();
-                  struct.fileNames.add(_elem105);
+                  _elem113 = iprot.readString();
+                  struct.fileNames.add(_elem113);
                 }
                 iprot.readListEnd();
               }
@@ -1350,13 +1350,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 9: // FILE_SIZES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list107 = iprot.readListBegin();
-                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list107.size);
-                long _elem108;
-                for (int _i109 = 0; _i109 < _list107.size; ++_i109)
+                org.apache.thrift.protocol.TList _list115 = iprot.readListBegin();
+                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list115.size);
+                long _elem116;
+                for (int _i117 = 0; _i117 < _list115.size; ++_i117)
                 {
-                  _elem108 = iprot.readI64();
-                  struct.fileSizes.add(_elem108);
+                  _elem116 = iprot.readI64();
+                  struct.fileSizes.add(_elem116);
                 }
                 iprot.readListEnd();
               }
@@ -1390,9 +1390,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITIONS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.partitions.size()));
-          for (java.lang.String _iter110 : struct.partitions)
+          for (java.lang.String _iter118 : struct.partitions)
           {
-            oprot.writeString(_iter110);
+            oprot.writeString(_iter118);
           }
           oprot.writeListEnd();
         }
@@ -1402,9 +1402,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITION_SLICES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.partitionSlices.size()));
-          for (int _iter111 : struct.partitionSlices)
+          for (int _iter119 : struct.partitionSlices)
           {
-            oprot.writeI32(_iter111);
+            oprot.writeI32(_iter119);
           }
           oprot.writeListEnd();
         }
@@ -1414,9 +1414,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_IDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileIds.size()));
-          for (java.lang.String _iter112 : struct.fileIds)
+          for (java.lang.String _iter120 : struct.fileIds)
           {
-            oprot.writeString(_iter112);
+            oprot.writeString(_iter120);
           }
           oprot.writeListEnd();
         }
@@ -1426,9 +1426,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(BASE_INSTANTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.baseInstants.size()));
-          for (java.lang.String _iter113 : struct.baseInstants)
+          for (java.lang.String _iter121 : struct.baseInstants)
           {
-            oprot.writeString(_iter113);
+            oprot.writeString(_iter121);
           }
           oprot.writeListEnd();
         }
@@ -1438,9 +1438,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(HAVE_BASE_FILE_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.BOOL, struct.haveBaseFile.size()));
-          for (boolean _iter114 : struct.haveBaseFile)
+          for (boolean _iter122 : struct.haveBaseFile)
           {
-            oprot.writeBool(_iter114);
+            oprot.writeBool(_iter122);
           }
           oprot.writeListEnd();
         }
@@ -1450,9 +1450,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(LOG_FILES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.logFiles.size()));
-          for (int _iter115 : struct.logFiles)
+          for (int _iter123 : struct.logFiles)
           {
-            oprot.writeI32(_iter115);
+            oprot.writeI32(_iter123);
           }
           oprot.writeListEnd();
         }
@@ -1462,9 +1462,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_NAMES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileNames.size()));
-          for (java.lang.String _iter116 : struct.fileNames)
+          for (java.lang.String _iter124 : struct.fileNames)
           {
-            oprot.writeString(_iter116);
+            oprot.writeString(_iter124);
           }
           oprot.writeListEnd();
         }
@@ -1474,9 +1474,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_SIZES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.fileSizes.size()));
-          for (long _iter117 : struct.fileSizes)
+          for (long _iter125 : struct.fileSizes)
           {
-            oprot.writeI64(_iter117);
+            oprot.writeI64(_iter125);
           }
           oprot.writeListEnd();
         }
@@ -1503,58 +1503,58 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       oprot.writeBinary(struct.timelineDigest);
       {
         oprot.writeI32(struct.partitions.size());
-        for (java.lang.String _iter118 : struct.partitions)
+        for (java.lang.String _iter126 : struct.partitions)
         {
-          oprot.writeString(_iter118);
+          oprot.writeString(_iter126);
         }
       }
       {
         oprot.writeI32(struct.partitionSlices.size());
-        for (int _iter119 : struct.partitionSlices)
+        for (int _iter127 : struct.partitionSlices)
         {
-          oprot.writeI32(_iter119);
+          oprot.writeI32(_iter127);
         }
       }
       {
         oprot.writeI32(struct.fileIds.size());
-        for (java.lang.String _iter120 : struct.fileIds)
+        for (java.lang.String _iter128 : struct.fileIds)
         {
-          oprot.writeString(_iter120);
+          oprot.writeString(_iter128);
         }
       }
       {
         oprot.writeI32(struct.baseInstants.size());
-        for (java.lang.String _iter121 : struct.baseInstants)
+        for (java.lang.String _iter129 : struct.baseInstants)
         {
-          oprot.writeString(_iter121);
+          oprot.writeString(_iter129);
         }
       }
       {
         oprot.writeI32(struct.haveBaseFile.size());
-        for (boolean _iter122 : struct.haveBaseFile)
+        for (boolean _iter130 : struct.haveBaseFile)
         {
-          oprot.writeBool(_iter122);
+          oprot.writeBool(_iter130);
         }
       }
       {
         oprot.writeI32(struct.logFiles.size());
-        for (int _iter123 : struct.logFiles)
+        for (int _iter131 : struct.logFiles)
         {
-          oprot.writeI32(_iter123);
+          oprot.writeI32(_iter131);
         }
       }
       {
         oprot.writeI32(struct.fileNames.size());
-        for (java.lang.String _iter124 : struct.fileNames)
+        for (java.lang.String _iter132 : struct.fileNames)
         {
-          oprot.writeString(_iter124);
+          oprot.writeString(_iter132);
         }
       }
       {
         oprot.writeI32(struct.fileSizes.size());
-        for (long _iter125 : struct.fileSizes)
+        for (long _iter133 : struct.fileSizes)
         {
-          oprot.writeI64(_iter125);
+          oprot.writeI64(_iter133);
         }
       }
     }
@@ -1565,90 +1565,90 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       struct.timelineDigest = iprot.readBinary();
       struct.setTimelineDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list126 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.partitions = new java.util.ArrayList<java.lang.String>(_list126.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem127;
-        for (int _i128 = 0; _i128 < _list126.size; ++_i128)
+        org.apache.thrift.protocol.TList _list134 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.partitions = new java.util.ArrayList<java.lang.String>(_list134.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem135;
+        for (int _i136 = 0; _i136 < _list134.size; ++_i136)
         {
-          _elem127 = iprot.readString();
-          struct.partitions.add(_elem127);
+          _elem135 = iprot.readString();
+          struct.partitions.add(_elem135);
         }
       }
       struct.setPartitionsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list129 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list129.size);
-        int _elem130;
-        for (int _i131 = 0; _i131 < _list129.size; ++_i131)
+        org.apache.thrift.protocol.TList _list137 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list137.size);
+        int _elem138;
+        for (int _i139 = 0; _i139 < _list137.size; ++_i139)
         {
-          _elem130 = iprot.readI32();
-          struct.partitionSlices.add(_elem130);
+          _elem138 = iprot.readI32();
+          struct.partitionSlices.add(_elem138);
         }
       }
       struct.setPartitionSlicesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list132 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list132.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem133;
-        for (int _i134 = 0; _i134 < _list132.size; ++_i134)
+        org.apache.thrift.protocol.TList _list140 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list140.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem141;
+        for (int _i142 = 0; _i142 < _list140.size; ++_i142)
         {
-          _elem133 = iprot.readString();
-          struct.fileIds.add(_elem133);
+          _elem141 = iprot.readString();
+          struct.fileIds.add(_elem141);
         }
       }
       struct.setFileIdsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list135 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list135.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem136;
-        for (int _i137 = 0; _i137 < _list135.size; ++_i137)
+        org.apache.thrift.protocol.TList _list143 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list143.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem144;
+        for (int _i145 = 0; _i145 < _list143.size; ++_i145)
         {
-          _elem136 = iprot.readString();
-          struct.baseInstants.add(_elem136);
+          _elem144 = iprot.readString();
+          struct.baseInstants.add(_elem144);
         }
       }
       struct.setBaseInstantsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list138 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
-        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list138.size);
-        boolean _elem139;
-        for (int _i140 = 0; _i140 < _list138.size; ++_i140)
+        org.apache.thrift.protocol.TList _list146 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
+        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list146.size);
+        boolean _elem147;
+        for (int _i148 = 0; _i148 < _list146.size; ++_i148)
         {
-          _elem139 = iprot.readBool();
-          struct.haveBaseFile.add(_elem139);
+          _elem147 = iprot.readBool();
+          struct.haveBaseFile.add(_elem147);
         }
       }
       struct.setHaveBaseFileIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list141 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list141.size);
-        int _elem142;
-        for (int _i143 = 0; _i143 < _list141.size; ++_i143)
+        org.apache.thrift.protocol.TList _list149 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list149.size);
+        int _elem150;
+        for (int _i151 = 0; _i151 < _list149.size; ++_i151)
         {
-          _elem142 = iprot.readI32();
-          struct.logFiles.add(_elem142);
+          _elem150 = iprot.readI32();
+          struct.logFiles.add(_elem150);
         }
       }
       struct.setLogFilesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list144 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list144.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem145;
-        for (int _i146 = 0; _i146 < _list144.size; ++_i146)
+        org.apache.thrift.protocol.TList _list152 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list152.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem153;
+        for (int _i154 = 0; _i154 < _list152.size; ++_i154)
         {
-          _elem145 = iprot.readString();
-          struct.fileNames.add(_elem145);
+          _elem153 = iprot.readString();
+          struct.fileNames.add(_elem153);
         }
       }
       struct.setFileNamesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list147 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list147.size);
-        long _elem148;
-        for (int _i149 = 0; _i149 < _list147.size; ++_i149)
+        org.apache.thrift.protocol.TList _list155 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list155.size);
+        long _elem156;
+        for (int _i157 = 0; _i157 < _list155.size; ++_i157)
         {
-          _elem148 = iprot.readI64();
-          struct.fileSizes.add(_elem148);
+          _elem156 = iprot.readI64();
+          struct.fileSizes.add(_elem156);
         }
       }
       struct.setFileSizesIsSet(true);

@@ -22,7 +22,7 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
 
   public long rows; // required
   /**
-   * The table's columns, over these rows alone.
+   * The columns of the request, over these rows alone, as far as they are known.
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<ColumnSummary> columns; // required
 
@@ -30,7 +30,7 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
     ROWS((short)1, "rows"),
     /**
-     * The table's columns, over these rows alone.
+     * The columns of the request, over these rows alone, as far as they are known.
      */
     COLUMNS((short)2, "columns");
 
@@ -189,7 +189,7 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
   }
 
   /**
-   * The table's columns, over these rows alone.
+   * The columns of the request, over these rows alone, as far as they are known.
    */
   @org.apache.thrift.annotation.Nullable
   public java.util.List<ColumnSummary> getColumns() {
@@ -197,7 +197,7 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
   }
 
   /**
-   * The table's columns, over these rows alone.
+   * The columns of the request, over these rows alone, as far as they are known.
    */
   public MatchingRows setColumns(@org.apache.thrift.annotation.Nullable java.util.List<ColumnSummary> columns) {
     this.columns = columns;
@@ -443,14 +443,14 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
           case 2: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list190 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list190.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem191;
-                for (int _i192 = 0; _i192 < _list190.size; ++_i192)
+                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list198.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem199;
+                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
                 {
-                  _elem191 = new ColumnSummary();
-                  _elem191.read(iprot);
-                  struct.columns.add(_elem191);
+                  _elem199 = new ColumnSummary();
+                  _elem199.read(iprot);
+                  struct.columns.add(_elem199);
                 }
                 iprot.readListEnd();
               }
@@ -485,9 +485,9 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
         oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-          for (ColumnSummary _iter193 : struct.columns)
+          for (ColumnSummary _iter201 : struct.columns)
           {
-            _iter193.write(oprot);
+            _iter201.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -514,9 +514,9 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
       oprot.writeI64(struct.rows);
       {
         oprot.writeI32(struct.columns.size());
-        for (ColumnSummary _iter194 : struct.columns)
+        for (ColumnSummary _iter202 : struct.columns)
         {
-          _iter194.write(oprot);
+          _iter202.write(oprot);
         }
       }
     }
@@ -527,14 +527,14 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
       struct.rows = iprot.readI64();
       struct.setRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list195 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.columns = new java.util.ArrayList<ColumnSummary>(_list195.size);
-        @org.apache.thrift.annotation.Nullable ColumnSummary _elem196;
-        for (int _i197 = 0; _i197 < _list195.size; ++_i197)
+        org.apache.thrift.protocol.TList _list203 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.columns = new java.util.ArrayList<ColumnSummary>(_list203.size);
+        @org.apache.thrift.annotation.Nullable ColumnSummary _elem204;
+        for (int _i205 = 0; _i205 < _list203.size; ++_i205)
         {
-          _elem196 = new ColumnSummary();
-          _elem196.read(iprot);
-          struct.columns.add(_elem196);
+          _elem204 = new ColumnSummary();
+          _elem204.read(iprot);
+          struct.columns.add(_elem204);
         }
       }
       struct.setColumnsIsSet(true);

@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list238 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list238.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem239;
-                for (int _i240 = 0; _i240 < _list238.size; ++_i240)
+                org.apache.thrift.protocol.TList _list246 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list246.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem247;
+                for (int _i248 = 0; _i248 < _list246.size; ++_i248)
                 {
-                  _elem239 = iprot.readString();
-                  struct.texts.add(_elem239);
+                  _elem247 = iprot.readString();
+                  struct.texts.add(_elem247);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list241 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list241.size);
-                long _elem242;
-                for (int _i243 = 0; _i243 < _list241.size; ++_i243)
+                org.apache.thrift.protocol.TList _list249 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list249.size);
+                long _elem250;
+                for (int _i251 = 0; _i251 < _list249.size; ++_i251)
                 {
-                  _elem242 = iprot.readI64();
-                  struct.integers.add(_elem242);
+                  _elem250 = iprot.readI64();
+                  struct.integers.add(_elem250);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list244 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list244.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem245;
-                for (int _i246 = 0; _i246 < _list244.size; ++_i246)
+                org.apache.thrift.protocol.TList _list252 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list252.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem253;
+                for (int _i254 = 0; _i254 < _list252.size; ++_i254)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list247 = iprot.readListBegin();
-                    _elem245 = new java.util.ArrayList<java.lang.String>(_list247.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem248;
-                    for (int _i249 = 0; _i249 < _list247.size; ++_i249)
+                    org.apache.thrift.protocol.TList _list255 = iprot.readListBegin();
+                    _elem253 = new java.util.ArrayList<java.lang.String>(_list255.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem256;
+                    for (int _i257 = 0; _i257 < _list255.size; ++_i257)
                     {
-                      _elem248 = iprot.readString();
-                      _elem245.add(_elem248);
+                      _elem256 = iprot.readString();
+                      _elem253.add(_elem256);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem245);
+                  struct.textLists.add(_elem253);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list250 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list250.size);
-                int _elem251;
-                for (int _i252 = 0; _i252 < _list250.size; ++_i252)
+                org.apache.thrift.protocol.TList _list258 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list258.size);
+                int _elem259;
+                for (int _i260 = 0; _i260 < _list258.size; ++_i260)
                 {
-                  _elem251 = iprot.readI32();
-                  struct.nulls.add(_elem251);
+                  _elem259 = iprot.readI32();
+                  struct.nulls.add(_elem259);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter253 : struct.texts)
+            for (java.lang.String _iter261 : struct.texts)
             {
-              oprot.writeString(_iter253);
+              oprot.writeString(_iter261);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter254 : struct.integers)
+            for (long _iter262 : struct.integers)
             {
-              oprot.writeI64(_iter254);
+              oprot.writeI64(_iter262);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter255 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter263 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter255.size()));
-                for (java.lang.String _iter256 : _iter255)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter263.size()));
+                for (java.lang.String _iter264 : _iter263)
                 {
-                  oprot.writeString(_iter256);
+                  oprot.writeString(_iter264);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter257 : struct.nulls)
+            for (int _iter265 : struct.nulls)
             {
-              oprot.writeI32(_iter257);
+              oprot.writeI32(_iter265);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter258 : struct.texts)
+          for (java.lang.String _iter266 : struct.texts)
           {
-            oprot.writeString(_iter258);
+            oprot.writeString(_iter266);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter259 : struct.integers)
+          for (long _iter267 : struct.integers)
           {
-            oprot.writeI64(_iter259);
+            oprot.writeI64(_iter267);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter260 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter268 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter260.size());
-              for (java.lang.String _iter261 : _iter260)
+              oprot.writeI32(_iter268.size());
+              for (java.lang.String _iter269 : _iter268)
               {
-                oprot.writeString(_iter261);
+                oprot.writeString(_iter269);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter262 : struct.nulls)
+          for (int _iter270 : struct.nulls)
           {
-            oprot.writeI32(_iter262);
+            oprot.writeI32(_iter270);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list263 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list263.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem264;
-          for (int _i265 = 0; _i265 < _list263.size; ++_i265)
+          org.apache.thrift.protocol.TList _list271 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list271.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem272;
+          for (int _i273 = 0; _i273 < _list271.size; ++_i273)
           {
-            _elem264 = iprot.readString();
-            struct.texts.add(_elem264);
+            _elem272 = iprot.readString();
+            struct.texts.add(_elem272);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list266 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list266.size);
-          long _elem267;
-          for (int _i268 = 0; _i268 < _list266.size; ++_i268)
+          org.apache.thrift.protocol.TList _list274 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list274.size);
+          long _elem275;
+          for (int _i276 = 0; _i276 < _list274.size; ++_i276)
           {
-            _elem267 = iprot.readI64();
-            struct.integers.add(_elem267);
+            _elem275 = iprot.readI64();
+            struct.integers.add(_elem275);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list269 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list269.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem270;
-          for (int _i271 = 0; _i271 < _list269.size; ++_i271)
+          org.apache.thrift.protocol.TList _list277 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list277.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem278;
+          for (int _i279 = 0; _i279 < _list277.size; ++_i279)
           {
             {
-              org.apache.thrift.protocol.TList _list272 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem270 = new java.util.ArrayList<java.lang.String>(_list272.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem273;
-              for (int _i274 = 0; _i274 < _list272.size; ++_i274)
+              org.apache.thrift.protocol.TList _list280 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem278 = new java.util.ArrayList<java.lang.String>(_list280.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem281;
+              for (int _i282 = 0; _i282 < _list280.size; ++_i282)
               {
-                _elem273 = iprot.readString();
-                _elem270.add(_elem273);
+                _elem281 = iprot.readString();
+                _elem278.add(_elem281);
               }
             }
-            struct.textLists.add(_elem270);
+            struct.textLists.add(_elem278);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list275 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list275.size);
-          int _elem276;
-          for (int _i277 = 0; _i277 < _list275.size; ++_i277)
+          org.apache.thrift.protocol.TList _list283 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list283.size);
+          int _elem284;
+          for (int _i285 = 0; _i285 < _list283.size; ++_i285)
           {
-            _elem276 = iprot.readI32();
-            struct.nulls.add(_elem276);
+            _elem284 = iprot.readI32();
+            struct.nulls.add(_elem284);
           }
         }
         struct.setNullsIsSet(true);

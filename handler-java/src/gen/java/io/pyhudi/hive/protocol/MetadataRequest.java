@@ -968,14 +968,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list222 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list222.size);
-                @org.apache.thrift.annotation.Nullable Node _elem223;
-                for (int _i224 = 0; _i224 < _list222.size; ++_i224)
+                org.apache.thrift.protocol.TList _list230 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list230.size);
+                @org.apache.thrift.annotation.Nullable Node _elem231;
+                for (int _i232 = 0; _i232 < _list230.size; ++_i232)
                 {
-                  _elem223 = new Node();
-                  _elem223.read(iprot);
-                  struct.filter.add(_elem223);
+                  _elem231 = new Node();
+                  _elem231.read(iprot);
+                  struct.filter.add(_elem231);
                 }
                 iprot.readListEnd();
               }
@@ -995,13 +995,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list225 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list225.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem226;
-                for (int _i227 = 0; _i227 < _list225.size; ++_i227)
+                org.apache.thrift.protocol.TList _list233 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list233.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem234;
+                for (int _i235 = 0; _i235 < _list233.size; ++_i235)
                 {
-                  _elem226 = iprot.readString();
-                  struct.columns.add(_elem226);
+                  _elem234 = iprot.readString();
+                  struct.columns.add(_elem234);
                 }
                 iprot.readListEnd();
               }
@@ -1051,9 +1051,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter228 : struct.filter)
+          for (Node _iter236 : struct.filter)
           {
-            _iter228.write(oprot);
+            _iter236.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1071,9 +1071,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter229 : struct.columns)
+            for (java.lang.String _iter237 : struct.columns)
             {
-              oprot.writeString(_iter229);
+              oprot.writeString(_iter237);
             }
             oprot.writeListEnd();
           }
@@ -1104,9 +1104,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter230 : struct.filter)
+        for (Node _iter238 : struct.filter)
         {
-          _iter230.write(oprot);
+          _iter238.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
@@ -1123,9 +1123,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter231 : struct.columns)
+          for (java.lang.String _iter239 : struct.columns)
           {
-            oprot.writeString(_iter231);
+            oprot.writeString(_iter239);
           }
         }
       }
@@ -1143,14 +1143,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list232 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list232.size);
-        @org.apache.thrift.annotation.Nullable Node _elem233;
-        for (int _i234 = 0; _i234 < _list232.size; ++_i234)
+        org.apache.thrift.protocol.TList _list240 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list240.size);
+        @org.apache.thrift.annotation.Nullable Node _elem241;
+        for (int _i242 = 0; _i242 < _list240.size; ++_i242)
         {
-          _elem233 = new Node();
-          _elem233.read(iprot);
-          struct.filter.add(_elem233);
+          _elem241 = new Node();
+          _elem241.read(iprot);
+          struct.filter.add(_elem241);
         }
       }
       struct.setFilterIsSet(true);
@@ -1161,13 +1161,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list235 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list235.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem236;
-          for (int _i237 = 0; _i237 < _list235.size; ++_i237)
+          org.apache.thrift.protocol.TList _list243 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list243.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem244;
+          for (int _i245 = 0; _i245 < _list243.size; ++_i245)
           {
-            _elem236 = iprot.readString();
-            struct.columns.add(_elem236);
+            _elem244 = iprot.readString();
+            struct.columns.add(_elem244);
           }
         }
         struct.setColumnsIsSet(true);

@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list278 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list278.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem279;
-                for (int _i280 = 0; _i280 < _list278.size; ++_i280)
+                org.apache.thrift.protocol.TList _list286 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list286.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem287;
+                for (int _i288 = 0; _i288 < _list286.size; ++_i288)
                 {
-                  _elem279 = new MetadataColumn();
-                  _elem279.read(iprot);
-                  struct.columns.add(_elem279);
+                  _elem287 = new MetadataColumn();
+                  _elem287.read(iprot);
+                  struct.columns.add(_elem287);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter281 : struct.columns)
+            for (MetadataColumn _iter289 : struct.columns)
             {
-              _iter281.write(oprot);
+              _iter289.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter282 : struct.columns)
+          for (MetadataColumn _iter290 : struct.columns)
           {
-            _iter282.write(oprot);
+            _iter290.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list283 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list283.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem284;
-          for (int _i285 = 0; _i285 < _list283.size; ++_i285)
+          org.apache.thrift.protocol.TList _list291 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list291.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem292;
+          for (int _i293 = 0; _i293 < _list291.size; ++_i293)
           {
-            _elem284 = new MetadataColumn();
-            _elem284.read(iprot);
-            struct.columns.add(_elem284);
+            _elem292 = new MetadataColumn();
+            _elem292.read(iprot);
+            struct.columns.add(_elem292);
           }
         }
         struct.setColumnsIsSet(true);

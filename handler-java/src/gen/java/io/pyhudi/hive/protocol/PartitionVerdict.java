@@ -646,13 +646,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           case 3: // TOKENS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list68 = iprot.readListBegin();
-                struct.tokens = new java.util.ArrayList<java.lang.String>(_list68.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem69;
-                for (int _i70 = 0; _i70 < _list68.size; ++_i70)
+                org.apache.thrift.protocol.TList _list76 = iprot.readListBegin();
+                struct.tokens = new java.util.ArrayList<java.lang.String>(_list76.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem77;
+                for (int _i78 = 0; _i78 < _list76.size; ++_i78)
                 {
-                  _elem69 = iprot.readString();
-                  struct.tokens.add(_elem69);
+                  _elem77 = iprot.readString();
+                  struct.tokens.add(_elem77);
                 }
                 iprot.readListEnd();
               }
@@ -700,9 +700,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           oprot.writeFieldBegin(TOKENS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.tokens.size()));
-            for (java.lang.String _iter71 : struct.tokens)
+            for (java.lang.String _iter79 : struct.tokens)
             {
-              oprot.writeString(_iter71);
+              oprot.writeString(_iter79);
             }
             oprot.writeListEnd();
           }
@@ -747,9 +747,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       if (struct.isSetTokens()) {
         {
           oprot.writeI32(struct.tokens.size());
-          for (java.lang.String _iter72 : struct.tokens)
+          for (java.lang.String _iter80 : struct.tokens)
           {
-            oprot.writeString(_iter72);
+            oprot.writeString(_iter80);
           }
         }
       }
@@ -768,13 +768,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       java.util.BitSet incoming = iprot.readBitSet(2);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list73 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.tokens = new java.util.ArrayList<java.lang.String>(_list73.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem74;
-          for (int _i75 = 0; _i75 < _list73.size; ++_i75)
+          org.apache.thrift.protocol.TList _list81 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.tokens = new java.util.ArrayList<java.lang.String>(_list81.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem82;
+          for (int _i83 = 0; _i83 < _list81.size; ++_i83)
           {
-            _elem74 = iprot.readString();
-            struct.tokens.add(_elem74);
+            _elem82 = iprot.readString();
+            struct.tokens.add(_elem82);
           }
         }
         struct.setTokensIsSet(true);

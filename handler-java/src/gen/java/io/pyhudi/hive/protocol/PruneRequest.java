@@ -25,7 +25,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField SPARK_CONDITION_FIELD_DESC = new org.apache.thrift.protocol.TField("sparkCondition", org.apache.thrift.protocol.TType.STRUCT, (short)13);
   private static final org.apache.thrift.protocol.TField FIRST_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRows", org.apache.thrift.protocol.TType.STRUCT, (short)14);
   private static final org.apache.thrift.protocol.TField FIRST_ROWS_OF_EACH_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRowsOfEach", org.apache.thrift.protocol.TType.LIST, (short)15);
-  private static final org.apache.thrift.protocol.TField DESCRIBE_MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("describeMatching", org.apache.thrift.protocol.TType.BOOL, (short)16);
+  private static final org.apache.thrift.protocol.TField DESCRIBE_MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("describeMatching", org.apache.thrift.protocol.TType.LIST, (short)16);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -93,9 +93,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<FirstRows> firstRowsOfEach; // optional
   /**
-   * Answer with the rows that match, if that is certain.
+   * Answer with the rows that match, if that is certain, and with what these columns hold there; their
+   * names in any case.
    */
-  public boolean describeMatching; // optional
+  public @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> describeMatching; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -162,7 +163,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      */
     FIRST_ROWS_OF_EACH((short)15, "firstRowsOfEach"),
     /**
-     * Answer with the rows that match, if that is certain.
+     * Answer with the rows that match, if that is certain, and with what these columns hold there; their
+     * names in any case.
      */
     DESCRIBE_MATCHING((short)16, "describeMatching");
 
@@ -260,7 +262,6 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __DESCRIBECOLUMNS_ISSET_ID = 2;
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
-  private static final int __DESCRIBEMATCHING_ISSET_ID = 5;
   private byte __isset_bitfield = 0;
   private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
@@ -299,7 +300,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, FirstRows.class))));
     tmpMap.put(_Fields.DESCRIBE_MATCHING, new org.apache.thrift.meta_data.FieldMetaData("describeMatching", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
-        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+        new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
+            new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -371,7 +373,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       this.firstRowsOfEach = __this__firstRowsOfEach;
     }
-    this.describeMatching = other.describeMatching;
+    if (other.isSetDescribeMatching()) {
+      java.util.List<java.lang.String> __this__describeMatching = new java.util.ArrayList<java.lang.String>(other.describeMatching);
+      this.describeMatching = __this__describeMatching;
+    }
   }
 
   @Override
@@ -401,8 +406,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.sparkCondition = null;
     this.firstRows = null;
     this.firstRowsOfEach = null;
-    setDescribeMatchingIsSet(false);
-    this.describeMatching = false;
+    this.describeMatching = null;
   }
 
   public int getProtocolVersion() {
@@ -896,33 +900,53 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     }
   }
 
+  public int getDescribeMatchingSize() {
+    return (this.describeMatching == null) ? 0 : this.describeMatching.size();
+  }
+
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Iterator<java.lang.String> getDescribeMatchingIterator() {
+    return (this.describeMatching == null) ? null : this.describeMatching.iterator();
+  }
+
+  public void addToDescribeMatching(java.lang.String elem) {
+    if (this.describeMatching == null) {
+      this.describeMatching = new java.util.ArrayList<java.lang.String>();
+    }
+    this.describeMatching.add(elem);
+  }
+
   /**
-   * Answer with the rows that match, if that is certain.
+   * Answer with the rows that match, if that is certain, and with what these columns hold there; their
+   * names in any case.
    */
-  public boolean isDescribeMatching() {
+  @org.apache.thrift.annotation.Nullable
+  public java.util.List<java.lang.String> getDescribeMatching() {
     return this.describeMatching;
   }
 
   /**
-   * Answer with the rows that match, if that is certain.
+   * Answer with the rows that match, if that is certain, and with what these columns hold there; their
+   * names in any case.
    */
-  public PruneRequest setDescribeMatching(boolean describeMatching) {
+  public PruneRequest setDescribeMatching(@org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> describeMatching) {
     this.describeMatching = describeMatching;
-    setDescribeMatchingIsSet(true);
     return this;
   }
 
   public void unsetDescribeMatching() {
-    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __DESCRIBEMATCHING_ISSET_ID);
+    this.describeMatching = null;
   }
 
   /** Returns true if field describeMatching is set (has been assigned a value) and false otherwise */
   public boolean isSetDescribeMatching() {
-    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __DESCRIBEMATCHING_ISSET_ID);
+    return this.describeMatching != null;
   }
 
   public void setDescribeMatchingIsSet(boolean value) {
-    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __DESCRIBEMATCHING_ISSET_ID, value);
+    if (!value) {
+      this.describeMatching = null;
+    }
   }
 
   @Override
@@ -1052,7 +1076,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (value == null) {
         unsetDescribeMatching();
       } else {
-        setDescribeMatching((java.lang.Boolean)value);
+        setDescribeMatching((java.util.List<java.lang.String>)value);
       }
       break;
 
@@ -1109,7 +1133,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return getFirstRowsOfEach();
 
     case DESCRIBE_MATCHING:
-      return isDescribeMatching();
+      return getDescribeMatching();
 
     }
     throw new java.lang.IllegalStateException();
@@ -1312,7 +1336,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     if (this_present_describeMatching || that_present_describeMatching) {
       if (!(this_present_describeMatching && that_present_describeMatching))
         return false;
-      if (this.describeMatching != that.describeMatching)
+      if (!this.describeMatching.equals(that.describeMatching))
         return false;
     }
 
@@ -1383,7 +1407,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
 
     hashCode = hashCode * 8191 + ((isSetDescribeMatching()) ? 131071 : 524287);
     if (isSetDescribeMatching())
-      hashCode = hashCode * 8191 + ((describeMatching) ? 131071 : 524287);
+      hashCode = hashCode * 8191 + describeMatching.hashCode();
 
     return hashCode;
   }
@@ -1702,7 +1726,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     if (isSetDescribeMatching()) {
       if (!first) sb.append(", ");
       sb.append("describeMatching:");
-      sb.append(this.describeMatching);
+      if (this.describeMatching == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.describeMatching);
+      }
       first = false;
     }
     sb.append(")");
@@ -1916,8 +1944,18 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
             }
             break;
           case 16: // DESCRIBE_MATCHING
-            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
-              struct.describeMatching = iprot.readBool();
+            if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
+              {
+                org.apache.thrift.protocol.TList _list58 = iprot.readListBegin();
+                struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list58.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem59;
+                for (int _i60 = 0; _i60 < _list58.size; ++_i60)
+                {
+                  _elem59 = iprot.readString();
+                  struct.describeMatching.add(_elem59);
+                }
+                iprot.readListEnd();
+              }
               struct.setDescribeMatchingIsSet(true);
             } else { 
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
@@ -1959,9 +1997,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter58 : struct.filter)
+          for (Node _iter61 : struct.filter)
           {
-            _iter58.write(oprot);
+            _iter61.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -2032,19 +2070,28 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldBegin(FIRST_ROWS_OF_EACH_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.firstRowsOfEach.size()));
-            for (FirstRows _iter59 : struct.firstRowsOfEach)
+            for (FirstRows _iter62 : struct.firstRowsOfEach)
             {
-              _iter59.write(oprot);
+              _iter62.write(oprot);
             }
             oprot.writeListEnd();
           }
           oprot.writeFieldEnd();
         }
       }
-      if (struct.isSetDescribeMatching()) {
-        oprot.writeFieldBegin(DESCRIBE_MATCHING_FIELD_DESC);
-        oprot.writeBool(struct.describeMatching);
-        oprot.writeFieldEnd();
+      if (struct.describeMatching != null) {
+        if (struct.isSetDescribeMatching()) {
+          oprot.writeFieldBegin(DESCRIBE_MATCHING_FIELD_DESC);
+          {
+            oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.describeMatching.size()));
+            for (java.lang.String _iter63 : struct.describeMatching)
+            {
+              oprot.writeString(_iter63);
+            }
+            oprot.writeListEnd();
+          }
+          oprot.writeFieldEnd();
+        }
       }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
@@ -2069,9 +2116,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       oprot.writeString(struct.basePath);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter60 : struct.filter)
+        for (Node _iter64 : struct.filter)
         {
-          _iter60.write(oprot);
+          _iter64.write(oprot);
         }
       }
       oprot.writeI32(struct.view.getValue());
@@ -2140,14 +2187,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetFirstRowsOfEach()) {
         {
           oprot.writeI32(struct.firstRowsOfEach.size());
-          for (FirstRows _iter61 : struct.firstRowsOfEach)
+          for (FirstRows _iter65 : struct.firstRowsOfEach)
           {
-            _iter61.write(oprot);
+            _iter65.write(oprot);
           }
         }
       }
       if (struct.isSetDescribeMatching()) {
-        oprot.writeBool(struct.describeMatching);
+        {
+          oprot.writeI32(struct.describeMatching.size());
+          for (java.lang.String _iter66 : struct.describeMatching)
+          {
+            oprot.writeString(_iter66);
+          }
+        }
       }
     }
 
@@ -2161,14 +2214,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.basePath = iprot.readString();
       struct.setBasePathIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list62 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list62.size);
-        @org.apache.thrift.annotation.Nullable Node _elem63;
-        for (int _i64 = 0; _i64 < _list62.size; ++_i64)
+        org.apache.thrift.protocol.TList _list67 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list67.size);
+        @org.apache.thrift.annotation.Nullable Node _elem68;
+        for (int _i69 = 0; _i69 < _list67.size; ++_i69)
         {
-          _elem63 = new Node();
-          _elem63.read(iprot);
-          struct.filter.add(_elem63);
+          _elem68 = new Node();
+          _elem68.read(iprot);
+          struct.filter.add(_elem68);
         }
       }
       struct.setFilterIsSet(true);
@@ -2215,20 +2268,29 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       if (incoming.get(9)) {
         {
-          org.apache.thrift.protocol.TList _list65 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list65.size);
-          @org.apache.thrift.annotation.Nullable FirstRows _elem66;
-          for (int _i67 = 0; _i67 < _list65.size; ++_i67)
+          org.apache.thrift.protocol.TList _list70 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list70.size);
+          @org.apache.thrift.annotation.Nullable FirstRows _elem71;
+          for (int _i72 = 0; _i72 < _list70.size; ++_i72)
           {
-            _elem66 = new FirstRows();
-            _elem66.read(iprot);
-            struct.firstRowsOfEach.add(_elem66);
+            _elem71 = new FirstRows();
+            _elem71.read(iprot);
+            struct.firstRowsOfEach.add(_elem71);
           }
         }
         struct.setFirstRowsOfEachIsSet(true);
       }
       if (incoming.get(10)) {
-        struct.describeMatching = iprot.readBool();
+        {
+          org.apache.thrift.protocol.TList _list73 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list73.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem74;
+          for (int _i75 = 0; _i75 < _list73.size; ++_i75)
+          {
+            _elem74 = iprot.readString();
+            struct.describeMatching.add(_elem74);
+          }
+        }
         struct.setDescribeMatchingIsSet(true);
       }
     }

@@ -1437,14 +1437,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list198.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem199;
-                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
+                org.apache.thrift.protocol.TList _list206 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list206.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem207;
+                for (int _i208 = 0; _i208 < _list206.size; ++_i208)
                 {
-                  _elem199 = new PartitionVerdict();
-                  _elem199.read(iprot);
-                  struct.verdicts.add(_elem199);
+                  _elem207 = new PartitionVerdict();
+                  _elem207.read(iprot);
+                  struct.verdicts.add(_elem207);
                 }
                 iprot.readListEnd();
               }
@@ -1473,14 +1473,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list201 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list201.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem202;
-                for (int _i203 = 0; _i203 < _list201.size; ++_i203)
+                org.apache.thrift.protocol.TList _list209 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list209.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem210;
+                for (int _i211 = 0; _i211 < _list209.size; ++_i211)
                 {
-                  _elem202 = new ColumnSummary();
-                  _elem202.read(iprot);
-                  struct.columns.add(_elem202);
+                  _elem210 = new ColumnSummary();
+                  _elem210.read(iprot);
+                  struct.columns.add(_elem210);
                 }
                 iprot.readListEnd();
               }
@@ -1501,14 +1501,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list204 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list204.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem205;
-                for (int _i206 = 0; _i206 < _list204.size; ++_i206)
+                org.apache.thrift.protocol.TList _list212 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list212.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem213;
+                for (int _i214 = 0; _i214 < _list212.size; ++_i214)
                 {
-                  _elem205 = new SelectedRows();
-                  _elem205.read(iprot);
-                  struct.selectedRows.add(_elem205);
+                  _elem213 = new SelectedRows();
+                  _elem213.read(iprot);
+                  struct.selectedRows.add(_elem213);
                 }
                 iprot.readListEnd();
               }
@@ -1575,9 +1575,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter207 : struct.verdicts)
+            for (PartitionVerdict _iter215 : struct.verdicts)
             {
-              _iter207.write(oprot);
+              _iter215.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1603,9 +1603,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter208 : struct.columns)
+            for (ColumnSummary _iter216 : struct.columns)
             {
-              _iter208.write(oprot);
+              _iter216.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1624,9 +1624,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter209 : struct.selectedRows)
+            for (SelectedRows _iter217 : struct.selectedRows)
             {
-              _iter209.write(oprot);
+              _iter217.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1694,9 +1694,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter210 : struct.verdicts)
+          for (PartitionVerdict _iter218 : struct.verdicts)
           {
-            _iter210.write(oprot);
+            _iter218.write(oprot);
           }
         }
       }
@@ -1709,9 +1709,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter211 : struct.columns)
+          for (ColumnSummary _iter219 : struct.columns)
           {
-            _iter211.write(oprot);
+            _iter219.write(oprot);
           }
         }
       }
@@ -1721,9 +1721,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter212 : struct.selectedRows)
+          for (SelectedRows _iter220 : struct.selectedRows)
           {
-            _iter212.write(oprot);
+            _iter220.write(oprot);
           }
         }
       }
@@ -1750,14 +1750,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list213 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list213.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem214;
-          for (int _i215 = 0; _i215 < _list213.size; ++_i215)
+          org.apache.thrift.protocol.TList _list221 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list221.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem222;
+          for (int _i223 = 0; _i223 < _list221.size; ++_i223)
           {
-            _elem214 = new PartitionVerdict();
-            _elem214.read(iprot);
-            struct.verdicts.add(_elem214);
+            _elem222 = new PartitionVerdict();
+            _elem222.read(iprot);
+            struct.verdicts.add(_elem222);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1773,14 +1773,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list216 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list216.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem217;
-          for (int _i218 = 0; _i218 < _list216.size; ++_i218)
+          org.apache.thrift.protocol.TList _list224 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list224.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem225;
+          for (int _i226 = 0; _i226 < _list224.size; ++_i226)
           {
-            _elem217 = new ColumnSummary();
-            _elem217.read(iprot);
-            struct.columns.add(_elem217);
+            _elem225 = new ColumnSummary();
+            _elem225.read(iprot);
+            struct.columns.add(_elem225);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1792,14 +1792,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list219 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list219.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem220;
-          for (int _i221 = 0; _i221 < _list219.size; ++_i221)
+          org.apache.thrift.protocol.TList _list227 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list227.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem228;
+          for (int _i229 = 0; _i229 < _list227.size; ++_i229)
           {
-            _elem220 = new SelectedRows();
-            _elem220.read(iprot);
-            struct.selectedRows.add(_elem220);
+            _elem228 = new SelectedRows();
+            _elem228.read(iprot);
+            struct.selectedRows.add(_elem228);
           }
         }
         struct.setSelectedRowsIsSet(true);

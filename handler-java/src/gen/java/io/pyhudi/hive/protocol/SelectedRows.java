@@ -1205,13 +1205,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 5: // RANGE_STARTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list150 = iprot.readListBegin();
-                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list150.size);
-                long _elem151;
-                for (int _i152 = 0; _i152 < _list150.size; ++_i152)
+                org.apache.thrift.protocol.TList _list158 = iprot.readListBegin();
+                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list158.size);
+                long _elem159;
+                for (int _i160 = 0; _i160 < _list158.size; ++_i160)
                 {
-                  _elem151 = iprot.readI64();
-                  struct.rangeStarts.add(_elem151);
+                  _elem159 = iprot.readI64();
+                  struct.rangeStarts.add(_elem159);
                 }
                 iprot.readListEnd();
               }
@@ -1223,13 +1223,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 6: // RANGE_ENDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list153 = iprot.readListBegin();
-                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list153.size);
-                long _elem154;
-                for (int _i155 = 0; _i155 < _list153.size; ++_i155)
+                org.apache.thrift.protocol.TList _list161 = iprot.readListBegin();
+                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list161.size);
+                long _elem162;
+                for (int _i163 = 0; _i163 < _list161.size; ++_i163)
                 {
-                  _elem154 = iprot.readI64();
-                  struct.rangeEnds.add(_elem154);
+                  _elem162 = iprot.readI64();
+                  struct.rangeEnds.add(_elem162);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 7: // ROW_GROUP_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list156 = iprot.readListBegin();
-                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list156.size);
-                long _elem157;
-                for (int _i158 = 0; _i158 < _list156.size; ++_i158)
+                org.apache.thrift.protocol.TList _list164 = iprot.readListBegin();
+                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list164.size);
+                long _elem165;
+                for (int _i166 = 0; _i166 < _list164.size; ++_i166)
                 {
-                  _elem157 = iprot.readI64();
-                  struct.rowGroupRows.add(_elem157);
+                  _elem165 = iprot.readI64();
+                  struct.rowGroupRows.add(_elem165);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 8: // ROW_GROUP_OFFSETS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list159 = iprot.readListBegin();
-                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list159.size);
-                long _elem160;
-                for (int _i161 = 0; _i161 < _list159.size; ++_i161)
+                org.apache.thrift.protocol.TList _list167 = iprot.readListBegin();
+                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list167.size);
+                long _elem168;
+                for (int _i169 = 0; _i169 < _list167.size; ++_i169)
                 {
-                  _elem160 = iprot.readI64();
-                  struct.rowGroupOffsets.add(_elem160);
+                  _elem168 = iprot.readI64();
+                  struct.rowGroupOffsets.add(_elem168);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 9: // ROW_GROUP_BYTES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list162 = iprot.readListBegin();
-                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list162.size);
-                long _elem163;
-                for (int _i164 = 0; _i164 < _list162.size; ++_i164)
+                org.apache.thrift.protocol.TList _list170 = iprot.readListBegin();
+                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list170.size);
+                long _elem171;
+                for (int _i172 = 0; _i172 < _list170.size; ++_i172)
                 {
-                  _elem163 = iprot.readI64();
-                  struct.rowGroupBytes.add(_elem163);
+                  _elem171 = iprot.readI64();
+                  struct.rowGroupBytes.add(_elem171);
                 }
                 iprot.readListEnd();
               }
@@ -1333,9 +1333,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_STARTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeStarts.size()));
-          for (long _iter165 : struct.rangeStarts)
+          for (long _iter173 : struct.rangeStarts)
           {
-            oprot.writeI64(_iter165);
+            oprot.writeI64(_iter173);
           }
           oprot.writeListEnd();
         }
@@ -1345,9 +1345,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_ENDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeEnds.size()));
-          for (long _iter166 : struct.rangeEnds)
+          for (long _iter174 : struct.rangeEnds)
           {
-            oprot.writeI64(_iter166);
+            oprot.writeI64(_iter174);
           }
           oprot.writeListEnd();
         }
@@ -1357,9 +1357,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_ROWS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupRows.size()));
-          for (long _iter167 : struct.rowGroupRows)
+          for (long _iter175 : struct.rowGroupRows)
           {
-            oprot.writeI64(_iter167);
+            oprot.writeI64(_iter175);
           }
           oprot.writeListEnd();
         }
@@ -1369,9 +1369,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_OFFSETS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupOffsets.size()));
-          for (long _iter168 : struct.rowGroupOffsets)
+          for (long _iter176 : struct.rowGroupOffsets)
           {
-            oprot.writeI64(_iter168);
+            oprot.writeI64(_iter176);
           }
           oprot.writeListEnd();
         }
@@ -1381,9 +1381,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_BYTES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupBytes.size()));
-          for (long _iter169 : struct.rowGroupBytes)
+          for (long _iter177 : struct.rowGroupBytes)
           {
-            oprot.writeI64(_iter169);
+            oprot.writeI64(_iter177);
           }
           oprot.writeListEnd();
         }
@@ -1413,37 +1413,37 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       oprot.writeBinary(struct.footerDigest);
       {
         oprot.writeI32(struct.rangeStarts.size());
-        for (long _iter170 : struct.rangeStarts)
+        for (long _iter178 : struct.rangeStarts)
         {
-          oprot.writeI64(_iter170);
+          oprot.writeI64(_iter178);
         }
       }
       {
         oprot.writeI32(struct.rangeEnds.size());
-        for (long _iter171 : struct.rangeEnds)
+        for (long _iter179 : struct.rangeEnds)
         {
-          oprot.writeI64(_iter171);
+          oprot.writeI64(_iter179);
         }
       }
       {
         oprot.writeI32(struct.rowGroupRows.size());
-        for (long _iter172 : struct.rowGroupRows)
+        for (long _iter180 : struct.rowGroupRows)
         {
-          oprot.writeI64(_iter172);
+          oprot.writeI64(_iter180);
         }
       }
       {
         oprot.writeI32(struct.rowGroupOffsets.size());
-        for (long _iter173 : struct.rowGroupOffsets)
+        for (long _iter181 : struct.rowGroupOffsets)
         {
-          oprot.writeI64(_iter173);
+          oprot.writeI64(_iter181);
         }
       }
       {
         oprot.writeI32(struct.rowGroupBytes.size());
-        for (long _iter174 : struct.rowGroupBytes)
+        for (long _iter182 : struct.rowGroupBytes)
         {
-          oprot.writeI64(_iter174);
+          oprot.writeI64(_iter182);
         }
       }
     }
@@ -1460,57 +1460,57 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       struct.footerDigest = iprot.readBinary();
       struct.setFooterDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list175 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list175.size);
-        long _elem176;
-        for (int _i177 = 0; _i177 < _list175.size; ++_i177)
+        org.apache.thrift.protocol.TList _list183 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list183.size);
+        long _elem184;
+        for (int _i185 = 0; _i185 < _list183.size; ++_i185)
         {
-          _elem176 = iprot.readI64();
-          struct.rangeStarts.add(_elem176);
+          _elem184 = iprot.readI64();
+          struct.rangeStarts.add(_elem184);
         }
       }
       struct.setRangeStartsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list178 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list178.size);
-        long _elem179;
-        for (int _i180 = 0; _i180 < _list178.size; ++_i180)
+        org.apache.thrift.protocol.TList _list186 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list186.size);
+        long _elem187;
+        for (int _i188 = 0; _i188 < _list186.size; ++_i188)
         {
-          _elem179 = iprot.readI64();
-          struct.rangeEnds.add(_elem179);
+          _elem187 = iprot.readI64();
+          struct.rangeEnds.add(_elem187);
         }
       }
       struct.setRangeEndsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list181 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list181.size);
-        long _elem182;
-        for (int _i183 = 0; _i183 < _list181.size; ++_i183)
+        org.apache.thrift.protocol.TList _list189 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list189.size);
+        long _elem190;
+        for (int _i191 = 0; _i191 < _list189.size; ++_i191)
         {
-          _elem182 = iprot.readI64();
-          struct.rowGroupRows.add(_elem182);
+          _elem190 = iprot.readI64();
+          struct.rowGroupRows.add(_elem190);
         }
       }
       struct.setRowGroupRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list184 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list184.size);
-        long _elem185;
-        for (int _i186 = 0; _i186 < _list184.size; ++_i186)
+        org.apache.thrift.protocol.TList _list192 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list192.size);
+        long _elem193;
+        for (int _i194 = 0; _i194 < _list192.size; ++_i194)
         {
-          _elem185 = iprot.readI64();
-          struct.rowGroupOffsets.add(_elem185);
+          _elem193 = iprot.readI64();
+          struct.rowGroupOffsets.add(_elem193);
         }
       }
       struct.setRowGroupOffsetsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list187 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list187.size);
-        long _elem188;
-        for (int _i189 = 0; _i189 < _list187.size; ++_i189)
+        org.apache.thrift.protocol.TList _list195 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list195.size);
+        long _elem196;
+        for (int _i197 = 0; _i197 < _list195.size; ++_i197)
         {
-          _elem188 = iprot.readI64();
-          struct.rowGroupBytes.add(_elem188);
+          _elem196 = iprot.readI64();
+          struct.rowGroupBytes.add(_elem196);
         }
       }
       struct.setRowGroupBytesIsSet(true);

@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
@@ -67,6 +68,11 @@ public final class MinMaxQuery {
   /** Returns the columns' types in Hive by lower-case column name. */
   Map<String, TypeInfo> columns() {
     return columns;
+  }
+
+  /** Returns the lower-case names of the columns, those of the filter included, sorted. */
+  public List<String> columnNames() {
+    return columns.keySet().stream().sorted().collect(Collectors.toList());
   }
 
   /** Returns whether the non-NULL values of a column are counted. */

@@ -74,7 +74,7 @@ final class ScanPruner {
               table.stateKey(),
               filter == null ? null : ScanFilter.text(job, filter),
               first,
-              ends.isPresent(),
+              ends.map(MinMaxQuery::columnNames),
               settings.asMap());
       ScanVerdict verdict = RECENT.get(key, () -> request(table, locations, filter, first, ends));
       return ends.isPresent() && verdict.matching() != null && verdict.counts() != null
@@ -150,7 +150,7 @@ final class ScanPruner {
       }
       PruneRequest request = newRequest(table, locations, nodes);
       setFirstRows(request, first);
-      ends.ifPresent(query -> request.setDescribeMatching(true));
+      ends.ifPresent(query -> request.setDescribeMatching(query.columnNames()));
       return RepeatedQuestions.ask(table, request, settings);
     } catch (PruningException e) {
       return ScanVerdict.unpruned(e.outcome(), e.getMessage(), micros(start));
