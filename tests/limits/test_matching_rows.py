@@ -23,6 +23,7 @@ PREDICATES = {
     "region IN ('us', 'eu') OR region IS NULL": True,
     "amount >= 0": True,
     "amount > 500": False,
+    "region <> 'eu' OR amount > 500": False,  # in one partition all do
     "txn_id > 'TXN-0'": True,
     "amount > 500 OR amount IS NULL": False,
     "txn_id IS NOT NULL": True,
