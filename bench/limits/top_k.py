@@ -1,4 +1,4 @@
-"""The newest 100 rows of 2,000 files, and any ten rows of a day, in Hive: files, and times.
+"""The newest 100 rows of 2,000 files, ten rows of a day, and two maxima: files, and times in Hive.
 
 The rows of an order are compared with those without pruning, whose times alternate with the pruned
 ones in one HiveServer2. Without an order each row is checked to be one of the day's.
@@ -26,7 +26,9 @@ _NEWEST = f"SELECT id, ts, city, amount FROM {_NAME} ORDER BY ts DESC LIMIT 100"
 _ANY = f"SELECT id, day FROM {_NAME} WHERE day = '{{day}}' LIMIT 10"
 _ON = {"hudi.pruning.enabled": "true", "hudi.pruning.cache.ms": "0"}
 _OFF = {"hudi.pruning.enabled": "false"}
+_LATEST = f"SELECT max(ts), max(amount) FROM {_NAME} WHERE day >= '2024-01-05' AND id > 10"
 _ROUNDS = {"tez": 3, "mr": 1}
+"""Hive plans no fetch task for an order."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,13 @@ def top_k() -> Iterator[Measurement]:
         session.set({"hudi.pruning.service.addresses": service.address})
         session.run(create_with_handler(_NAME, table.path))
         hive = _Hive(session, reports)
-        for engine, rounds in _ROUNDS.items():
+        for engine in ENGINES:
             session.set(ENGINES[engine])
-            yield from _newest(hive, engine, rounds)
+            if engine in _ROUNDS:
+                yield from _newest(hive, engine, _ROUNDS[engine])
             yield from _any(hive, engine)
+        session.set(ENGINES["tez"])
+        yield from _latest(hive)
 
 
 def _newest(hive: _Hive, engine: str, rounds: int) -> Iterator[Measurement]:
@@ -91,3 +96,9 @@ def _any(hive: _Hive, engine: str) -> Iterator[Measurement]:
     if len(rows) != 10 or {row[1] for row in rows} != {day}:
         raise ValueError(f"{query}: {rows}")
     yield Measurement(f"topk: ten rows of a day, {engine}", hive.files(query), "files", "<= 1")
+
+
+def _latest(hive: _Hive) -> Iterator[Measurement]:
+    if hive.rows(_LATEST, _ON) != hive.rows(_LATEST, _OFF):
+        raise ValueError(f"{_LATEST}: other rows")
+    yield Measurement("topk: two maxima with a filter, tez", hive.files(_LATEST), "files", "<= 2")

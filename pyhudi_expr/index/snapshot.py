@@ -327,18 +327,25 @@ class TableSnapshot:
         """
         return self._column_summaries
 
-    @cached_property
-    def _column_summaries(self) -> list[ColumnSummary]:
+    def summaries_of(self, schema: pa.Schema, rows: Counts | None) -> list[ColumnSummary]:
+        """Return what the statistics say about columns over the slices that have rows.
+
+        Args:
+            schema: The columns, of the table's schema.
+            rows: The rows of each slice at most, -1 where unknown; None: unknown for all.
+
+        Raises:
+            HudiError: The statistics cannot be read.
+        """
         if self.is_evolved:
             return []  # an old file may hold another column of that name
-        found = column_summaries(
-            self.column_stats,
-            self.values,
-            self.listing,
-            self.row_counts(),
-            self.schema,
-            _MOST_SUMMARISED,
+        return column_summaries(
+            self.column_stats, self.values, self.listing, rows, schema, _MOST_SUMMARISED
         )
+
+    @cached_property
+    def _column_summaries(self) -> list[ColumnSummary]:
+        found = self.summaries_of(self.schema, self.row_counts())
         by_value = self._optional.columns_by_value() if self._optional else frozenset[str]()
         return [
             # An index of the values distinguishes values that ranges cannot.

@@ -31,11 +31,42 @@ def may_have_first_rows(
         as_good = sure  # NULL comes before the file's last value, too
     else:
         as_good = np.where(nulls == UNKNOWN, 0, sure - nulls)
+    if rows == 1:
+        return _with_first(bounds, sure, as_good, order)
     threshold = _threshold(bounds.upper, as_good, rows)
     if threshold is None:
         return np.ones(len(sure), np.bool_)
-    flags = bounds.may_be_value & (bounds.lower <= threshold)
-    return flags | bounds.may_be_null if order.nulls_first else flags
+    return _with_nulls(bounds.lower <= threshold, bounds, order)
+
+
+def _with_first(
+    bounds: KeyBounds, sure: Int64Array, as_good: Int64Array, order: OrderColumn
+) -> BoolArray:
+    """Flag the files that may have the first row.
+
+    Args:
+        bounds: As above, in ascending order.
+        sure: As above.
+        as_good: For each file how many rows surely match and come no later than its last value.
+        order: The order.
+    """
+    ends = np.where(as_good > 0, bounds.upper, MAX_ORDINAL)
+    ends = np.where(bounds.are_values & (sure > 0), bounds.lower, ends)
+    best = int(np.argmin(ends))
+    if ends[best] == MAX_ORDINAL:
+        return np.ones(len(ends), np.bool_)
+    is_before = bounds.lower < ends[best]
+    flags = _with_nulls(
+        is_before if order.any_of_equal else bounds.lower <= ends[best], bounds, order
+    )
+    flags[best] = True
+    return flags
+
+
+def _with_nulls(flags: BoolArray, bounds: KeyBounds, order: OrderColumn) -> BoolArray:
+    """Flag the files that have a value, and are flagged, or a NULL that comes first."""
+    found = flags & bounds.may_be_value
+    return found | bounds.may_be_null if order.nulls_first else found
 
 
 def _threshold(last: Int64Array, rows: Int64Array, wanted: int) -> int | None:

@@ -19,6 +19,7 @@ from pyhudi_expr.expr.literals import CALENDAR_MARGINS
 from pyhudi_expr.expr.nodes import Column, IsNull
 from pyhudi_expr.expr.terms import UnboundError, bind_term, declared_domain, known_zone
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.statistics.bound_decoding import WRAPPED_DECIMAL_SCALE
 from pyhudi_expr.index.statistics.file_ranges import UNKNOWN, file_ranges
 from pyhudi_expr.keys.definition import hidden_columns
 from pyhudi_expr.prune import PruneRequest
@@ -39,6 +40,7 @@ class KeyBounds:
         may_be_value: False where every row is NULL.
         may_be_null: False where no row is.
         nulls: How many rows are NULL; UNKNOWN where that is not sure.
+        are_values: Whether `lower` and `upper` are values of rows of the file, as it was written.
     """
 
     lower: Int64Array
@@ -46,6 +48,7 @@ class KeyBounds:
     may_be_value: BoolArray
     may_be_null: BoolArray
     nulls: Int64Array
+    are_values: BoolArray
 
     def reversed(self) -> KeyBounds:
         """Return the bounds in descending order."""
@@ -98,15 +101,28 @@ def key_bounds(
         return None
     lower, upper = _numbers(found)
     values, nulls = (as_array(mask, len(lower)) for mask in (found.may_be_value, found.may_be_null))
-    return KeyBounds(lower, upper, values, nulls, _nulls(snapshot, key, nulls))
-
-
-def _nulls(snapshot: TableSnapshot, key: BoundColumn, may_be_null: BoolArray) -> Int64Array:
-    counted = np.full(len(may_be_null), UNKNOWN, np.int64)
-    if may_be_null.any() and key.domain.kind in _COUNTED and not snapshot.is_evolved:
-        counted = file_ranges(snapshot.column_stats, snapshot.listing, key).nulls
+    counted = np.full(len(lower), UNKNOWN, np.int64)
+    are_values = np.zeros(len(lower), np.bool_)
+    if _is_exact(key.domain) and not snapshot.is_evolved:
+        written = file_ranges(snapshot.column_stats, snapshot.listing, key)
+        counted = written.nulls if key.domain.kind in _COUNTED else counted
+        are_values = _are_values(lower, upper, written.bounds) & ~snapshot.listing.file_is_log
     # A count of none that is not believed is no count.
-    return np.where(may_be_null, np.where(counted > 0, counted, UNKNOWN), 0)
+    counted = np.where(nulls, np.where(counted > 0, counted, UNKNOWN), 0)
+    return KeyBounds(lower, upper, values, nulls, counted, are_values)
+
+
+def _is_exact(domain: Domain) -> bool:
+    """Return whether bounds that are believed are values of rows: none is rounded or cut."""
+    is_short = domain.is_ordinal and domain.scale <= WRAPPED_DECIMAL_SCALE
+    return domain.kind in _COUNTED or (domain.kind is Kind.DECIMAL and is_short)
+
+
+def _are_values(lower: Int64Array, upper: Int64Array, written: Bounds) -> BoolArray:
+    """Flag the files whose bounds are those that are written of them, which are values of rows."""
+    is_same = (lower == written.lower) & (upper == written.upper)
+    is_known = (lower != MIN_ORDINAL) & (upper != MAX_ORDINAL)
+    return np.asarray(is_same & is_known & written.may_be_value, np.bool_)
 
 
 def _known(

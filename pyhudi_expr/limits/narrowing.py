@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +25,7 @@ def narrowed(
     snapshot: TableSnapshot,
     request: PruneRequest,
     result: PruneResult,
-    wanted: WantedRows | None,
+    wanted: Collection[WantedRows],
 ) -> PruneResult:
     """Return a result with the slices that suffice; the same one if all may be needed.
 
@@ -36,26 +37,29 @@ def narrowed(
         snapshot: The table as it was pruned.
         request: The request.
         result: What it keeps.
-        wanted: What the query needs of the rows; None: all of them.
+        wanted: What the query needs of the rows, each of these; nothing: all of the rows.
 
     Raises:
         HudiError: The table does not support the request.
     """
-    if wanted is None or wanted.rows < 1 or not result.keep.any():
+    if not wanted or any(each.rows < 1 for each in wanted) or not result.keep.any():
         return result
     sure = sure_rows(pruner, snapshot, request, result)
     if not sure.any():
         return result
-    if wanted.order is None:
-        keep, name = _enough(sure, snapshot, wanted.rows), LIMIT
-    else:
-        wait = pruner.settings[0].footer_wait
-        bounds = key_bounds(snapshot, request, wanted.order.column, result.keep, wait)
-        keep, name = _first(sure, snapshot, bounds, wanted.rows, wanted.order), TOP_K
+    wait = pruner.settings[0].footer_wait
+    keep = np.zeros(len(sure), np.bool_)
+    for each in wanted:
+        if each.order is None:
+            keep |= _enough(sure, snapshot, each.rows)
+        else:
+            bounds = key_bounds(snapshot, request, each.order.column, result.keep, wait)
+            keep |= _first(sure, snapshot, bounds, each.rows, each.order)
     found = replace(result, keep=result.keep & keep)
     dropped = result.files_kept - found.files_kept
     if not dropped:
         return result
+    name = LIMIT if all(each.order is None for each in wanted) else TOP_K
     return replace(found, dropped_by={**result.dropped_by, name: dropped})
 
 

@@ -15,11 +15,13 @@ class OrderColumn:
         column: The column, with the type that the engine declares.
         descending: From the greatest value on.
         nulls_first: NULL comes before all values, else behind them.
+        any_of_equal: Of rows that are equal in this column any will do: no further ones decide.
     """
 
     column: Column
     descending: bool = False
     nulls_first: bool = False
+    any_of_equal: bool = False
 
 
 @dataclass(frozen=True)

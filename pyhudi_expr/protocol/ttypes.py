@@ -816,16 +816,18 @@ class FirstRows(object):
      - type
      - descending: From the greatest value on.
      - nullsFirst: NULL comes before all values, else behind them.
+     - anyOfEqual: Of rows that are equal in this column any will do: a minimum or maximum is wanted.
 
     """
 
 
-    def __init__(self, rows=None, path=None, type=None, descending=None, nullsFirst=None,):
+    def __init__(self, rows=None, path=None, type=None, descending=None, nullsFirst=None, anyOfEqual=None,):
         self.rows = rows
         self.path = path
         self.type = type
         self.descending = descending
         self.nullsFirst = nullsFirst
+        self.anyOfEqual = anyOfEqual
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -866,6 +868,11 @@ class FirstRows(object):
                     self.nullsFirst = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.BOOL:
+                    self.anyOfEqual = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -898,6 +905,10 @@ class FirstRows(object):
         if self.nullsFirst is not None:
             oprot.writeFieldBegin('nullsFirst', TType.BOOL, 5)
             oprot.writeBool(self.nullsFirst)
+            oprot.writeFieldEnd()
+        if self.anyOfEqual is not None:
+            oprot.writeFieldBegin('anyOfEqual', TType.BOOL, 6)
+            oprot.writeBool(self.anyOfEqual)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -939,11 +950,15 @@ class PruneRequest(object):
     field keep every file. Partition columns are understood as Hudi's reader for Spark shows them.
      - firstRows: List those of the kept slices only that have the rows which are enough, too. It narrows the
     list, which is about one state of the table, and the counts. Verdicts are about any row.
+     - firstRowsOfEach: The same where the first rows of several orders are enough together; `firstRows` is absent then,
+    as services that do not know this field list every slice.
+     - describeMatching: Answer with the rows that match, if that is certain, and with what these columns hold there; their
+    names in any case.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -958,6 +973,8 @@ class PruneRequest(object):
         self.selectRows = selectRows
         self.sparkCondition = sparkCondition
         self.firstRows = firstRows
+        self.firstRowsOfEach = firstRowsOfEach
+        self.describeMatching = describeMatching
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1046,6 +1063,27 @@ class PruneRequest(object):
                     self.firstRows.read(iprot)
                 else:
                     iprot.skip(ftype)
+            elif fid == 15:
+                if ftype == TType.LIST:
+                    self.firstRowsOfEach = []
+                    (_etype55, _size52) = iprot.readListBegin()
+                    for _i56 in range(_size52):
+                        _elem57 = FirstRows()
+                        _elem57.read(iprot)
+                        self.firstRowsOfEach.append(_elem57)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 16:
+                if ftype == TType.LIST:
+                    self.describeMatching = []
+                    (_etype61, _size58) = iprot.readListBegin()
+                    for _i62 in range(_size58):
+                        _elem63 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.describeMatching.append(_elem63)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1071,8 +1109,8 @@ class PruneRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter52 in self.filter:
-                iter52.write(oprot)
+            for iter64 in self.filter:
+                iter64.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.view is not None:
@@ -1114,6 +1152,20 @@ class PruneRequest(object):
         if self.firstRows is not None:
             oprot.writeFieldBegin('firstRows', TType.STRUCT, 14)
             self.firstRows.write(oprot)
+            oprot.writeFieldEnd()
+        if self.firstRowsOfEach is not None:
+            oprot.writeFieldBegin('firstRowsOfEach', TType.LIST, 15)
+            oprot.writeListBegin(TType.STRUCT, len(self.firstRowsOfEach))
+            for iter65 in self.firstRowsOfEach:
+                iter65.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.describeMatching is not None:
+            oprot.writeFieldBegin('describeMatching', TType.LIST, 16)
+            oprot.writeListBegin(TType.STRING, len(self.describeMatching))
+            for iter66 in self.describeMatching:
+                oprot.writeString(iter66.encode('utf-8') if sys.version_info[0] == 2 else iter66)
+            oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1184,10 +1236,10 @@ class PartitionVerdict(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.tokens = []
-                    (_etype56, _size53) = iprot.readListBegin()
-                    for _i57 in range(_size53):
-                        _elem58 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.tokens.append(_elem58)
+                    (_etype70, _size67) = iprot.readListBegin()
+                    for _i71 in range(_size67):
+                        _elem72 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.tokens.append(_elem72)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1217,8 +1269,8 @@ class PartitionVerdict(object):
         if self.tokens is not None:
             oprot.writeFieldBegin('tokens', TType.LIST, 3)
             oprot.writeListBegin(TType.STRING, len(self.tokens))
-            for iter59 in self.tokens:
-                oprot.writeString(iter59.encode('utf-8') if sys.version_info[0] == 2 else iter59)
+            for iter73 in self.tokens:
+                oprot.writeString(iter73.encode('utf-8') if sys.version_info[0] == 2 else iter73)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.digest is not None:
@@ -1335,11 +1387,11 @@ class PruneCounts(object):
             elif fid == 10:
                 if ftype == TType.MAP:
                     self.filesDroppedBy = {}
-                    (_ktype61, _vtype62, _size60) = iprot.readMapBegin()
-                    for _i64 in range(_size60):
-                        _key65 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val66 = iprot.readI64()
-                        self.filesDroppedBy[_key65] = _val66
+                    (_ktype75, _vtype76, _size74) = iprot.readMapBegin()
+                    for _i78 in range(_size74):
+                        _key79 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val80 = iprot.readI64()
+                        self.filesDroppedBy[_key79] = _val80
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1392,9 +1444,9 @@ class PruneCounts(object):
         if self.filesDroppedBy is not None:
             oprot.writeFieldBegin('filesDroppedBy', TType.MAP, 10)
             oprot.writeMapBegin(TType.STRING, TType.I64, len(self.filesDroppedBy))
-            for kiter67, viter68 in self.filesDroppedBy.items():
-                oprot.writeString(kiter67.encode('utf-8') if sys.version_info[0] == 2 else kiter67)
-                oprot.writeI64(viter68)
+            for kiter81, viter82 in self.filesDroppedBy.items():
+                oprot.writeString(kiter81.encode('utf-8') if sys.version_info[0] == 2 else kiter81)
+                oprot.writeI64(viter82)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1622,80 +1674,80 @@ class KeptSlices(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.partitions = []
-                    (_etype72, _size69) = iprot.readListBegin()
-                    for _i73 in range(_size69):
-                        _elem74 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.partitions.append(_elem74)
+                    (_etype86, _size83) = iprot.readListBegin()
+                    for _i87 in range(_size83):
+                        _elem88 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.partitions.append(_elem88)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.partitionSlices = []
-                    (_etype78, _size75) = iprot.readListBegin()
-                    for _i79 in range(_size75):
-                        _elem80 = iprot.readI32()
-                        self.partitionSlices.append(_elem80)
+                    (_etype92, _size89) = iprot.readListBegin()
+                    for _i93 in range(_size89):
+                        _elem94 = iprot.readI32()
+                        self.partitionSlices.append(_elem94)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.fileIds = []
-                    (_etype84, _size81) = iprot.readListBegin()
-                    for _i85 in range(_size81):
-                        _elem86 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileIds.append(_elem86)
+                    (_etype98, _size95) = iprot.readListBegin()
+                    for _i99 in range(_size95):
+                        _elem100 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileIds.append(_elem100)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.baseInstants = []
-                    (_etype90, _size87) = iprot.readListBegin()
-                    for _i91 in range(_size87):
-                        _elem92 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.baseInstants.append(_elem92)
+                    (_etype104, _size101) = iprot.readListBegin()
+                    for _i105 in range(_size101):
+                        _elem106 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.baseInstants.append(_elem106)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.haveBaseFile = []
-                    (_etype96, _size93) = iprot.readListBegin()
-                    for _i97 in range(_size93):
-                        _elem98 = iprot.readBool()
-                        self.haveBaseFile.append(_elem98)
+                    (_etype110, _size107) = iprot.readListBegin()
+                    for _i111 in range(_size107):
+                        _elem112 = iprot.readBool()
+                        self.haveBaseFile.append(_elem112)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.logFiles = []
-                    (_etype102, _size99) = iprot.readListBegin()
-                    for _i103 in range(_size99):
-                        _elem104 = iprot.readI32()
-                        self.logFiles.append(_elem104)
+                    (_etype116, _size113) = iprot.readListBegin()
+                    for _i117 in range(_size113):
+                        _elem118 = iprot.readI32()
+                        self.logFiles.append(_elem118)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.fileNames = []
-                    (_etype108, _size105) = iprot.readListBegin()
-                    for _i109 in range(_size105):
-                        _elem110 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileNames.append(_elem110)
+                    (_etype122, _size119) = iprot.readListBegin()
+                    for _i123 in range(_size119):
+                        _elem124 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileNames.append(_elem124)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.fileSizes = []
-                    (_etype114, _size111) = iprot.readListBegin()
-                    for _i115 in range(_size111):
-                        _elem116 = iprot.readI64()
-                        self.fileSizes.append(_elem116)
+                    (_etype128, _size125) = iprot.readListBegin()
+                    for _i129 in range(_size125):
+                        _elem130 = iprot.readI64()
+                        self.fileSizes.append(_elem130)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1716,57 +1768,57 @@ class KeptSlices(object):
         if self.partitions is not None:
             oprot.writeFieldBegin('partitions', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.partitions))
-            for iter117 in self.partitions:
-                oprot.writeString(iter117.encode('utf-8') if sys.version_info[0] == 2 else iter117)
+            for iter131 in self.partitions:
+                oprot.writeString(iter131.encode('utf-8') if sys.version_info[0] == 2 else iter131)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.partitionSlices is not None:
             oprot.writeFieldBegin('partitionSlices', TType.LIST, 3)
             oprot.writeListBegin(TType.I32, len(self.partitionSlices))
-            for iter118 in self.partitionSlices:
-                oprot.writeI32(iter118)
+            for iter132 in self.partitionSlices:
+                oprot.writeI32(iter132)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileIds is not None:
             oprot.writeFieldBegin('fileIds', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.fileIds))
-            for iter119 in self.fileIds:
-                oprot.writeString(iter119.encode('utf-8') if sys.version_info[0] == 2 else iter119)
+            for iter133 in self.fileIds:
+                oprot.writeString(iter133.encode('utf-8') if sys.version_info[0] == 2 else iter133)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.baseInstants is not None:
             oprot.writeFieldBegin('baseInstants', TType.LIST, 5)
             oprot.writeListBegin(TType.STRING, len(self.baseInstants))
-            for iter120 in self.baseInstants:
-                oprot.writeString(iter120.encode('utf-8') if sys.version_info[0] == 2 else iter120)
+            for iter134 in self.baseInstants:
+                oprot.writeString(iter134.encode('utf-8') if sys.version_info[0] == 2 else iter134)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.haveBaseFile is not None:
             oprot.writeFieldBegin('haveBaseFile', TType.LIST, 6)
             oprot.writeListBegin(TType.BOOL, len(self.haveBaseFile))
-            for iter121 in self.haveBaseFile:
-                oprot.writeBool(iter121)
+            for iter135 in self.haveBaseFile:
+                oprot.writeBool(iter135)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.logFiles is not None:
             oprot.writeFieldBegin('logFiles', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.logFiles))
-            for iter122 in self.logFiles:
-                oprot.writeI32(iter122)
+            for iter136 in self.logFiles:
+                oprot.writeI32(iter136)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileNames is not None:
             oprot.writeFieldBegin('fileNames', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.fileNames))
-            for iter123 in self.fileNames:
-                oprot.writeString(iter123.encode('utf-8') if sys.version_info[0] == 2 else iter123)
+            for iter137 in self.fileNames:
+                oprot.writeString(iter137.encode('utf-8') if sys.version_info[0] == 2 else iter137)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileSizes is not None:
             oprot.writeFieldBegin('fileSizes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.fileSizes))
-            for iter124 in self.fileSizes:
-                oprot.writeI64(iter124)
+            for iter138 in self.fileSizes:
+                oprot.writeI64(iter138)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1874,50 +1926,50 @@ class SelectedRows(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.rangeStarts = []
-                    (_etype128, _size125) = iprot.readListBegin()
-                    for _i129 in range(_size125):
-                        _elem130 = iprot.readI64()
-                        self.rangeStarts.append(_elem130)
+                    (_etype142, _size139) = iprot.readListBegin()
+                    for _i143 in range(_size139):
+                        _elem144 = iprot.readI64()
+                        self.rangeStarts.append(_elem144)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.rangeEnds = []
-                    (_etype134, _size131) = iprot.readListBegin()
-                    for _i135 in range(_size131):
-                        _elem136 = iprot.readI64()
-                        self.rangeEnds.append(_elem136)
+                    (_etype148, _size145) = iprot.readListBegin()
+                    for _i149 in range(_size145):
+                        _elem150 = iprot.readI64()
+                        self.rangeEnds.append(_elem150)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.rowGroupRows = []
-                    (_etype140, _size137) = iprot.readListBegin()
-                    for _i141 in range(_size137):
-                        _elem142 = iprot.readI64()
-                        self.rowGroupRows.append(_elem142)
+                    (_etype154, _size151) = iprot.readListBegin()
+                    for _i155 in range(_size151):
+                        _elem156 = iprot.readI64()
+                        self.rowGroupRows.append(_elem156)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.rowGroupOffsets = []
-                    (_etype146, _size143) = iprot.readListBegin()
-                    for _i147 in range(_size143):
-                        _elem148 = iprot.readI64()
-                        self.rowGroupOffsets.append(_elem148)
+                    (_etype160, _size157) = iprot.readListBegin()
+                    for _i161 in range(_size157):
+                        _elem162 = iprot.readI64()
+                        self.rowGroupOffsets.append(_elem162)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.rowGroupBytes = []
-                    (_etype152, _size149) = iprot.readListBegin()
-                    for _i153 in range(_size149):
-                        _elem154 = iprot.readI64()
-                        self.rowGroupBytes.append(_elem154)
+                    (_etype166, _size163) = iprot.readListBegin()
+                    for _i167 in range(_size163):
+                        _elem168 = iprot.readI64()
+                        self.rowGroupBytes.append(_elem168)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1950,36 +2002,36 @@ class SelectedRows(object):
         if self.rangeStarts is not None:
             oprot.writeFieldBegin('rangeStarts', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.rangeStarts))
-            for iter155 in self.rangeStarts:
-                oprot.writeI64(iter155)
+            for iter169 in self.rangeStarts:
+                oprot.writeI64(iter169)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rangeEnds is not None:
             oprot.writeFieldBegin('rangeEnds', TType.LIST, 6)
             oprot.writeListBegin(TType.I64, len(self.rangeEnds))
-            for iter156 in self.rangeEnds:
-                oprot.writeI64(iter156)
+            for iter170 in self.rangeEnds:
+                oprot.writeI64(iter170)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupRows is not None:
             oprot.writeFieldBegin('rowGroupRows', TType.LIST, 7)
             oprot.writeListBegin(TType.I64, len(self.rowGroupRows))
-            for iter157 in self.rowGroupRows:
-                oprot.writeI64(iter157)
+            for iter171 in self.rowGroupRows:
+                oprot.writeI64(iter171)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupOffsets is not None:
             oprot.writeFieldBegin('rowGroupOffsets', TType.LIST, 8)
             oprot.writeListBegin(TType.I64, len(self.rowGroupOffsets))
-            for iter158 in self.rowGroupOffsets:
-                oprot.writeI64(iter158)
+            for iter172 in self.rowGroupOffsets:
+                oprot.writeI64(iter172)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupBytes is not None:
             oprot.writeFieldBegin('rowGroupBytes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.rowGroupBytes))
-            for iter159 in self.rowGroupBytes:
-                oprot.writeI64(iter159)
+            for iter173 in self.rowGroupBytes:
+                oprot.writeI64(iter173)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2018,6 +2070,90 @@ class SelectedRows(object):
         return not (self == other)
 
 
+class MatchingRows(object):
+    """
+    All rows that match, in the state of the table that the service saw: every row of each slice that is
+    kept matches, and they are counted.
+
+    Attributes:
+     - rows
+     - columns: The columns of the request, over these rows alone, as far as they are known.
+
+    """
+
+
+    def __init__(self, rows=None, columns=None,):
+        self.rows = rows
+        self.columns = columns
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.rows = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.columns = []
+                    (_etype177, _size174) = iprot.readListBegin()
+                    for _i178 in range(_size174):
+                        _elem179 = ColumnSummary()
+                        _elem179.read(iprot)
+                        self.columns.append(_elem179)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('MatchingRows')
+        if self.rows is not None:
+            oprot.writeFieldBegin('rows', TType.I64, 1)
+            oprot.writeI64(self.rows)
+            oprot.writeFieldEnd()
+        if self.columns is not None:
+            oprot.writeFieldBegin('columns', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRUCT, len(self.columns))
+            for iter180 in self.columns:
+                iter180.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.rows is None:
+            raise TProtocolException(message='Required field rows is unset!')
+        if self.columns is None:
+            raise TProtocolException(message='Required field columns is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class PruneResponse(object):
     """
     Attributes:
@@ -2032,11 +2168,12 @@ class PruneResponse(object):
      - columns: Of the table's columns, in its order; absent: not requested, or unknown.
      - kept: Absent: not requested, or too many.
      - selectedRows: Of the base files that need not be read whole. Absent: not requested, or none.
+     - matching: Absent: not requested, or not certain.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None, selectedRows=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None, selectedRows=None, matching=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -2048,6 +2185,7 @@ class PruneResponse(object):
         self.columns = columns
         self.kept = kept
         self.selectedRows = selectedRows
+        self.matching = matching
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -2086,11 +2224,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype163, _size160) = iprot.readListBegin()
-                    for _i164 in range(_size160):
-                        _elem165 = PartitionVerdict()
-                        _elem165.read(iprot)
-                        self.verdicts.append(_elem165)
+                    (_etype184, _size181) = iprot.readListBegin()
+                    for _i185 in range(_size181):
+                        _elem186 = PartitionVerdict()
+                        _elem186.read(iprot)
+                        self.verdicts.append(_elem186)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2108,11 +2246,11 @@ class PruneResponse(object):
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype169, _size166) = iprot.readListBegin()
-                    for _i170 in range(_size166):
-                        _elem171 = ColumnSummary()
-                        _elem171.read(iprot)
-                        self.columns.append(_elem171)
+                    (_etype190, _size187) = iprot.readListBegin()
+                    for _i191 in range(_size187):
+                        _elem192 = ColumnSummary()
+                        _elem192.read(iprot)
+                        self.columns.append(_elem192)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2125,12 +2263,18 @@ class PruneResponse(object):
             elif fid == 11:
                 if ftype == TType.LIST:
                     self.selectedRows = []
-                    (_etype175, _size172) = iprot.readListBegin()
-                    for _i176 in range(_size172):
-                        _elem177 = SelectedRows()
-                        _elem177.read(iprot)
-                        self.selectedRows.append(_elem177)
+                    (_etype196, _size193) = iprot.readListBegin()
+                    for _i197 in range(_size193):
+                        _elem198 = SelectedRows()
+                        _elem198.read(iprot)
+                        self.selectedRows.append(_elem198)
                     iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 12:
+                if ftype == TType.STRUCT:
+                    self.matching = MatchingRows()
+                    self.matching.read(iprot)
                 else:
                     iprot.skip(ftype)
             else:
@@ -2166,8 +2310,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter178 in self.verdicts:
-                iter178.write(oprot)
+            for iter199 in self.verdicts:
+                iter199.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -2181,8 +2325,8 @@ class PruneResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 9)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter179 in self.columns:
-                iter179.write(oprot)
+            for iter200 in self.columns:
+                iter200.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -2192,9 +2336,13 @@ class PruneResponse(object):
         if self.selectedRows is not None:
             oprot.writeFieldBegin('selectedRows', TType.LIST, 11)
             oprot.writeListBegin(TType.STRUCT, len(self.selectedRows))
-            for iter180 in self.selectedRows:
-                iter180.write(oprot)
+            for iter201 in self.selectedRows:
+                iter201.write(oprot)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.matching is not None:
+            oprot.writeFieldBegin('matching', TType.STRUCT, 12)
+            self.matching.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -2280,11 +2428,11 @@ class MetadataRequest(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype184, _size181) = iprot.readListBegin()
-                    for _i185 in range(_size181):
-                        _elem186 = Node()
-                        _elem186.read(iprot)
-                        self.filter.append(_elem186)
+                    (_etype205, _size202) = iprot.readListBegin()
+                    for _i206 in range(_size202):
+                        _elem207 = Node()
+                        _elem207.read(iprot)
+                        self.filter.append(_elem207)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2296,10 +2444,10 @@ class MetadataRequest(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype190, _size187) = iprot.readListBegin()
-                    for _i191 in range(_size187):
-                        _elem192 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.columns.append(_elem192)
+                    (_etype211, _size208) = iprot.readListBegin()
+                    for _i212 in range(_size208):
+                        _elem213 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.columns.append(_elem213)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2332,8 +2480,8 @@ class MetadataRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter193 in self.filter:
-                iter193.write(oprot)
+            for iter214 in self.filter:
+                iter214.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.timeZone is not None:
@@ -2343,8 +2491,8 @@ class MetadataRequest(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.columns))
-            for iter194 in self.columns:
-                oprot.writeString(iter194.encode('utf-8') if sys.version_info[0] == 2 else iter194)
+            for iter215 in self.columns:
+                oprot.writeString(iter215.encode('utf-8') if sys.version_info[0] == 2 else iter215)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2428,45 +2576,45 @@ class MetadataColumn(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.texts = []
-                    (_etype198, _size195) = iprot.readListBegin()
-                    for _i199 in range(_size195):
-                        _elem200 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.texts.append(_elem200)
+                    (_etype219, _size216) = iprot.readListBegin()
+                    for _i220 in range(_size216):
+                        _elem221 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.texts.append(_elem221)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.integers = []
-                    (_etype204, _size201) = iprot.readListBegin()
-                    for _i205 in range(_size201):
-                        _elem206 = iprot.readI64()
-                        self.integers.append(_elem206)
+                    (_etype225, _size222) = iprot.readListBegin()
+                    for _i226 in range(_size222):
+                        _elem227 = iprot.readI64()
+                        self.integers.append(_elem227)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.textLists = []
-                    (_etype210, _size207) = iprot.readListBegin()
-                    for _i211 in range(_size207):
-                        _elem212 = []
-                        (_etype216, _size213) = iprot.readListBegin()
-                        for _i217 in range(_size213):
-                            _elem218 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                            _elem212.append(_elem218)
+                    (_etype231, _size228) = iprot.readListBegin()
+                    for _i232 in range(_size228):
+                        _elem233 = []
+                        (_etype237, _size234) = iprot.readListBegin()
+                        for _i238 in range(_size234):
+                            _elem239 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                            _elem233.append(_elem239)
                         iprot.readListEnd()
-                        self.textLists.append(_elem212)
+                        self.textLists.append(_elem233)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.nulls = []
-                    (_etype222, _size219) = iprot.readListBegin()
-                    for _i223 in range(_size219):
-                        _elem224 = iprot.readI32()
-                        self.nulls.append(_elem224)
+                    (_etype243, _size240) = iprot.readListBegin()
+                    for _i244 in range(_size240):
+                        _elem245 = iprot.readI32()
+                        self.nulls.append(_elem245)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2495,32 +2643,32 @@ class MetadataColumn(object):
         if self.texts is not None:
             oprot.writeFieldBegin('texts', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.texts))
-            for iter225 in self.texts:
-                oprot.writeString(iter225.encode('utf-8') if sys.version_info[0] == 2 else iter225)
+            for iter246 in self.texts:
+                oprot.writeString(iter246.encode('utf-8') if sys.version_info[0] == 2 else iter246)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.integers is not None:
             oprot.writeFieldBegin('integers', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.integers))
-            for iter226 in self.integers:
-                oprot.writeI64(iter226)
+            for iter247 in self.integers:
+                oprot.writeI64(iter247)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.textLists is not None:
             oprot.writeFieldBegin('textLists', TType.LIST, 6)
             oprot.writeListBegin(TType.LIST, len(self.textLists))
-            for iter227 in self.textLists:
-                oprot.writeListBegin(TType.STRING, len(iter227))
-                for iter228 in iter227:
-                    oprot.writeString(iter228.encode('utf-8') if sys.version_info[0] == 2 else iter228)
+            for iter248 in self.textLists:
+                oprot.writeListBegin(TType.STRING, len(iter248))
+                for iter249 in iter248:
+                    oprot.writeString(iter249.encode('utf-8') if sys.version_info[0] == 2 else iter249)
                 oprot.writeListEnd()
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.nulls is not None:
             oprot.writeFieldBegin('nulls', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.nulls))
-            for iter229 in self.nulls:
-                oprot.writeI32(iter229)
+            for iter250 in self.nulls:
+                oprot.writeI32(iter250)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2606,11 +2754,11 @@ class MetadataResponse(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype233, _size230) = iprot.readListBegin()
-                    for _i234 in range(_size230):
-                        _elem235 = MetadataColumn()
-                        _elem235.read(iprot)
-                        self.columns.append(_elem235)
+                    (_etype254, _size251) = iprot.readListBegin()
+                    for _i255 in range(_size251):
+                        _elem256 = MetadataColumn()
+                        _elem256.read(iprot)
+                        self.columns.append(_elem256)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2658,8 +2806,8 @@ class MetadataResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter236 in self.columns:
-                iter236.write(oprot)
+            for iter257 in self.columns:
+                iter257.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowsConsidered is not None:
@@ -2826,6 +2974,7 @@ FirstRows.thrift_spec = (
     (3, TType.STRING, 'type', 'UTF8', None, ),  # 3
     (4, TType.BOOL, 'descending', None, None, ),  # 4
     (5, TType.BOOL, 'nullsFirst', None, None, ),  # 5
+    (6, TType.BOOL, 'anyOfEqual', None, None, ),  # 6
 )
 all_structs.append(PruneRequest)
 PruneRequest.thrift_spec = (
@@ -2844,6 +2993,8 @@ PruneRequest.thrift_spec = (
     (12, TType.BOOL, 'selectRows', None, None, ),  # 12
     (13, TType.STRUCT, 'sparkCondition', [SparkCondition, None], None, ),  # 13
     (14, TType.STRUCT, 'firstRows', [FirstRows, None], None, ),  # 14
+    (15, TType.LIST, 'firstRowsOfEach', (TType.STRUCT, [FirstRows, None], False), None, ),  # 15
+    (16, TType.LIST, 'describeMatching', (TType.STRING, 'UTF8', False), None, ),  # 16
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (
@@ -2905,6 +3056,12 @@ SelectedRows.thrift_spec = (
     (8, TType.LIST, 'rowGroupOffsets', (TType.I64, None, False), None, ),  # 8
     (9, TType.LIST, 'rowGroupBytes', (TType.I64, None, False), None, ),  # 9
 )
+all_structs.append(MatchingRows)
+MatchingRows.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'rows', None, None, ),  # 1
+    (2, TType.LIST, 'columns', (TType.STRUCT, [ColumnSummary, None], False), None, ),  # 2
+)
 all_structs.append(PruneResponse)
 PruneResponse.thrift_spec = (
     None,  # 0
@@ -2919,6 +3076,7 @@ PruneResponse.thrift_spec = (
     (9, TType.LIST, 'columns', (TType.STRUCT, [ColumnSummary, None], False), None, ),  # 9
     (10, TType.STRUCT, 'kept', [KeptSlices, None], None, ),  # 10
     (11, TType.LIST, 'selectedRows', (TType.STRUCT, [SelectedRows, None], False), None, ),  # 11
+    (12, TType.STRUCT, 'matching', [MatchingRows, None], None, ),  # 12
 )
 all_structs.append(MetadataRequest)
 MetadataRequest.thrift_spec = (

@@ -38,18 +38,18 @@ class SortKey:
         return f"{self.column} {direction} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
 
 
-def wanted_rows(limit: int | None, keys: Sequence[SortKey]) -> WantedRows | None:
-    """Return what a limit and an order need of the matching rows; None if they need all.
+def wanted_rows(limit: int | None, keys: Sequence[SortKey]) -> tuple[WantedRows, ...]:
+    """Return what a limit and an order need of the matching rows; nothing if they need all.
 
     Args:
         limit: The number of rows; None for all.
         keys: The order, the first key first; empty for none.
     """
     if limit is None or not keys:
-        return None if limit is None else WantedRows(limit)
+        return () if limit is None else (WantedRows(limit),)
     first = keys[0]
     order = OrderColumn(Column((first.column,)), first.descending, first.nulls_first)
-    return WantedRows(limit, order)
+    return (WantedRows(limit, order),)
 
 
 def check_order(keys: Sequence[SortKey], schema: pa.Schema) -> None:

@@ -37,7 +37,7 @@ def random_file(random: Random) -> Rows:
 
 def bounds_of(files: list[Rows], random: Random) -> KeyBounds:
     """True bounds, some of them wide or unknown."""
-    lower, upper, value, null, nulls = [], [], [], [], []
+    lower, upper, value, null, nulls, attained = [], [], [], [], [], []
     for rows in files:
         values = [v for v, _ in rows if v is not None]
         count = len(rows) - len(values)
@@ -48,12 +48,14 @@ def bounds_of(files: list[Rows], random: Random) -> KeyBounds:
         null.append(bool(count) or random.random() < 0.2)
         counted = count if count and random.random() < 0.8 else UNKNOWN
         nulls.append(counted if null[-1] else 0)
+        attained.append(bool(values) and is_known and not slack)
     return KeyBounds(
         np.array(lower, np.int64),
         np.array(upper, np.int64),
         np.array(value, np.bool_),
         np.array(null, np.bool_),
         np.array(nulls, np.int64),
+        np.array(attained, np.bool_),
     )
 
 
@@ -69,7 +71,9 @@ def test_random_files() -> None:
     for _ in range(CASES):
         files = [random_file(random) for _ in range(random.randint(1, 12))]
         sure = np.array([len(f) if all(m for _, m in f) else 0 for f in files], np.int64)
-        order = OrderColumn(Column(("c",)), random.random() < 0.5, random.random() < 0.5)
+        order = OrderColumn(
+            Column(("c",)), random.random() < 0.5, random.random() < 0.5, random.random() < 0.5
+        )
         wanted = random.choice([1, 1, 2, 3, 8, 20])
         flags = may_have_first_rows(bounds_of(files, random), sure, wanted, order)
         left = [file for file, flag in zip(files, flags.tolist(), strict=True) if flag]
@@ -81,8 +85,22 @@ def test_random_files() -> None:
 def test_equal_values_stay_for_the_columns_behind() -> None:
     known = np.ones(4, np.bool_)
     bounds = KeyBounds(
-        np.array([1, 1, 1, 2]), np.array([1, 1, 2, 2]), known, ~known, np.zeros(4, np.int64)
+        np.array([1, 1, 1, 2]), np.array([1, 1, 2, 2]), known, ~known, np.zeros(4, np.int64), known
     )
     order, sure = OrderColumn(Column(("c",))), np.array([3, 1, 2, 1])
     flags = may_have_first_rows(bounds, sure, 2, order)
     assert flags.tolist() == [True, True, True, False]
+
+
+def test_one_file_has_a_minimum() -> None:
+    """Its first value is known, others overlap with it or are equal."""
+    known = np.ones(4, np.bool_)
+    bounds = KeyBounds(
+        np.array([3, 1, 1, 2]), np.array([9, 8, 9, 4]), known, ~known, np.zeros(4, np.int64), known
+    )
+    column, sure = Column(("c",)), np.array([5, 5, 5, 5])
+    minimum, first_row = OrderColumn(column, any_of_equal=True), OrderColumn(column)
+    assert may_have_first_rows(bounds, sure, 1, minimum).tolist() == [False, True, False, False]
+    assert may_have_first_rows(bounds, sure, 1, first_row).tolist() == [False, True, True, False]
+    doubtful = np.array([5, 0, 0, 5])
+    assert may_have_first_rows(bounds, doubtful, 1, minimum).tolist() == [False, True, True, True]

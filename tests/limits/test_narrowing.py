@@ -34,8 +34,9 @@ FILES = 40
 def wanted(rows: int, keys: Sequence[SortKey]) -> WantedRows:
     if not keys:
         return WantedRows(rows)
+    key, is_only = keys[0], len(keys) == 1
     return WantedRows(
-        rows, OrderColumn(Column((keys[0].column,)), keys[0].descending, keys[0].nulls_first)
+        rows, OrderColumn(Column((key.column,)), key.descending, key.nulls_first, is_only)
     )
 
 
@@ -90,7 +91,7 @@ def test_random_limits_and_orders_of_nasty_values(
         predicate = parse_filter(filter_, snapshot.schema, HIVE)
         request = PruneRequest(predicate, zone=random.choice(["UTC", "America/New_York", None]))
         result = pruner.prune_snapshot(snapshot, request)
-        found = narrowed(pruner, snapshot, request, result, wanted(limit, keys))
+        found = narrowed(pruner, snapshot, request, result, [wanted(limit, keys)])
         matching = rows if filter_ is None else rows.filter(filter_)
         left = of_kept_files(matching, found)
         hint = (limit, keys, filter_, found)
@@ -130,13 +131,37 @@ def test_limits_and_orders_of_tables_of_hudi(
             for rows in (1, 2, 7, 1000):
                 keys = [
                     SortKey(n, random.random() < 0.5, random.random() < 0.5)
-                    for n in ([first, random.choice(columns)] if first else [])
+                    for n in ([first, random.choice(columns)] if first else [])[
+                        : random.choice([1, 2])
+                    ]
                 ]
-                found = narrowed(pruner, snapshot, request, result, wanted(rows, keys))
+                found = narrowed(pruner, snapshot, request, result, [wanted(rows, keys)])
                 left = rows_of_slices(pruner, snapshot, text, found)
                 assert_suffices(matching, left, rows, keys, (text, rows, keys))
                 dropped += found.files_kept < result.files_kept
     assert dropped or snapshot.listing.has_logs
+
+
+def test_the_ends_of_several_columns_are_in_few_slices(golden: Mapping[str, Path]) -> None:
+    """What min and max of some columns need: of each the first row, in either direction."""
+    pruner = Pruner()
+    random, text = Random(SEED), "amount > 100"
+    request = PruneRequest(parse_predicate(text), zone="UTC")
+    snapshot = pruner.snapshot(str(golden["cow_v9_txns_simple_meta"]), request)
+    result = pruner.prune_snapshot(snapshot, request)
+    matching = rows_of_slices(pruner, snapshot, text, result)
+    for _ in range(30):
+        keys = [
+            SortKey(
+                random.choice(["txn_id", "amount", "txn_date", "region"]), random.random() < 0.5
+            )
+            for _ in range(random.randint(2, 4))
+        ]
+        parts = [wanted(1, [key]) for key in keys]
+        found = narrowed(pruner, snapshot, request, result, parts)
+        left = rows_of_slices(pruner, snapshot, text, found)
+        for key in keys:
+            assert_suffices(matching, left, 1, [key], keys)
 
 
 def test_rows_of_slices_with_log_files_are_not_sure(golden: Mapping[str, Path]) -> None:

@@ -9,15 +9,22 @@ from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
 from pyhudi_expr.protocol import ttypes
 
 
-def wanted_rows(request: ttypes.PruneRequest) -> WantedRows | None:
-    """Return the rows that a request needs; None if it may need all of them.
+def wanted_rows(request: ttypes.PruneRequest) -> tuple[WantedRows, ...]:
+    """Return the rows that a request needs, each of these; nothing if it may need all of them.
 
     Raises:
         BadRequestError: The request violates the protocol.
     """
-    first = request.firstRows
-    if first is None:
-        return None
+    parts = request.firstRowsOfEach
+    if parts is None:
+        parts = [] if request.firstRows is None else [request.firstRows]
+    wanted = [_wanted(first) for first in parts]
+    known = tuple(each for each in wanted if each is not None)
+    return known if len(known) == len(parts) else ()
+
+
+def _wanted(first: ttypes.FirstRows) -> WantedRows | None:
+    """Return what a part of a query needs; None if that is unknown."""
     if first.rows is None or first.rows < 0:
         raise BadRequestError(f"the request needs {first.rows} rows")
     if first.path is None:
@@ -28,5 +35,7 @@ def wanted_rows(request: ttypes.PruneRequest) -> WantedRows | None:
         column = Column(tuple(first.path), parse_type(first.type))
     except InexpressibleError:
         return None
-    order = OrderColumn(column, bool(first.descending), bool(first.nullsFirst))
+    order = OrderColumn(
+        column, bool(first.descending), bool(first.nullsFirst), bool(first.anyOfEqual)
+    )
     return WantedRows(first.rows, order)

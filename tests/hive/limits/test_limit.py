@@ -4,62 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from random import Random
 
 import pytest
-from pyspark.sql import SparkSession
 
-from devtools.tables import TableSpec, TableType, create, delete, upsert
-from tests.hive.query_results import MR, TEZ, Answer, Hive
+from tests.hive.limits.limited_tables import FILES
+from tests.hive.query_results import FETCH, MR, TEZ, Answer, Hive
 from tests.marks import long
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
-FILES, ROWS = 24, 2_400
-#: Files have ascending ranges of `id`, `ts` and `at`; `day` has the same value in four files, `n`
-#: is NULL in every fifth row, `tied` has few values, `mixed` is in no order.
-COLUMNS = (
-    "id",
-    "id * 10 AS ts",
-    "timestamp_seconds(1700000000 + id * 60) AS at",
-    "cast(date_add(date'2024-01-01', cast(id div 400 AS int)) AS string) AS day",
-    "date_add(date'2024-01-01', cast(id div 50 AS int)) AS dt",
-    "if(id % 5 = 0, NULL, cast(id AS int)) AS n",
-    "if(id < 1200, NULL, concat('t', lpad(cast(id AS string), 6, '0'))) AS late",
-    "cast(id div 600 AS int) AS tied",
-    "(id * 7919) % 2400 AS mixed",
-    "cast(id AS double) AS d",
-)
 ROW_BY_ROW = {"hive.vectorized.execution.enabled": "false"}
+#: One of Hive's own, which runs beside ours.
+HOOK = "org.apache.hadoop.hive.ql.hooks.CompileTimeCounterPreHook"
 NULLS_FIRST = {"hive.default.nulls.last": "false"}
 
 both_engines = pytest.mark.parametrize("engine", [TEZ, long(MR)])
-
-
-@pytest.fixture(scope="module")
-def table(hive: Hive, spark: SparkSession, table_root: Path) -> str:
-    rows = spark.range(0, ROWS, 1, FILES).selectExpr(*COLUMNS)
-    return hive.register(create(rows, TableSpec("limited"), table_root))
-
-
-@pytest.fixture(scope="module")
-def logged(hive: Hive, spark: SparkSession, table_root: Path) -> str:
-    """Rows of some files are replaced or deleted by log files."""
-    rows = spark.range(0, ROWS, 1, FILES).selectExpr(*COLUMNS)
-    spec = TableSpec("limited_logged", TableType.MOR)
-    written = create(rows, spec, table_root)
-    upsert(
-        written, rows.where("id >= 2300 AND id % 2 = 0").selectExpr(*replaced("ts", "ts - 20000"))
-    )
-    upsert(written, rows.where("id BETWEEN 500 AND 520").selectExpr(*replaced("ts", "ts + 90000")))
-    delete(written, rows.where("id BETWEEN 2200 AND 2280 OR id < 90"))
-    return hive.register(written)
-
-
-def replaced(name: str, value: str) -> list[str]:
-    names = [column.rpartition(" ")[2] for column in COLUMNS]
-    return [f"{value} AS {name}" if each == name else each for each in names]
+every_engine = pytest.mark.parametrize("engine", [FETCH, TEZ, long(MR)])
 
 
 def limited(hive: Hive, query: str, rows: int, engine: str, settings: Mapping[str, str]) -> Answer:
@@ -71,7 +32,7 @@ def limited(hive: Hive, query: str, rows: int, engine: str, settings: Mapping[st
     return answer
 
 
-@both_engines
+@every_engine
 @pytest.mark.parametrize("settings", [{}, ROW_BY_ROW], ids=["vectorised", "row by row"])
 def test_a_limit_reads_one_file_of_rows_that_all_match(
     hive: Hive, table: str, engine: str, settings: dict[str, str]
@@ -97,6 +58,53 @@ def test_a_limit_reads_one_file_of_rows_that_all_match(
 )
 def test_files_of_a_limit(hive: Hive, table: str, query: str, rows: int, files: int) -> None:
     assert limited(hive, query.format(t=table), rows, TEZ, {}).files == (FILES, files)
+
+
+def explained(hive: Hive, query: str, engine: str) -> str:
+    """What EXPLAIN says of a query's only scan."""
+    settings = {"hive.explain.user": "false"}
+    lines = [
+        str(row[0]).strip()
+        for row in hive.query(f"EXPLAIN {query}", engine, settings=settings).rows
+    ]
+    (found,) = [line for line in lines if line.startswith("hudi.pruning ")]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("query", "files"),
+    [
+        ("SELECT id FROM {t} WHERE day = '2024-01-03' LIMIT 10", 1),
+        ("SELECT id FROM {t} WHERE day = '2024-01-03'", 4),
+        ("SELECT id FROM {t} WHERE rand(7) < 2 AND id < 250 LIMIT 5", FILES),
+        ("SELECT id + 1 FROM (SELECT id FROM {t} WHERE id < 1000 LIMIT 150) q WHERE id > 5", 2),
+    ],
+)
+@every_engine
+def test_explain_shows_what_a_limit_leaves(
+    hive: Hive, table: str, query: str, files: int, engine: str
+) -> None:
+    text = query.format(t=table)
+    assert f"reads {files} of {FILES} files" in explained(hive, text, engine)
+    assert hive.query(text, engine).files == (FILES, files)
+
+
+@both_engines
+def test_explain_shows_what_an_order_leaves(hive: Hive, table: str, engine: str) -> None:
+    query = f"SELECT id, ts FROM {table} ORDER BY ts DESC LIMIT 100"
+    assert f"reads 1 of {FILES} files" in explained(hive, query, engine)
+
+
+def test_a_fetch_task_goes_on_after_rows_that_do_not_match(hive: Hive, table: str) -> None:
+    """Only its own limit ends it: rows of files that surely match suffice, and others may not."""
+    query = f"SELECT id FROM {table} WHERE mixed % 3 = 0 AND id < 400"
+    assert limited(hive, query, 120, FETCH, {}).files == (FILES, 4)
+
+
+def test_the_hook_stays_in_its_query(hive: Hive, table: str) -> None:
+    with hive.session({"hive.exec.pre.hooks": HOOK}) as session:
+        assert len(session.query(f"SELECT id FROM {table} LIMIT 3").rows) == 3
+        assert session.run("SET hive.exec.pre.hooks") == [(f"hive.exec.pre.hooks={HOOK}",)]
 
 
 def test_rows_that_an_offset_passes_over_are_read(hive: Hive, table: str) -> None:

@@ -148,22 +148,64 @@ def test_other_joins_read_every_file(hive: Hive, tables: None, query: str) -> No
     assert answer.files == (5, 5)
 
 
+#: Queries that scan a table more than once, and how many files they read in all. Hive merges scans
+#: (hive.optimize.shared.work), by default those with different keys, too.
 TWICE = [
-    "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id = few.k_txn_id"
-    " UNION ALL SELECT f.txn_id FROM fact f JOIN few ON f.txn_date = few.k_txn_date",
-    "SELECT a.txn_id, b.amount FROM fact a JOIN fact b ON a.txn_id = b.txn_id"
-    " JOIN few ON a.region = few.k_region WHERE b.amount > 100",
-    "SELECT txn_id FROM fact JOIN few ON txn_id = k_txn_id"
-    " UNION ALL SELECT txn_id FROM fact WHERE region = 'eu'",
+    # Each by its own keys: of other columns, of the same column, and one of them by none.
+    (
+        "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id = few.k_txn_id"
+        " UNION ALL SELECT f.txn_id FROM fact f JOIN few ON f.txn_date = few.k_txn_date",
+        (10, 2),
+    ),
+    (
+        "SELECT f.txn_id, 1 FROM fact f JOIN few ON f.txn_id = few.k_txn_id WHERE few.t = 1"
+        " UNION ALL SELECT f.txn_id, 2 FROM fact f JOIN few ON f.txn_id = few.k_txn_id"
+        " WHERE few.k_region = 'eu'",
+        (10, 1),
+    ),
+    (
+        "SELECT txn_id FROM fact JOIN few ON txn_id = k_txn_id"
+        " UNION ALL SELECT txn_id FROM fact WHERE region = 'eu'",
+        (10, 3),
+    ),
+    (
+        "SELECT a.txn_id, b.amount FROM fact a JOIN fact b ON a.txn_id = b.txn_id"
+        " JOIN few ON a.region = few.k_region WHERE b.amount > 100",
+        (10, 6),
+    ),
+    # Two keys against one of them.
+    (
+        "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id = few.k_txn_id"
+        " AND f.txn_date = few.k_txn_date"
+        " UNION ALL SELECT f.txn_id FROM fact f JOIN many ON f.txn_date = m_txn_date",
+        (10, 2),
+    ),
 ]
 
 
 @pytest.mark.parametrize(
-    "query", [TWICE[0], *(pytest.param(q, marks=pytest.mark.long) for q in TWICE[1:])]
+    ("query", "files"), [TWICE[0], *(pytest.param(*q, marks=pytest.mark.long) for q in TWICE[1:])]
 )
-def test_a_table_that_is_scanned_twice_loses_no_row(hive: Hive, tables: None, query: str) -> None:
-    """Hive merges two scans into one (hive.optimize.shared.work), restricted by both's keys."""
-    assert query_both_ways(hive, query).rows
+def test_each_scan_of_a_table_is_restricted_by_its_own_keys(
+    hive: Hive, tables: None, query: str, files: tuple[int, int]
+) -> None:
+    answer = query_both_ways(hive, query)
+    assert answer.rows
+    assert answer.files == files
+
+
+def test_equal_parts_of_a_query_share_a_scan(hive: Hive, tables: None) -> None:
+    """Where Hive computes a subquery once, its keys restrict the one scan of it."""
+    joined = "SELECT f.txn_id, f.region FROM fact f JOIN few ON f.txn_id = few.k_txn_id"
+    query = (
+        f"WITH w AS ({joined}) SELECT txn_id, count(*) FROM w GROUP BY txn_id"
+        " UNION ALL SELECT region, count(*) FROM w GROUP BY region"
+    )
+    settings = {"hive.auto.convert.join": "false"}
+    unrestricted = hive.query(query, TEZ, settings={**settings, **UNRESTRICTED})
+    answer = hive.query(query, TEZ, settings=settings)
+    assert answer.rows == unrestricted.rows
+    assert answer.files == (5, 1)
 
 
 @pytest.mark.long

@@ -24,7 +24,10 @@ def handler() -> PruningHandler:
 
 
 def answer(
-    handler: PruningHandler, golden: Mapping[str, Path], first: FirstRows | None
+    handler: PruningHandler,
+    golden: Mapping[str, Path],
+    first: FirstRows | None,
+    each: list[FirstRows] | None = None,
 ) -> ttypes.PruneResponse:
     return handler.prune(
         ttypes.PruneRequest(
@@ -35,6 +38,7 @@ def answer(
             view=ttypes.TableView.SNAPSHOT,
             listKept=True,
             firstRows=first,
+            firstRowsOfEach=each,
         )
     )
 
@@ -57,6 +61,22 @@ def test_the_list_has_enough_rows_and_verdicts_stay(
     assert some.counts.filesDroppedBy == {name: dropped}
     assert some.counts.filesDropped == dropped
     assert some.message is None
+
+
+def test_the_first_rows_of_several_orders_are_listed_together(
+    handler: PruningHandler, golden: Mapping[str, Path]
+) -> None:
+    ends = [
+        FirstRows(rows=1, path=["region"], type="string", descending=way, anyOfEqual=True)
+        for way in (False, True)
+    ]
+    least, greatest = (set(answer(handler, golden, end).kept.fileIds) for end in ends)
+    assert len(least) == len(greatest) == 1
+    assert set(answer(handler, golden, None, ends).kept.fileIds) == least | greatest
+    unknown = FirstRows(rows=1, path=["region"], type="array<int>")
+    every = answer(handler, golden, None)
+    assert answer(handler, golden, None, [ends[0], unknown]).kept == every.kept
+    assert answer(handler, golden, None, [FirstRows(rows=-1)]).status == PruneStatus.BAD_REQUEST
 
 
 @pytest.mark.parametrize(

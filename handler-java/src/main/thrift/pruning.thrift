@@ -164,7 +164,9 @@ struct FirstRows {
   /** From the greatest value on. */
   4: optional bool descending,
   /** NULL comes before all values, else behind them. */
-  5: optional bool nullsFirst
+  5: optional bool nullsFirst,
+  /** Of rows that are equal in this column any will do: a minimum or maximum is wanted. */
+  6: optional bool anyOfEqual
 }
 
 struct PruneRequest {
@@ -196,7 +198,13 @@ struct PruneRequest {
   13: optional SparkCondition sparkCondition,
   /** List those of the kept slices only that have the rows which are enough, too. It narrows the
       list, which is about one state of the table, and the counts. Verdicts are about any row. */
-  14: optional FirstRows firstRows
+  14: optional FirstRows firstRows,
+  /** The same where the first rows of several orders are enough together; `firstRows` is absent then,
+      as services that do not know this field list every slice. */
+  15: optional list<FirstRows> firstRowsOfEach,
+  /** Answer with the rows that match, if that is certain, and with what these columns hold there; their
+      names in any case. */
+  16: optional list<string> describeMatching
 }
 
 /** The meaning of a partition's verdict. */
@@ -323,6 +331,16 @@ struct SelectedRows {
   9: required list<i64> rowGroupBytes
 }
 
+/**
+ * All rows that match, in the state of the table that the service saw: every row of each slice that is
+ * kept matches, and they are counted.
+ */
+struct MatchingRows {
+  1: required i64 rows,
+  /** The columns of the request, over these rows alone, as far as they are known. */
+  2: required list<ColumnSummary> columns
+}
+
 struct PruneResponse {
   1: required i32 protocolVersion,
   2: required string requestId,
@@ -340,7 +358,9 @@ struct PruneResponse {
   /** Absent: not requested, or too many. */
   10: optional KeptSlices kept,
   /** Of the base files that need not be read whole. Absent: not requested, or none. */
-  11: optional list<SelectedRows> selectedRows
+  11: optional list<SelectedRows> selectedRows,
+  /** Absent: not requested, or not certain. */
+  12: optional MatchingRows matching
 }
 
 /** A question for rows that describe a table. */

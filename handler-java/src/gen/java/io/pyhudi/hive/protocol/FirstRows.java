@@ -19,6 +19,7 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
   private static final org.apache.thrift.protocol.TField TYPE_FIELD_DESC = new org.apache.thrift.protocol.TField("type", org.apache.thrift.protocol.TType.STRING, (short)3);
   private static final org.apache.thrift.protocol.TField DESCENDING_FIELD_DESC = new org.apache.thrift.protocol.TField("descending", org.apache.thrift.protocol.TType.BOOL, (short)4);
   private static final org.apache.thrift.protocol.TField NULLS_FIRST_FIELD_DESC = new org.apache.thrift.protocol.TField("nullsFirst", org.apache.thrift.protocol.TType.BOOL, (short)5);
+  private static final org.apache.thrift.protocol.TField ANY_OF_EQUAL_FIELD_DESC = new org.apache.thrift.protocol.TField("anyOfEqual", org.apache.thrift.protocol.TType.BOOL, (short)6);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new FirstRowsStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new FirstRowsTupleSchemeFactory();
@@ -41,6 +42,10 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
    * NULL comes before all values, else behind them.
    */
   public boolean nullsFirst; // optional
+  /**
+   * Of rows that are equal in this column any will do: a minimum or maximum is wanted.
+   */
+  public boolean anyOfEqual; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -61,7 +66,11 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
     /**
      * NULL comes before all values, else behind them.
      */
-    NULLS_FIRST((short)5, "nullsFirst");
+    NULLS_FIRST((short)5, "nullsFirst"),
+    /**
+     * Of rows that are equal in this column any will do: a minimum or maximum is wanted.
+     */
+    ANY_OF_EQUAL((short)6, "anyOfEqual");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -87,6 +96,8 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
           return DESCENDING;
         case 5: // NULLS_FIRST
           return NULLS_FIRST;
+        case 6: // ANY_OF_EQUAL
+          return ANY_OF_EQUAL;
         default:
           return null;
       }
@@ -133,8 +144,9 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
   private static final int __ROWS_ISSET_ID = 0;
   private static final int __DESCENDING_ISSET_ID = 1;
   private static final int __NULLSFIRST_ISSET_ID = 2;
+  private static final int __ANYOFEQUAL_ISSET_ID = 3;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.PATH,_Fields.TYPE,_Fields.DESCENDING,_Fields.NULLS_FIRST};
+  private static final _Fields optionals[] = {_Fields.PATH,_Fields.TYPE,_Fields.DESCENDING,_Fields.NULLS_FIRST,_Fields.ANY_OF_EQUAL};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -148,6 +160,8 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
     tmpMap.put(_Fields.DESCENDING, new org.apache.thrift.meta_data.FieldMetaData("descending", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     tmpMap.put(_Fields.NULLS_FIRST, new org.apache.thrift.meta_data.FieldMetaData("nullsFirst", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+    tmpMap.put(_Fields.ANY_OF_EQUAL, new org.apache.thrift.meta_data.FieldMetaData("anyOfEqual", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(FirstRows.class, metaDataMap);
@@ -179,6 +193,7 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
     }
     this.descending = other.descending;
     this.nullsFirst = other.nullsFirst;
+    this.anyOfEqual = other.anyOfEqual;
   }
 
   @Override
@@ -196,6 +211,8 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
     this.descending = false;
     setNullsFirstIsSet(false);
     this.nullsFirst = false;
+    setAnyOfEqualIsSet(false);
+    this.anyOfEqual = false;
   }
 
   /**
@@ -359,6 +376,35 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __NULLSFIRST_ISSET_ID, value);
   }
 
+  /**
+   * Of rows that are equal in this column any will do: a minimum or maximum is wanted.
+   */
+  public boolean isAnyOfEqual() {
+    return this.anyOfEqual;
+  }
+
+  /**
+   * Of rows that are equal in this column any will do: a minimum or maximum is wanted.
+   */
+  public FirstRows setAnyOfEqual(boolean anyOfEqual) {
+    this.anyOfEqual = anyOfEqual;
+    setAnyOfEqualIsSet(true);
+    return this;
+  }
+
+  public void unsetAnyOfEqual() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __ANYOFEQUAL_ISSET_ID);
+  }
+
+  /** Returns true if field anyOfEqual is set (has been assigned a value) and false otherwise */
+  public boolean isSetAnyOfEqual() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __ANYOFEQUAL_ISSET_ID);
+  }
+
+  public void setAnyOfEqualIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __ANYOFEQUAL_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -402,6 +448,14 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
       }
       break;
 
+    case ANY_OF_EQUAL:
+      if (value == null) {
+        unsetAnyOfEqual();
+      } else {
+        setAnyOfEqual((java.lang.Boolean)value);
+      }
+      break;
+
     }
   }
 
@@ -423,6 +477,9 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
 
     case NULLS_FIRST:
       return isNullsFirst();
+
+    case ANY_OF_EQUAL:
+      return isAnyOfEqual();
 
     }
     throw new java.lang.IllegalStateException();
@@ -446,6 +503,8 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
       return isSetDescending();
     case NULLS_FIRST:
       return isSetNullsFirst();
+    case ANY_OF_EQUAL:
+      return isSetAnyOfEqual();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -508,6 +567,15 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
         return false;
     }
 
+    boolean this_present_anyOfEqual = true && this.isSetAnyOfEqual();
+    boolean that_present_anyOfEqual = true && that.isSetAnyOfEqual();
+    if (this_present_anyOfEqual || that_present_anyOfEqual) {
+      if (!(this_present_anyOfEqual && that_present_anyOfEqual))
+        return false;
+      if (this.anyOfEqual != that.anyOfEqual)
+        return false;
+    }
+
     return true;
   }
 
@@ -532,6 +600,10 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
     hashCode = hashCode * 8191 + ((isSetNullsFirst()) ? 131071 : 524287);
     if (isSetNullsFirst())
       hashCode = hashCode * 8191 + ((nullsFirst) ? 131071 : 524287);
+
+    hashCode = hashCode * 8191 + ((isSetAnyOfEqual()) ? 131071 : 524287);
+    if (isSetAnyOfEqual())
+      hashCode = hashCode * 8191 + ((anyOfEqual) ? 131071 : 524287);
 
     return hashCode;
   }
@@ -594,6 +666,16 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetAnyOfEqual(), other.isSetAnyOfEqual());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetAnyOfEqual()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.anyOfEqual, other.anyOfEqual);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -651,6 +733,12 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
       if (!first) sb.append(", ");
       sb.append("nullsFirst:");
       sb.append(this.nullsFirst);
+      first = false;
+    }
+    if (isSetAnyOfEqual()) {
+      if (!first) sb.append(", ");
+      sb.append("anyOfEqual:");
+      sb.append(this.anyOfEqual);
       first = false;
     }
     sb.append(")");
@@ -751,6 +839,14 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 6: // ANY_OF_EQUAL
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.anyOfEqual = iprot.readBool();
+              struct.setAnyOfEqualIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -804,6 +900,11 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
         oprot.writeBool(struct.nullsFirst);
         oprot.writeFieldEnd();
       }
+      if (struct.isSetAnyOfEqual()) {
+        oprot.writeFieldBegin(ANY_OF_EQUAL_FIELD_DESC);
+        oprot.writeBool(struct.anyOfEqual);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -836,7 +937,10 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
       if (struct.isSetNullsFirst()) {
         optionals.set(3);
       }
-      oprot.writeBitSet(optionals, 4);
+      if (struct.isSetAnyOfEqual()) {
+        optionals.set(4);
+      }
+      oprot.writeBitSet(optionals, 5);
       if (struct.isSetPath()) {
         {
           oprot.writeI32(struct.path.size());
@@ -855,6 +959,9 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
       if (struct.isSetNullsFirst()) {
         oprot.writeBool(struct.nullsFirst);
       }
+      if (struct.isSetAnyOfEqual()) {
+        oprot.writeBool(struct.anyOfEqual);
+      }
     }
 
     @Override
@@ -862,7 +969,7 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
       struct.rows = iprot.readI64();
       struct.setRowsIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(4);
+      java.util.BitSet incoming = iprot.readBitSet(5);
       if (incoming.get(0)) {
         {
           org.apache.thrift.protocol.TList _list49 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
@@ -887,6 +994,10 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
       if (incoming.get(3)) {
         struct.nullsFirst = iprot.readBool();
         struct.setNullsFirstIsSet(true);
+      }
+      if (incoming.get(4)) {
+        struct.anyOfEqual = iprot.readBool();
+        struct.setAnyOfEqualIsSet(true);
       }
     }
   }

@@ -1224,13 +1224,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 2: // PARTITIONS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list78 = iprot.readListBegin();
-                struct.partitions = new java.util.ArrayList<java.lang.String>(_list78.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem79;
-                for (int _i80 = 0; _i80 < _list78.size; ++_i80)
+                org.apache.thrift.protocol.TList _list94 = iprot.readListBegin();
+                struct.partitions = new java.util.ArrayList<java.lang.String>(_list94.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem95;
+                for (int _i96 = 0; _i96 < _list94.size; ++_i96)
                 {
-                  _elem79 = iprot.readString();
-                  struct.partitions.add(_elem79);
+                  _elem95 = iprot.readString();
+                  struct.partitions.add(_elem95);
                 }
                 iprot.readListEnd();
               }
@@ -1242,13 +1242,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 3: // PARTITION_SLICES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list81 = iprot.readListBegin();
-                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list81.size);
-                int _elem82;
-                for (int _i83 = 0; _i83 < _list81.size; ++_i83)
+                org.apache.thrift.protocol.TList _list97 = iprot.readListBegin();
+                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list97.size);
+                int _elem98;
+                for (int _i99 = 0; _i99 < _list97.size; ++_i99)
                 {
-                  _elem82 = iprot.readI32();
-                  struct.partitionSlices.add(_elem82);
+                  _elem98 = iprot.readI32();
+                  struct.partitionSlices.add(_elem98);
                 }
                 iprot.readListEnd();
               }
@@ -1260,13 +1260,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 4: // FILE_IDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list84 = iprot.readListBegin();
-                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list84.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem85;
-                for (int _i86 = 0; _i86 < _list84.size; ++_i86)
+                org.apache.thrift.protocol.TList _list100 = iprot.readListBegin();
+                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list100.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem101;
+                for (int _i102 = 0; _i102 < _list100.size; ++_i102)
                 {
-                  _elem85 = iprot.readString();
-                  struct.fileIds.add(_elem85);
+                  _elem101 = iprot.readString();
+                  struct.fileIds.add(_elem101);
                 }
                 iprot.readListEnd();
               }
@@ -1278,13 +1278,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 5: // BASE_INSTANTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list87 = iprot.readListBegin();
-                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list87.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem88;
-                for (int _i89 = 0; _i89 < _list87.size; ++_i89)
+                org.apache.thrift.protocol.TList _list103 = iprot.readListBegin();
+                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list103.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem104;
+                for (int _i105 = 0; _i105 < _list103.size; ++_i105)
                 {
-                  _elem88 = iprot.readString();
-                  struct.baseInstants.add(_elem88);
+                  _elem104 = iprot.readString();
+                  struct.baseInstants.add(_elem104);
                 }
                 iprot.readListEnd();
               }
@@ -1296,13 +1296,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 6: // HAVE_BASE_FILE
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list90 = iprot.readListBegin();
-                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list90.size);
-                boolean _elem91;
-                for (int _i92 = 0; _i92 < _list90.size; ++_i92)
+                org.apache.thrift.protocol.TList _list106 = iprot.readListBegin();
+                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list106.size);
+                boolean _elem107;
+                for (int _i108 = 0; _i108 < _list106.size; ++_i108)
                 {
-                  _elem91 = iprot.readBool();
-                  struct.haveBaseFile.add(_elem91);
+                  _elem107 = iprot.readBool();
+                  struct.haveBaseFile.add(_elem107);
                 }
                 iprot.readListEnd();
               }
@@ -1314,13 +1314,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 7: // LOG_FILES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list93 = iprot.readListBegin();
-                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list93.size);
-                int _elem94;
-                for (int _i95 = 0; _i95 < _list93.size; ++_i95)
+                org.apache.thrift.protocol.TList _list109 = iprot.readListBegin();
+                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list109.size);
+                int _elem110;
+                for (int _i111 = 0; _i111 < _list109.size; ++_i111)
                 {
-                  _elem94 = iprot.readI32();
-                  struct.logFiles.add(_elem94);
+                  _elem110 = iprot.readI32();
+                  struct.logFiles.add(_elem110);
                 }
                 iprot.readListEnd();
               }
@@ -1332,13 +1332,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 8: // FILE_NAMES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list96 = iprot.readListBegin();
-                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list96.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem97;
-                for (int _i98 = 0; _i98 < _list96.size; ++_i98)
+                org.apache.thrift.protocol.TList _list112 = iprot.readListBegin();
+                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list112.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem113;
+                for (int _i114 = 0; _i114 < _list112.size; ++_i114)
                 {
-                  _elem97 = iprot.readString();
-                  struct.fileNames.add(_elem97);
+                  _elem113 = iprot.readString();
+                  struct.fileNames.add(_elem113);
                 }
                 iprot.readListEnd();
               }
@@ -1350,13 +1350,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 9: // FILE_SIZES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list99 = iprot.readListBegin();
-                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list99.size);
-                long _elem100;
-                for (int _i101 = 0; _i101 < _list99.size; ++_i101)
+                org.apache.thrift.protocol.TList _list115 = iprot.readListBegin();
+                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list115.size);
+                long _elem116;
+                for (int _i117 = 0; _i117 < _list115.size; ++_i117)
                 {
-                  _elem100 = iprot.readI64();
-                  struct.fileSizes.add(_elem100);
+                  _elem116 = iprot.readI64();
+                  struct.fileSizes.add(_elem116);
                 }
                 iprot.readListEnd();
               }
@@ -1390,9 +1390,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITIONS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.partitions.size()));
-          for (java.lang.String _iter102 : struct.partitions)
+          for (java.lang.String _iter118 : struct.partitions)
           {
-            oprot.writeString(_iter102);
+            oprot.writeString(_iter118);
           }
           oprot.writeListEnd();
         }
@@ -1402,9 +1402,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITION_SLICES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.partitionSlices.size()));
-          for (int _iter103 : struct.partitionSlices)
+          for (int _iter119 : struct.partitionSlices)
           {
-            oprot.writeI32(_iter103);
+            oprot.writeI32(_iter119);
           }
           oprot.writeListEnd();
         }
@@ -1414,9 +1414,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_IDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileIds.size()));
-          for (java.lang.String _iter104 : struct.fileIds)
+          for (java.lang.String _iter120 : struct.fileIds)
           {
-            oprot.writeString(_iter104);
+            oprot.writeString(_iter120);
           }
           oprot.writeListEnd();
         }
@@ -1426,9 +1426,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(BASE_INSTANTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.baseInstants.size()));
-          for (java.lang.String _iter105 : struct.baseInstants)
+          for (java.lang.String _iter121 : struct.baseInstants)
           {
-            oprot.writeString(_iter105);
+            oprot.writeString(_iter121);
           }
           oprot.writeListEnd();
         }
@@ -1438,9 +1438,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(HAVE_BASE_FILE_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.BOOL, struct.haveBaseFile.size()));
-          for (boolean _iter106 : struct.haveBaseFile)
+          for (boolean _iter122 : struct.haveBaseFile)
           {
-            oprot.writeBool(_iter106);
+            oprot.writeBool(_iter122);
           }
           oprot.writeListEnd();
         }
@@ -1450,9 +1450,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(LOG_FILES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.logFiles.size()));
-          for (int _iter107 : struct.logFiles)
+          for (int _iter123 : struct.logFiles)
           {
-            oprot.writeI32(_iter107);
+            oprot.writeI32(_iter123);
           }
           oprot.writeListEnd();
         }
@@ -1462,9 +1462,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_NAMES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileNames.size()));
-          for (java.lang.String _iter108 : struct.fileNames)
+          for (java.lang.String _iter124 : struct.fileNames)
           {
-            oprot.writeString(_iter108);
+            oprot.writeString(_iter124);
           }
           oprot.writeListEnd();
         }
@@ -1474,9 +1474,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_SIZES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.fileSizes.size()));
-          for (long _iter109 : struct.fileSizes)
+          for (long _iter125 : struct.fileSizes)
           {
-            oprot.writeI64(_iter109);
+            oprot.writeI64(_iter125);
           }
           oprot.writeListEnd();
         }
@@ -1503,58 +1503,58 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       oprot.writeBinary(struct.timelineDigest);
       {
         oprot.writeI32(struct.partitions.size());
-        for (java.lang.String _iter110 : struct.partitions)
+        for (java.lang.String _iter126 : struct.partitions)
         {
-          oprot.writeString(_iter110);
+          oprot.writeString(_iter126);
         }
       }
       {
         oprot.writeI32(struct.partitionSlices.size());
-        for (int _iter111 : struct.partitionSlices)
+        for (int _iter127 : struct.partitionSlices)
         {
-          oprot.writeI32(_iter111);
+          oprot.writeI32(_iter127);
         }
       }
       {
         oprot.writeI32(struct.fileIds.size());
-        for (java.lang.String _iter112 : struct.fileIds)
+        for (java.lang.String _iter128 : struct.fileIds)
         {
-          oprot.writeString(_iter112);
+          oprot.writeString(_iter128);
         }
       }
       {
         oprot.writeI32(struct.baseInstants.size());
-        for (java.lang.String _iter113 : struct.baseInstants)
+        for (java.lang.String _iter129 : struct.baseInstants)
         {
-          oprot.writeString(_iter113);
+          oprot.writeString(_iter129);
         }
       }
       {
         oprot.writeI32(struct.haveBaseFile.size());
-        for (boolean _iter114 : struct.haveBaseFile)
+        for (boolean _iter130 : struct.haveBaseFile)
         {
-          oprot.writeBool(_iter114);
+          oprot.writeBool(_iter130);
         }
       }
       {
         oprot.writeI32(struct.logFiles.size());
-        for (int _iter115 : struct.logFiles)
+        for (int _iter131 : struct.logFiles)
         {
-          oprot.writeI32(_iter115);
+          oprot.writeI32(_iter131);
         }
       }
       {
         oprot.writeI32(struct.fileNames.size());
-        for (java.lang.String _iter116 : struct.fileNames)
+        for (java.lang.String _iter132 : struct.fileNames)
         {
-          oprot.writeString(_iter116);
+          oprot.writeString(_iter132);
         }
       }
       {
         oprot.writeI32(struct.fileSizes.size());
-        for (long _iter117 : struct.fileSizes)
+        for (long _iter133 : struct.fileSizes)
         {
-          oprot.writeI64(_iter117);
+          oprot.writeI64(_iter133);
         }
       }
     }
@@ -1565,90 +1565,90 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       struct.timelineDigest = iprot.readBinary();
       struct.setTimelineDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list118 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.partitions = new java.util.ArrayList<java.lang.String>(_list118.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem119;
-        for (int _i120 = 0; _i120 < _list118.size; ++_i120)
+        org.apache.thrift.protocol.TList _list134 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.partitions = new java.util.ArrayList<java.lang.String>(_list134.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem135;
+        for (int _i136 = 0; _i136 < _list134.size; ++_i136)
         {
-          _elem119 = iprot.readString();
-          struct.partitions.add(_elem119);
+          _elem135 = iprot.readString();
+          struct.partitions.add(_elem135);
         }
       }
       struct.setPartitionsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list121 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list121.size);
-        int _elem122;
-        for (int _i123 = 0; _i123 < _list121.size; ++_i123)
+        org.apache.thrift.protocol.TList _list137 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list137.size);
+        int _elem138;
+        for (int _i139 = 0; _i139 < _list137.size; ++_i139)
         {
-          _elem122 = iprot.readI32();
-          struct.partitionSlices.add(_elem122);
+          _elem138 = iprot.readI32();
+          struct.partitionSlices.add(_elem138);
         }
       }
       struct.setPartitionSlicesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list124 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list124.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem125;
-        for (int _i126 = 0; _i126 < _list124.size; ++_i126)
+        org.apache.thrift.protocol.TList _list140 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list140.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem141;
+        for (int _i142 = 0; _i142 < _list140.size; ++_i142)
         {
-          _elem125 = iprot.readString();
-          struct.fileIds.add(_elem125);
+          _elem141 = iprot.readString();
+          struct.fileIds.add(_elem141);
         }
       }
       struct.setFileIdsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list127 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list127.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem128;
-        for (int _i129 = 0; _i129 < _list127.size; ++_i129)
+        org.apache.thrift.protocol.TList _list143 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list143.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem144;
+        for (int _i145 = 0; _i145 < _list143.size; ++_i145)
         {
-          _elem128 = iprot.readString();
-          struct.baseInstants.add(_elem128);
+          _elem144 = iprot.readString();
+          struct.baseInstants.add(_elem144);
         }
       }
       struct.setBaseInstantsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list130 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
-        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list130.size);
-        boolean _elem131;
-        for (int _i132 = 0; _i132 < _list130.size; ++_i132)
+        org.apache.thrift.protocol.TList _list146 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
+        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list146.size);
+        boolean _elem147;
+        for (int _i148 = 0; _i148 < _list146.size; ++_i148)
         {
-          _elem131 = iprot.readBool();
-          struct.haveBaseFile.add(_elem131);
+          _elem147 = iprot.readBool();
+          struct.haveBaseFile.add(_elem147);
         }
       }
       struct.setHaveBaseFileIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list133 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list133.size);
-        int _elem134;
-        for (int _i135 = 0; _i135 < _list133.size; ++_i135)
+        org.apache.thrift.protocol.TList _list149 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list149.size);
+        int _elem150;
+        for (int _i151 = 0; _i151 < _list149.size; ++_i151)
         {
-          _elem134 = iprot.readI32();
-          struct.logFiles.add(_elem134);
+          _elem150 = iprot.readI32();
+          struct.logFiles.add(_elem150);
         }
       }
       struct.setLogFilesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list136 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list136.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem137;
-        for (int _i138 = 0; _i138 < _list136.size; ++_i138)
+        org.apache.thrift.protocol.TList _list152 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list152.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem153;
+        for (int _i154 = 0; _i154 < _list152.size; ++_i154)
         {
-          _elem137 = iprot.readString();
-          struct.fileNames.add(_elem137);
+          _elem153 = iprot.readString();
+          struct.fileNames.add(_elem153);
         }
       }
       struct.setFileNamesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list139 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list139.size);
-        long _elem140;
-        for (int _i141 = 0; _i141 < _list139.size; ++_i141)
+        org.apache.thrift.protocol.TList _list155 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list155.size);
+        long _elem156;
+        for (int _i157 = 0; _i157 < _list155.size; ++_i157)
         {
-          _elem140 = iprot.readI64();
-          struct.fileSizes.add(_elem140);
+          _elem156 = iprot.readI64();
+          struct.fileSizes.add(_elem156);
         }
       }
       struct.setFileSizesIsSet(true);

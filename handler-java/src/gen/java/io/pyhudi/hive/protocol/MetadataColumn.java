@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list222 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list222.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem223;
-                for (int _i224 = 0; _i224 < _list222.size; ++_i224)
+                org.apache.thrift.protocol.TList _list246 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list246.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem247;
+                for (int _i248 = 0; _i248 < _list246.size; ++_i248)
                 {
-                  _elem223 = iprot.readString();
-                  struct.texts.add(_elem223);
+                  _elem247 = iprot.readString();
+                  struct.texts.add(_elem247);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list225 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list225.size);
-                long _elem226;
-                for (int _i227 = 0; _i227 < _list225.size; ++_i227)
+                org.apache.thrift.protocol.TList _list249 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list249.size);
+                long _elem250;
+                for (int _i251 = 0; _i251 < _list249.size; ++_i251)
                 {
-                  _elem226 = iprot.readI64();
-                  struct.integers.add(_elem226);
+                  _elem250 = iprot.readI64();
+                  struct.integers.add(_elem250);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list228 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list228.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem229;
-                for (int _i230 = 0; _i230 < _list228.size; ++_i230)
+                org.apache.thrift.protocol.TList _list252 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list252.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem253;
+                for (int _i254 = 0; _i254 < _list252.size; ++_i254)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list231 = iprot.readListBegin();
-                    _elem229 = new java.util.ArrayList<java.lang.String>(_list231.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem232;
-                    for (int _i233 = 0; _i233 < _list231.size; ++_i233)
+                    org.apache.thrift.protocol.TList _list255 = iprot.readListBegin();
+                    _elem253 = new java.util.ArrayList<java.lang.String>(_list255.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem256;
+                    for (int _i257 = 0; _i257 < _list255.size; ++_i257)
                     {
-                      _elem232 = iprot.readString();
-                      _elem229.add(_elem232);
+                      _elem256 = iprot.readString();
+                      _elem253.add(_elem256);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem229);
+                  struct.textLists.add(_elem253);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list234 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list234.size);
-                int _elem235;
-                for (int _i236 = 0; _i236 < _list234.size; ++_i236)
+                org.apache.thrift.protocol.TList _list258 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list258.size);
+                int _elem259;
+                for (int _i260 = 0; _i260 < _list258.size; ++_i260)
                 {
-                  _elem235 = iprot.readI32();
-                  struct.nulls.add(_elem235);
+                  _elem259 = iprot.readI32();
+                  struct.nulls.add(_elem259);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter237 : struct.texts)
+            for (java.lang.String _iter261 : struct.texts)
             {
-              oprot.writeString(_iter237);
+              oprot.writeString(_iter261);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter238 : struct.integers)
+            for (long _iter262 : struct.integers)
             {
-              oprot.writeI64(_iter238);
+              oprot.writeI64(_iter262);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter239 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter263 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter239.size()));
-                for (java.lang.String _iter240 : _iter239)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter263.size()));
+                for (java.lang.String _iter264 : _iter263)
                 {
-                  oprot.writeString(_iter240);
+                  oprot.writeString(_iter264);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter241 : struct.nulls)
+            for (int _iter265 : struct.nulls)
             {
-              oprot.writeI32(_iter241);
+              oprot.writeI32(_iter265);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter242 : struct.texts)
+          for (java.lang.String _iter266 : struct.texts)
           {
-            oprot.writeString(_iter242);
+            oprot.writeString(_iter266);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter243 : struct.integers)
+          for (long _iter267 : struct.integers)
           {
-            oprot.writeI64(_iter243);
+            oprot.writeI64(_iter267);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter244 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter268 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter244.size());
-              for (java.lang.String _iter245 : _iter244)
+              oprot.writeI32(_iter268.size());
+              for (java.lang.String _iter269 : _iter268)
               {
-                oprot.writeString(_iter245);
+                oprot.writeString(_iter269);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter246 : struct.nulls)
+          for (int _iter270 : struct.nulls)
           {
-            oprot.writeI32(_iter246);
+            oprot.writeI32(_iter270);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list247 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list247.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem248;
-          for (int _i249 = 0; _i249 < _list247.size; ++_i249)
+          org.apache.thrift.protocol.TList _list271 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list271.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem272;
+          for (int _i273 = 0; _i273 < _list271.size; ++_i273)
           {
-            _elem248 = iprot.readString();
-            struct.texts.add(_elem248);
+            _elem272 = iprot.readString();
+            struct.texts.add(_elem272);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list250 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list250.size);
-          long _elem251;
-          for (int _i252 = 0; _i252 < _list250.size; ++_i252)
+          org.apache.thrift.protocol.TList _list274 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list274.size);
+          long _elem275;
+          for (int _i276 = 0; _i276 < _list274.size; ++_i276)
           {
-            _elem251 = iprot.readI64();
-            struct.integers.add(_elem251);
+            _elem275 = iprot.readI64();
+            struct.integers.add(_elem275);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list253 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list253.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem254;
-          for (int _i255 = 0; _i255 < _list253.size; ++_i255)
+          org.apache.thrift.protocol.TList _list277 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list277.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem278;
+          for (int _i279 = 0; _i279 < _list277.size; ++_i279)
           {
             {
-              org.apache.thrift.protocol.TList _list256 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem254 = new java.util.ArrayList<java.lang.String>(_list256.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem257;
-              for (int _i258 = 0; _i258 < _list256.size; ++_i258)
+              org.apache.thrift.protocol.TList _list280 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem278 = new java.util.ArrayList<java.lang.String>(_list280.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem281;
+              for (int _i282 = 0; _i282 < _list280.size; ++_i282)
               {
-                _elem257 = iprot.readString();
-                _elem254.add(_elem257);
+                _elem281 = iprot.readString();
+                _elem278.add(_elem281);
               }
             }
-            struct.textLists.add(_elem254);
+            struct.textLists.add(_elem278);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list259 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list259.size);
-          int _elem260;
-          for (int _i261 = 0; _i261 < _list259.size; ++_i261)
+          org.apache.thrift.protocol.TList _list283 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list283.size);
+          int _elem284;
+          for (int _i285 = 0; _i285 < _list283.size; ++_i285)
           {
-            _elem260 = iprot.readI32();
-            struct.nulls.add(_elem260);
+            _elem284 = iprot.readI32();
+            struct.nulls.add(_elem284);
           }
         }
         struct.setNullsIsSet(true);

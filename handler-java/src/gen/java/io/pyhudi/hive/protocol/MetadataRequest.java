@@ -968,14 +968,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list206 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list206.size);
-                @org.apache.thrift.annotation.Nullable Node _elem207;
-                for (int _i208 = 0; _i208 < _list206.size; ++_i208)
+                org.apache.thrift.protocol.TList _list230 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list230.size);
+                @org.apache.thrift.annotation.Nullable Node _elem231;
+                for (int _i232 = 0; _i232 < _list230.size; ++_i232)
                 {
-                  _elem207 = new Node();
-                  _elem207.read(iprot);
-                  struct.filter.add(_elem207);
+                  _elem231 = new Node();
+                  _elem231.read(iprot);
+                  struct.filter.add(_elem231);
                 }
                 iprot.readListEnd();
               }
@@ -995,13 +995,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list209 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list209.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem210;
-                for (int _i211 = 0; _i211 < _list209.size; ++_i211)
+                org.apache.thrift.protocol.TList _list233 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list233.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem234;
+                for (int _i235 = 0; _i235 < _list233.size; ++_i235)
                 {
-                  _elem210 = iprot.readString();
-                  struct.columns.add(_elem210);
+                  _elem234 = iprot.readString();
+                  struct.columns.add(_elem234);
                 }
                 iprot.readListEnd();
               }
@@ -1051,9 +1051,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter212 : struct.filter)
+          for (Node _iter236 : struct.filter)
           {
-            _iter212.write(oprot);
+            _iter236.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1071,9 +1071,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter213 : struct.columns)
+            for (java.lang.String _iter237 : struct.columns)
             {
-              oprot.writeString(_iter213);
+              oprot.writeString(_iter237);
             }
             oprot.writeListEnd();
           }
@@ -1104,9 +1104,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter214 : struct.filter)
+        for (Node _iter238 : struct.filter)
         {
-          _iter214.write(oprot);
+          _iter238.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
@@ -1123,9 +1123,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter215 : struct.columns)
+          for (java.lang.String _iter239 : struct.columns)
           {
-            oprot.writeString(_iter215);
+            oprot.writeString(_iter239);
           }
         }
       }
@@ -1143,14 +1143,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list216 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list216.size);
-        @org.apache.thrift.annotation.Nullable Node _elem217;
-        for (int _i218 = 0; _i218 < _list216.size; ++_i218)
+        org.apache.thrift.protocol.TList _list240 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list240.size);
+        @org.apache.thrift.annotation.Nullable Node _elem241;
+        for (int _i242 = 0; _i242 < _list240.size; ++_i242)
         {
-          _elem217 = new Node();
-          _elem217.read(iprot);
-          struct.filter.add(_elem217);
+          _elem241 = new Node();
+          _elem241.read(iprot);
+          struct.filter.add(_elem241);
         }
       }
       struct.setFilterIsSet(true);
@@ -1161,13 +1161,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list219 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list219.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem220;
-          for (int _i221 = 0; _i221 < _list219.size; ++_i221)
+          org.apache.thrift.protocol.TList _list243 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list243.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem244;
+          for (int _i245 = 0; _i245 < _list243.size; ++_i245)
           {
-            _elem220 = iprot.readString();
-            struct.columns.add(_elem220);
+            _elem244 = iprot.readString();
+            struct.columns.add(_elem244);
           }
         }
         struct.setColumnsIsSet(true);

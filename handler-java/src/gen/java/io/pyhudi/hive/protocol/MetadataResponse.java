@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list262 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list262.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem263;
-                for (int _i264 = 0; _i264 < _list262.size; ++_i264)
+                org.apache.thrift.protocol.TList _list286 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list286.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem287;
+                for (int _i288 = 0; _i288 < _list286.size; ++_i288)
                 {
-                  _elem263 = new MetadataColumn();
-                  _elem263.read(iprot);
-                  struct.columns.add(_elem263);
+                  _elem287 = new MetadataColumn();
+                  _elem287.read(iprot);
+                  struct.columns.add(_elem287);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter265 : struct.columns)
+            for (MetadataColumn _iter289 : struct.columns)
             {
-              _iter265.write(oprot);
+              _iter289.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter266 : struct.columns)
+          for (MetadataColumn _iter290 : struct.columns)
           {
-            _iter266.write(oprot);
+            _iter290.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list267 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list267.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem268;
-          for (int _i269 = 0; _i269 < _list267.size; ++_i269)
+          org.apache.thrift.protocol.TList _list291 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list291.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem292;
+          for (int _i293 = 0; _i293 < _list291.size; ++_i293)
           {
-            _elem268 = new MetadataColumn();
-            _elem268.read(iprot);
-            struct.columns.add(_elem268);
+            _elem292 = new MetadataColumn();
+            _elem292.read(iprot);
+            struct.columns.add(_elem292);
           }
         }
         struct.setColumnsIsSet(true);

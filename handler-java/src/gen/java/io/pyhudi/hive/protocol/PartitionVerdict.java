@@ -646,13 +646,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           case 3: // TOKENS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list60 = iprot.readListBegin();
-                struct.tokens = new java.util.ArrayList<java.lang.String>(_list60.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem61;
-                for (int _i62 = 0; _i62 < _list60.size; ++_i62)
+                org.apache.thrift.protocol.TList _list76 = iprot.readListBegin();
+                struct.tokens = new java.util.ArrayList<java.lang.String>(_list76.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem77;
+                for (int _i78 = 0; _i78 < _list76.size; ++_i78)
                 {
-                  _elem61 = iprot.readString();
-                  struct.tokens.add(_elem61);
+                  _elem77 = iprot.readString();
+                  struct.tokens.add(_elem77);
                 }
                 iprot.readListEnd();
               }
@@ -700,9 +700,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           oprot.writeFieldBegin(TOKENS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.tokens.size()));
-            for (java.lang.String _iter63 : struct.tokens)
+            for (java.lang.String _iter79 : struct.tokens)
             {
-              oprot.writeString(_iter63);
+              oprot.writeString(_iter79);
             }
             oprot.writeListEnd();
           }
@@ -747,9 +747,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       if (struct.isSetTokens()) {
         {
           oprot.writeI32(struct.tokens.size());
-          for (java.lang.String _iter64 : struct.tokens)
+          for (java.lang.String _iter80 : struct.tokens)
           {
-            oprot.writeString(_iter64);
+            oprot.writeString(_iter80);
           }
         }
       }
@@ -768,13 +768,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       java.util.BitSet incoming = iprot.readBitSet(2);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list65 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.tokens = new java.util.ArrayList<java.lang.String>(_list65.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem66;
-          for (int _i67 = 0; _i67 < _list65.size; ++_i67)
+          org.apache.thrift.protocol.TList _list81 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.tokens = new java.util.ArrayList<java.lang.String>(_list81.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem82;
+          for (int _i83 = 0; _i83 < _list81.size; ++_i83)
           {
-            _elem66 = iprot.readString();
-            struct.tokens.add(_elem66);
+            _elem82 = iprot.readString();
+            struct.tokens.add(_elem82);
           }
         }
         struct.setTokensIsSet(true);

@@ -1141,15 +1141,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           case 10: // FILES_DROPPED_BY
             if (schemeField.type == org.apache.thrift.protocol.TType.MAP) {
               {
-                org.apache.thrift.protocol.TMap _map68 = iprot.readMapBegin();
-                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map68.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _key69;
-                long _val70;
-                for (int _i71 = 0; _i71 < _map68.size; ++_i71)
+                org.apache.thrift.protocol.TMap _map84 = iprot.readMapBegin();
+                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map84.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _key85;
+                long _val86;
+                for (int _i87 = 0; _i87 < _map84.size; ++_i87)
                 {
-                  _key69 = iprot.readString();
-                  _val70 = iprot.readI64();
-                  struct.filesDroppedBy.put(_key69, _val70);
+                  _key85 = iprot.readString();
+                  _val86 = iprot.readI64();
+                  struct.filesDroppedBy.put(_key85, _val86);
                 }
                 iprot.readMapEnd();
               }
@@ -1231,10 +1231,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           oprot.writeFieldBegin(FILES_DROPPED_BY_FIELD_DESC);
           {
             oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64, struct.filesDroppedBy.size()));
-            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter72 : struct.filesDroppedBy.entrySet())
+            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter88 : struct.filesDroppedBy.entrySet())
             {
-              oprot.writeString(_iter72.getKey());
-              oprot.writeI64(_iter72.getValue());
+              oprot.writeString(_iter88.getKey());
+              oprot.writeI64(_iter88.getValue());
             }
             oprot.writeMapEnd();
           }
@@ -1286,10 +1286,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       if (struct.isSetFilesDroppedBy()) {
         {
           oprot.writeI32(struct.filesDroppedBy.size());
-          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter73 : struct.filesDroppedBy.entrySet())
+          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter89 : struct.filesDroppedBy.entrySet())
           {
-            oprot.writeString(_iter73.getKey());
-            oprot.writeI64(_iter73.getValue());
+            oprot.writeString(_iter89.getKey());
+            oprot.writeI64(_iter89.getValue());
           }
         }
       }
@@ -1323,15 +1323,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TMap _map74 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
-          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map74.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _key75;
-          long _val76;
-          for (int _i77 = 0; _i77 < _map74.size; ++_i77)
+          org.apache.thrift.protocol.TMap _map90 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
+          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map90.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _key91;
+          long _val92;
+          for (int _i93 = 0; _i93 < _map90.size; ++_i93)
           {
-            _key75 = iprot.readString();
-            _val76 = iprot.readI64();
-            struct.filesDroppedBy.put(_key75, _val76);
+            _key91 = iprot.readString();
+            _val92 = iprot.readI64();
+            struct.filesDroppedBy.put(_key91, _val92);
           }
         }
         struct.setFilesDroppedByIsSet(true);

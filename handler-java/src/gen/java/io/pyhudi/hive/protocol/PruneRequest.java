@@ -24,6 +24,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField SELECT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectRows", org.apache.thrift.protocol.TType.BOOL, (short)12);
   private static final org.apache.thrift.protocol.TField SPARK_CONDITION_FIELD_DESC = new org.apache.thrift.protocol.TField("sparkCondition", org.apache.thrift.protocol.TType.STRUCT, (short)13);
   private static final org.apache.thrift.protocol.TField FIRST_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRows", org.apache.thrift.protocol.TType.STRUCT, (short)14);
+  private static final org.apache.thrift.protocol.TField FIRST_ROWS_OF_EACH_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRowsOfEach", org.apache.thrift.protocol.TType.LIST, (short)15);
+  private static final org.apache.thrift.protocol.TField DESCRIBE_MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("describeMatching", org.apache.thrift.protocol.TType.LIST, (short)16);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -85,6 +87,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * list, which is about one state of the table, and the counts. Verdicts are about any row.
    */
   public @org.apache.thrift.annotation.Nullable FirstRows firstRows; // optional
+  /**
+   * The same where the first rows of several orders are enough together; `firstRows` is absent then,
+   * as services that do not know this field list every slice.
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.List<FirstRows> firstRowsOfEach; // optional
+  /**
+   * Answer with the rows that match, if that is certain, and with what these columns hold there; their
+   * names in any case.
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> describeMatching; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -144,7 +156,17 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      * List those of the kept slices only that have the rows which are enough, too. It narrows the
      * list, which is about one state of the table, and the counts. Verdicts are about any row.
      */
-    FIRST_ROWS((short)14, "firstRows");
+    FIRST_ROWS((short)14, "firstRows"),
+    /**
+     * The same where the first rows of several orders are enough together; `firstRows` is absent then,
+     * as services that do not know this field list every slice.
+     */
+    FIRST_ROWS_OF_EACH((short)15, "firstRowsOfEach"),
+    /**
+     * Answer with the rows that match, if that is certain, and with what these columns hold there; their
+     * names in any case.
+     */
+    DESCRIBE_MATCHING((short)16, "describeMatching");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -188,6 +210,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return SPARK_CONDITION;
         case 14: // FIRST_ROWS
           return FIRST_ROWS;
+        case 15: // FIRST_ROWS_OF_EACH
+          return FIRST_ROWS_OF_EACH;
+        case 16: // DESCRIBE_MATCHING
+          return DESCRIBE_MATCHING;
         default:
           return null;
       }
@@ -237,7 +263,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -270,6 +296,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, SparkCondition.class)));
     tmpMap.put(_Fields.FIRST_ROWS, new org.apache.thrift.meta_data.FieldMetaData("firstRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, FirstRows.class)));
+    tmpMap.put(_Fields.FIRST_ROWS_OF_EACH, new org.apache.thrift.meta_data.FieldMetaData("firstRowsOfEach", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
+            new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, FirstRows.class))));
+    tmpMap.put(_Fields.DESCRIBE_MATCHING, new org.apache.thrift.meta_data.FieldMetaData("describeMatching", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
+            new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -334,6 +366,17 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     if (other.isSetFirstRows()) {
       this.firstRows = new FirstRows(other.firstRows);
     }
+    if (other.isSetFirstRowsOfEach()) {
+      java.util.List<FirstRows> __this__firstRowsOfEach = new java.util.ArrayList<FirstRows>(other.firstRowsOfEach.size());
+      for (FirstRows other_element : other.firstRowsOfEach) {
+        __this__firstRowsOfEach.add(new FirstRows(other_element));
+      }
+      this.firstRowsOfEach = __this__firstRowsOfEach;
+    }
+    if (other.isSetDescribeMatching()) {
+      java.util.List<java.lang.String> __this__describeMatching = new java.util.ArrayList<java.lang.String>(other.describeMatching);
+      this.describeMatching = __this__describeMatching;
+    }
   }
 
   @Override
@@ -362,6 +405,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.selectRows = false;
     this.sparkCondition = null;
     this.firstRows = null;
+    this.firstRowsOfEach = null;
+    this.describeMatching = null;
   }
 
   public int getProtocolVersion() {
@@ -806,6 +851,104 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     }
   }
 
+  public int getFirstRowsOfEachSize() {
+    return (this.firstRowsOfEach == null) ? 0 : this.firstRowsOfEach.size();
+  }
+
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Iterator<FirstRows> getFirstRowsOfEachIterator() {
+    return (this.firstRowsOfEach == null) ? null : this.firstRowsOfEach.iterator();
+  }
+
+  public void addToFirstRowsOfEach(FirstRows elem) {
+    if (this.firstRowsOfEach == null) {
+      this.firstRowsOfEach = new java.util.ArrayList<FirstRows>();
+    }
+    this.firstRowsOfEach.add(elem);
+  }
+
+  /**
+   * The same where the first rows of several orders are enough together; `firstRows` is absent then,
+   * as services that do not know this field list every slice.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.List<FirstRows> getFirstRowsOfEach() {
+    return this.firstRowsOfEach;
+  }
+
+  /**
+   * The same where the first rows of several orders are enough together; `firstRows` is absent then,
+   * as services that do not know this field list every slice.
+   */
+  public PruneRequest setFirstRowsOfEach(@org.apache.thrift.annotation.Nullable java.util.List<FirstRows> firstRowsOfEach) {
+    this.firstRowsOfEach = firstRowsOfEach;
+    return this;
+  }
+
+  public void unsetFirstRowsOfEach() {
+    this.firstRowsOfEach = null;
+  }
+
+  /** Returns true if field firstRowsOfEach is set (has been assigned a value) and false otherwise */
+  public boolean isSetFirstRowsOfEach() {
+    return this.firstRowsOfEach != null;
+  }
+
+  public void setFirstRowsOfEachIsSet(boolean value) {
+    if (!value) {
+      this.firstRowsOfEach = null;
+    }
+  }
+
+  public int getDescribeMatchingSize() {
+    return (this.describeMatching == null) ? 0 : this.describeMatching.size();
+  }
+
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Iterator<java.lang.String> getDescribeMatchingIterator() {
+    return (this.describeMatching == null) ? null : this.describeMatching.iterator();
+  }
+
+  public void addToDescribeMatching(java.lang.String elem) {
+    if (this.describeMatching == null) {
+      this.describeMatching = new java.util.ArrayList<java.lang.String>();
+    }
+    this.describeMatching.add(elem);
+  }
+
+  /**
+   * Answer with the rows that match, if that is certain, and with what these columns hold there; their
+   * names in any case.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.List<java.lang.String> getDescribeMatching() {
+    return this.describeMatching;
+  }
+
+  /**
+   * Answer with the rows that match, if that is certain, and with what these columns hold there; their
+   * names in any case.
+   */
+  public PruneRequest setDescribeMatching(@org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> describeMatching) {
+    this.describeMatching = describeMatching;
+    return this;
+  }
+
+  public void unsetDescribeMatching() {
+    this.describeMatching = null;
+  }
+
+  /** Returns true if field describeMatching is set (has been assigned a value) and false otherwise */
+  public boolean isSetDescribeMatching() {
+    return this.describeMatching != null;
+  }
+
+  public void setDescribeMatchingIsSet(boolean value) {
+    if (!value) {
+      this.describeMatching = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -921,6 +1064,22 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case FIRST_ROWS_OF_EACH:
+      if (value == null) {
+        unsetFirstRowsOfEach();
+      } else {
+        setFirstRowsOfEach((java.util.List<FirstRows>)value);
+      }
+      break;
+
+    case DESCRIBE_MATCHING:
+      if (value == null) {
+        unsetDescribeMatching();
+      } else {
+        setDescribeMatching((java.util.List<java.lang.String>)value);
+      }
+      break;
+
     }
   }
 
@@ -970,6 +1129,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case FIRST_ROWS:
       return getFirstRows();
 
+    case FIRST_ROWS_OF_EACH:
+      return getFirstRowsOfEach();
+
+    case DESCRIBE_MATCHING:
+      return getDescribeMatching();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1010,6 +1175,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetSparkCondition();
     case FIRST_ROWS:
       return isSetFirstRows();
+    case FIRST_ROWS_OF_EACH:
+      return isSetFirstRowsOfEach();
+    case DESCRIBE_MATCHING:
+      return isSetDescribeMatching();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1153,6 +1322,24 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_firstRowsOfEach = true && this.isSetFirstRowsOfEach();
+    boolean that_present_firstRowsOfEach = true && that.isSetFirstRowsOfEach();
+    if (this_present_firstRowsOfEach || that_present_firstRowsOfEach) {
+      if (!(this_present_firstRowsOfEach && that_present_firstRowsOfEach))
+        return false;
+      if (!this.firstRowsOfEach.equals(that.firstRowsOfEach))
+        return false;
+    }
+
+    boolean this_present_describeMatching = true && this.isSetDescribeMatching();
+    boolean that_present_describeMatching = true && that.isSetDescribeMatching();
+    if (this_present_describeMatching || that_present_describeMatching) {
+      if (!(this_present_describeMatching && that_present_describeMatching))
+        return false;
+      if (!this.describeMatching.equals(that.describeMatching))
+        return false;
+    }
+
     return true;
   }
 
@@ -1213,6 +1400,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetFirstRows()) ? 131071 : 524287);
     if (isSetFirstRows())
       hashCode = hashCode * 8191 + firstRows.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetFirstRowsOfEach()) ? 131071 : 524287);
+    if (isSetFirstRowsOfEach())
+      hashCode = hashCode * 8191 + firstRowsOfEach.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetDescribeMatching()) ? 131071 : 524287);
+    if (isSetDescribeMatching())
+      hashCode = hashCode * 8191 + describeMatching.hashCode();
 
     return hashCode;
   }
@@ -1365,6 +1560,26 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetFirstRowsOfEach(), other.isSetFirstRowsOfEach());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetFirstRowsOfEach()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.firstRowsOfEach, other.firstRowsOfEach);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetDescribeMatching(), other.isSetDescribeMatching());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetDescribeMatching()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.describeMatching, other.describeMatching);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1495,6 +1710,26 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         sb.append("null");
       } else {
         sb.append(this.firstRows);
+      }
+      first = false;
+    }
+    if (isSetFirstRowsOfEach()) {
+      if (!first) sb.append(", ");
+      sb.append("firstRowsOfEach:");
+      if (this.firstRowsOfEach == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.firstRowsOfEach);
+      }
+      first = false;
+    }
+    if (isSetDescribeMatching()) {
+      if (!first) sb.append(", ");
+      sb.append("describeMatching:");
+      if (this.describeMatching == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.describeMatching);
       }
       first = false;
     }
@@ -1689,6 +1924,43 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 15: // FIRST_ROWS_OF_EACH
+            if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
+              {
+                org.apache.thrift.protocol.TList _list55 = iprot.readListBegin();
+                struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list55.size);
+                @org.apache.thrift.annotation.Nullable FirstRows _elem56;
+                for (int _i57 = 0; _i57 < _list55.size; ++_i57)
+                {
+                  _elem56 = new FirstRows();
+                  _elem56.read(iprot);
+                  struct.firstRowsOfEach.add(_elem56);
+                }
+                iprot.readListEnd();
+              }
+              struct.setFirstRowsOfEachIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
+          case 16: // DESCRIBE_MATCHING
+            if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
+              {
+                org.apache.thrift.protocol.TList _list58 = iprot.readListBegin();
+                struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list58.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem59;
+                for (int _i60 = 0; _i60 < _list58.size; ++_i60)
+                {
+                  _elem59 = iprot.readString();
+                  struct.describeMatching.add(_elem59);
+                }
+                iprot.readListEnd();
+              }
+              struct.setDescribeMatchingIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1725,9 +1997,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter55 : struct.filter)
+          for (Node _iter61 : struct.filter)
           {
-            _iter55.write(oprot);
+            _iter61.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1793,6 +2065,34 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldEnd();
         }
       }
+      if (struct.firstRowsOfEach != null) {
+        if (struct.isSetFirstRowsOfEach()) {
+          oprot.writeFieldBegin(FIRST_ROWS_OF_EACH_FIELD_DESC);
+          {
+            oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.firstRowsOfEach.size()));
+            for (FirstRows _iter62 : struct.firstRowsOfEach)
+            {
+              _iter62.write(oprot);
+            }
+            oprot.writeListEnd();
+          }
+          oprot.writeFieldEnd();
+        }
+      }
+      if (struct.describeMatching != null) {
+        if (struct.isSetDescribeMatching()) {
+          oprot.writeFieldBegin(DESCRIBE_MATCHING_FIELD_DESC);
+          {
+            oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.describeMatching.size()));
+            for (java.lang.String _iter63 : struct.describeMatching)
+            {
+              oprot.writeString(_iter63);
+            }
+            oprot.writeListEnd();
+          }
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1816,9 +2116,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       oprot.writeString(struct.basePath);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter56 : struct.filter)
+        for (Node _iter64 : struct.filter)
         {
-          _iter56.write(oprot);
+          _iter64.write(oprot);
         }
       }
       oprot.writeI32(struct.view.getValue());
@@ -1850,7 +2150,13 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetFirstRows()) {
         optionals.set(8);
       }
-      oprot.writeBitSet(optionals, 9);
+      if (struct.isSetFirstRowsOfEach()) {
+        optionals.set(9);
+      }
+      if (struct.isSetDescribeMatching()) {
+        optionals.set(10);
+      }
+      oprot.writeBitSet(optionals, 11);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -1878,6 +2184,24 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetFirstRows()) {
         struct.firstRows.write(oprot);
       }
+      if (struct.isSetFirstRowsOfEach()) {
+        {
+          oprot.writeI32(struct.firstRowsOfEach.size());
+          for (FirstRows _iter65 : struct.firstRowsOfEach)
+          {
+            _iter65.write(oprot);
+          }
+        }
+      }
+      if (struct.isSetDescribeMatching()) {
+        {
+          oprot.writeI32(struct.describeMatching.size());
+          for (java.lang.String _iter66 : struct.describeMatching)
+          {
+            oprot.writeString(_iter66);
+          }
+        }
+      }
     }
 
     @Override
@@ -1890,20 +2214,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.basePath = iprot.readString();
       struct.setBasePathIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list57 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list57.size);
-        @org.apache.thrift.annotation.Nullable Node _elem58;
-        for (int _i59 = 0; _i59 < _list57.size; ++_i59)
+        org.apache.thrift.protocol.TList _list67 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list67.size);
+        @org.apache.thrift.annotation.Nullable Node _elem68;
+        for (int _i69 = 0; _i69 < _list67.size; ++_i69)
         {
-          _elem58 = new Node();
-          _elem58.read(iprot);
-          struct.filter.add(_elem58);
+          _elem68 = new Node();
+          _elem68.read(iprot);
+          struct.filter.add(_elem68);
         }
       }
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(9);
+      java.util.BitSet incoming = iprot.readBitSet(11);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -1941,6 +2265,33 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         struct.firstRows = new FirstRows();
         struct.firstRows.read(iprot);
         struct.setFirstRowsIsSet(true);
+      }
+      if (incoming.get(9)) {
+        {
+          org.apache.thrift.protocol.TList _list70 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list70.size);
+          @org.apache.thrift.annotation.Nullable FirstRows _elem71;
+          for (int _i72 = 0; _i72 < _list70.size; ++_i72)
+          {
+            _elem71 = new FirstRows();
+            _elem71.read(iprot);
+            struct.firstRowsOfEach.add(_elem71);
+          }
+        }
+        struct.setFirstRowsOfEachIsSet(true);
+      }
+      if (incoming.get(10)) {
+        {
+          org.apache.thrift.protocol.TList _list73 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list73.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem74;
+          for (int _i75 = 0; _i75 < _list73.size; ++_i75)
+          {
+            _elem74 = iprot.readString();
+            struct.describeMatching.add(_elem74);
+          }
+        }
+        struct.setDescribeMatchingIsSet(true);
       }
     }
   }

@@ -21,6 +21,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   private static final org.apache.thrift.protocol.TField COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("columns", org.apache.thrift.protocol.TType.LIST, (short)9);
   private static final org.apache.thrift.protocol.TField KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("kept", org.apache.thrift.protocol.TType.STRUCT, (short)10);
   private static final org.apache.thrift.protocol.TField SELECTED_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectedRows", org.apache.thrift.protocol.TType.LIST, (short)11);
+  private static final org.apache.thrift.protocol.TField MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("matching", org.apache.thrift.protocol.TType.STRUCT, (short)12);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneResponseStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneResponseTupleSchemeFactory();
@@ -58,6 +59,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
    * Of the base files that need not be read whole. Absent: not requested, or none.
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<SelectedRows> selectedRows; // optional
+  /**
+   * Absent: not requested, or not certain.
+   */
+  public @org.apache.thrift.annotation.Nullable MatchingRows matching; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -93,7 +98,11 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     /**
      * Of the base files that need not be read whole. Absent: not requested, or none.
      */
-    SELECTED_ROWS((short)11, "selectedRows");
+    SELECTED_ROWS((short)11, "selectedRows"),
+    /**
+     * Absent: not requested, or not certain.
+     */
+    MATCHING((short)12, "matching");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -131,6 +140,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           return KEPT;
         case 11: // SELECTED_ROWS
           return SELECTED_ROWS;
+        case 12: // MATCHING
+          return MATCHING;
         default:
           return null;
       }
@@ -176,7 +187,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT,_Fields.SELECTED_ROWS};
+  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT,_Fields.SELECTED_ROWS,_Fields.MATCHING};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -205,6 +216,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     tmpMap.put(_Fields.SELECTED_ROWS, new org.apache.thrift.meta_data.FieldMetaData("selectedRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, SelectedRows.class))));
+    tmpMap.put(_Fields.MATCHING, new org.apache.thrift.meta_data.FieldMetaData("matching", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, MatchingRows.class)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneResponse.class, metaDataMap);
   }
@@ -274,6 +287,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       this.selectedRows = __this__selectedRows;
     }
+    if (other.isSetMatching()) {
+      this.matching = new MatchingRows(other.matching);
+    }
   }
 
   @Override
@@ -295,6 +311,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     this.columns = null;
     this.kept = null;
     this.selectedRows = null;
+    this.matching = null;
   }
 
   public int getProtocolVersion() {
@@ -662,6 +679,37 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
   }
 
+  /**
+   * Absent: not requested, or not certain.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public MatchingRows getMatching() {
+    return this.matching;
+  }
+
+  /**
+   * Absent: not requested, or not certain.
+   */
+  public PruneResponse setMatching(@org.apache.thrift.annotation.Nullable MatchingRows matching) {
+    this.matching = matching;
+    return this;
+  }
+
+  public void unsetMatching() {
+    this.matching = null;
+  }
+
+  /** Returns true if field matching is set (has been assigned a value) and false otherwise */
+  public boolean isSetMatching() {
+    return this.matching != null;
+  }
+
+  public void setMatchingIsSet(boolean value) {
+    if (!value) {
+      this.matching = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -753,6 +801,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       break;
 
+    case MATCHING:
+      if (value == null) {
+        unsetMatching();
+      } else {
+        setMatching((MatchingRows)value);
+      }
+      break;
+
     }
   }
 
@@ -793,6 +849,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     case SELECTED_ROWS:
       return getSelectedRows();
 
+    case MATCHING:
+      return getMatching();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -827,6 +886,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       return isSetKept();
     case SELECTED_ROWS:
       return isSetSelectedRows();
+    case MATCHING:
+      return isSetMatching();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -943,6 +1004,15 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         return false;
     }
 
+    boolean this_present_matching = true && this.isSetMatching();
+    boolean that_present_matching = true && that.isSetMatching();
+    if (this_present_matching || that_present_matching) {
+      if (!(this_present_matching && that_present_matching))
+        return false;
+      if (!this.matching.equals(that.matching))
+        return false;
+    }
+
     return true;
   }
 
@@ -991,6 +1061,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     hashCode = hashCode * 8191 + ((isSetSelectedRows()) ? 131071 : 524287);
     if (isSetSelectedRows())
       hashCode = hashCode * 8191 + selectedRows.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetMatching()) ? 131071 : 524287);
+    if (isSetMatching())
+      hashCode = hashCode * 8191 + matching.hashCode();
 
     return hashCode;
   }
@@ -1109,6 +1183,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
     if (isSetSelectedRows()) {
       lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.selectedRows, other.selectedRows);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetMatching(), other.isSetMatching());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetMatching()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.matching, other.matching);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -1234,6 +1318,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       first = false;
     }
+    if (isSetMatching()) {
+      if (!first) sb.append(", ");
+      sb.append("matching:");
+      if (this.matching == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.matching);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -1256,6 +1350,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
     if (kept != null) {
       kept.validate();
+    }
+    if (matching != null) {
+      matching.validate();
     }
   }
 
@@ -1340,14 +1437,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list182 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list182.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem183;
-                for (int _i184 = 0; _i184 < _list182.size; ++_i184)
+                org.apache.thrift.protocol.TList _list206 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list206.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem207;
+                for (int _i208 = 0; _i208 < _list206.size; ++_i208)
                 {
-                  _elem183 = new PartitionVerdict();
-                  _elem183.read(iprot);
-                  struct.verdicts.add(_elem183);
+                  _elem207 = new PartitionVerdict();
+                  _elem207.read(iprot);
+                  struct.verdicts.add(_elem207);
                 }
                 iprot.readListEnd();
               }
@@ -1376,14 +1473,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list185 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list185.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem186;
-                for (int _i187 = 0; _i187 < _list185.size; ++_i187)
+                org.apache.thrift.protocol.TList _list209 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list209.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem210;
+                for (int _i211 = 0; _i211 < _list209.size; ++_i211)
                 {
-                  _elem186 = new ColumnSummary();
-                  _elem186.read(iprot);
-                  struct.columns.add(_elem186);
+                  _elem210 = new ColumnSummary();
+                  _elem210.read(iprot);
+                  struct.columns.add(_elem210);
                 }
                 iprot.readListEnd();
               }
@@ -1404,18 +1501,27 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list188 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list188.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem189;
-                for (int _i190 = 0; _i190 < _list188.size; ++_i190)
+                org.apache.thrift.protocol.TList _list212 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list212.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem213;
+                for (int _i214 = 0; _i214 < _list212.size; ++_i214)
                 {
-                  _elem189 = new SelectedRows();
-                  _elem189.read(iprot);
-                  struct.selectedRows.add(_elem189);
+                  _elem213 = new SelectedRows();
+                  _elem213.read(iprot);
+                  struct.selectedRows.add(_elem213);
                 }
                 iprot.readListEnd();
               }
               struct.setSelectedRowsIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
+          case 12: // MATCHING
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRUCT) {
+              struct.matching = new MatchingRows();
+              struct.matching.read(iprot);
+              struct.setMatchingIsSet(true);
             } else { 
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
@@ -1469,9 +1575,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter191 : struct.verdicts)
+            for (PartitionVerdict _iter215 : struct.verdicts)
             {
-              _iter191.write(oprot);
+              _iter215.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1497,9 +1603,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter192 : struct.columns)
+            for (ColumnSummary _iter216 : struct.columns)
             {
-              _iter192.write(oprot);
+              _iter216.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1518,12 +1624,19 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter193 : struct.selectedRows)
+            for (SelectedRows _iter217 : struct.selectedRows)
             {
-              _iter193.write(oprot);
+              _iter217.write(oprot);
             }
             oprot.writeListEnd();
           }
+          oprot.writeFieldEnd();
+        }
+      }
+      if (struct.matching != null) {
+        if (struct.isSetMatching()) {
+          oprot.writeFieldBegin(MATCHING_FIELD_DESC);
+          struct.matching.write(oprot);
           oprot.writeFieldEnd();
         }
       }
@@ -1571,16 +1684,19 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         optionals.set(6);
       }
-      oprot.writeBitSet(optionals, 7);
+      if (struct.isSetMatching()) {
+        optionals.set(7);
+      }
+      oprot.writeBitSet(optionals, 8);
       if (struct.isSetInstant()) {
         oprot.writeString(struct.instant);
       }
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter194 : struct.verdicts)
+          for (PartitionVerdict _iter218 : struct.verdicts)
           {
-            _iter194.write(oprot);
+            _iter218.write(oprot);
           }
         }
       }
@@ -1593,9 +1709,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter195 : struct.columns)
+          for (ColumnSummary _iter219 : struct.columns)
           {
-            _iter195.write(oprot);
+            _iter219.write(oprot);
           }
         }
       }
@@ -1605,11 +1721,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter196 : struct.selectedRows)
+          for (SelectedRows _iter220 : struct.selectedRows)
           {
-            _iter196.write(oprot);
+            _iter220.write(oprot);
           }
         }
+      }
+      if (struct.isSetMatching()) {
+        struct.matching.write(oprot);
       }
     }
 
@@ -1624,21 +1743,21 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       struct.setBasePathIsSet(true);
       struct.status = io.pyhudi.hive.protocol.PruneStatus.findByValue(iprot.readI32());
       struct.setStatusIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(7);
+      java.util.BitSet incoming = iprot.readBitSet(8);
       if (incoming.get(0)) {
         struct.instant = iprot.readString();
         struct.setInstantIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list197 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list197.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem198;
-          for (int _i199 = 0; _i199 < _list197.size; ++_i199)
+          org.apache.thrift.protocol.TList _list221 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list221.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem222;
+          for (int _i223 = 0; _i223 < _list221.size; ++_i223)
           {
-            _elem198 = new PartitionVerdict();
-            _elem198.read(iprot);
-            struct.verdicts.add(_elem198);
+            _elem222 = new PartitionVerdict();
+            _elem222.read(iprot);
+            struct.verdicts.add(_elem222);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1654,14 +1773,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list200 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list200.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem201;
-          for (int _i202 = 0; _i202 < _list200.size; ++_i202)
+          org.apache.thrift.protocol.TList _list224 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list224.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem225;
+          for (int _i226 = 0; _i226 < _list224.size; ++_i226)
           {
-            _elem201 = new ColumnSummary();
-            _elem201.read(iprot);
-            struct.columns.add(_elem201);
+            _elem225 = new ColumnSummary();
+            _elem225.read(iprot);
+            struct.columns.add(_elem225);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1673,17 +1792,22 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list203 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list203.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem204;
-          for (int _i205 = 0; _i205 < _list203.size; ++_i205)
+          org.apache.thrift.protocol.TList _list227 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list227.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem228;
+          for (int _i229 = 0; _i229 < _list227.size; ++_i229)
           {
-            _elem204 = new SelectedRows();
-            _elem204.read(iprot);
-            struct.selectedRows.add(_elem204);
+            _elem228 = new SelectedRows();
+            _elem228.read(iprot);
+            struct.selectedRows.add(_elem228);
           }
         }
         struct.setSelectedRowsIsSet(true);
+      }
+      if (incoming.get(7)) {
+        struct.matching = new MatchingRows();
+        struct.matching.read(iprot);
+        struct.setMatchingIsSet(true);
       }
     }
   }

@@ -1205,13 +1205,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 5: // RANGE_STARTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list142 = iprot.readListBegin();
-                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list142.size);
-                long _elem143;
-                for (int _i144 = 0; _i144 < _list142.size; ++_i144)
+                org.apache.thrift.protocol.TList _list158 = iprot.readListBegin();
+                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list158.size);
+                long _elem159;
+                for (int _i160 = 0; _i160 < _list158.size; ++_i160)
                 {
-                  _elem143 = iprot.readI64();
-                  struct.rangeStarts.add(_elem143);
+                  _elem159 = iprot.readI64();
+                  struct.rangeStarts.add(_elem159);
                 }
                 iprot.readListEnd();
               }
@@ -1223,13 +1223,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 6: // RANGE_ENDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list145 = iprot.readListBegin();
-                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list145.size);
-                long _elem146;
-                for (int _i147 = 0; _i147 < _list145.size; ++_i147)
+                org.apache.thrift.protocol.TList _list161 = iprot.readListBegin();
+                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list161.size);
+                long _elem162;
+                for (int _i163 = 0; _i163 < _list161.size; ++_i163)
                 {
-                  _elem146 = iprot.readI64();
-                  struct.rangeEnds.add(_elem146);
+                  _elem162 = iprot.readI64();
+                  struct.rangeEnds.add(_elem162);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 7: // ROW_GROUP_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list148 = iprot.readListBegin();
-                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list148.size);
-                long _elem149;
-                for (int _i150 = 0; _i150 < _list148.size; ++_i150)
+                org.apache.thrift.protocol.TList _list164 = iprot.readListBegin();
+                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list164.size);
+                long _elem165;
+                for (int _i166 = 0; _i166 < _list164.size; ++_i166)
                 {
-                  _elem149 = iprot.readI64();
-                  struct.rowGroupRows.add(_elem149);
+                  _elem165 = iprot.readI64();
+                  struct.rowGroupRows.add(_elem165);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 8: // ROW_GROUP_OFFSETS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list151 = iprot.readListBegin();
-                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list151.size);
-                long _elem152;
-                for (int _i153 = 0; _i153 < _list151.size; ++_i153)
+                org.apache.thrift.protocol.TList _list167 = iprot.readListBegin();
+                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list167.size);
+                long _elem168;
+                for (int _i169 = 0; _i169 < _list167.size; ++_i169)
                 {
-                  _elem152 = iprot.readI64();
-                  struct.rowGroupOffsets.add(_elem152);
+                  _elem168 = iprot.readI64();
+                  struct.rowGroupOffsets.add(_elem168);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 9: // ROW_GROUP_BYTES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list154 = iprot.readListBegin();
-                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list154.size);
-                long _elem155;
-                for (int _i156 = 0; _i156 < _list154.size; ++_i156)
+                org.apache.thrift.protocol.TList _list170 = iprot.readListBegin();
+                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list170.size);
+                long _elem171;
+                for (int _i172 = 0; _i172 < _list170.size; ++_i172)
                 {
-                  _elem155 = iprot.readI64();
-                  struct.rowGroupBytes.add(_elem155);
+                  _elem171 = iprot.readI64();
+                  struct.rowGroupBytes.add(_elem171);
                 }
                 iprot.readListEnd();
               }
@@ -1333,9 +1333,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_STARTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeStarts.size()));
-          for (long _iter157 : struct.rangeStarts)
+          for (long _iter173 : struct.rangeStarts)
           {
-            oprot.writeI64(_iter157);
+            oprot.writeI64(_iter173);
           }
           oprot.writeListEnd();
         }
@@ -1345,9 +1345,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_ENDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeEnds.size()));
-          for (long _iter158 : struct.rangeEnds)
+          for (long _iter174 : struct.rangeEnds)
           {
-            oprot.writeI64(_iter158);
+            oprot.writeI64(_iter174);
           }
           oprot.writeListEnd();
         }
@@ -1357,9 +1357,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_ROWS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupRows.size()));
-          for (long _iter159 : struct.rowGroupRows)
+          for (long _iter175 : struct.rowGroupRows)
           {
-            oprot.writeI64(_iter159);
+            oprot.writeI64(_iter175);
           }
           oprot.writeListEnd();
         }
@@ -1369,9 +1369,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_OFFSETS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupOffsets.size()));
-          for (long _iter160 : struct.rowGroupOffsets)
+          for (long _iter176 : struct.rowGroupOffsets)
           {
-            oprot.writeI64(_iter160);
+            oprot.writeI64(_iter176);
           }
           oprot.writeListEnd();
         }
@@ -1381,9 +1381,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_BYTES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupBytes.size()));
-          for (long _iter161 : struct.rowGroupBytes)
+          for (long _iter177 : struct.rowGroupBytes)
           {
-            oprot.writeI64(_iter161);
+            oprot.writeI64(_iter177);
           }
           oprot.writeListEnd();
         }
@@ -1413,37 +1413,37 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       oprot.writeBinary(struct.footerDigest);
       {
         oprot.writeI32(struct.rangeStarts.size());
-        for (long _iter162 : struct.rangeStarts)
+        for (long _iter178 : struct.rangeStarts)
         {
-          oprot.writeI64(_iter162);
+          oprot.writeI64(_iter178);
         }
       }
       {
         oprot.writeI32(struct.rangeEnds.size());
-        for (long _iter163 : struct.rangeEnds)
+        for (long _iter179 : struct.rangeEnds)
         {
-          oprot.writeI64(_iter163);
+          oprot.writeI64(_iter179);
         }
       }
       {
         oprot.writeI32(struct.rowGroupRows.size());
-        for (long _iter164 : struct.rowGroupRows)
+        for (long _iter180 : struct.rowGroupRows)
         {
-          oprot.writeI64(_iter164);
+          oprot.writeI64(_iter180);
         }
       }
       {
         oprot.writeI32(struct.rowGroupOffsets.size());
-        for (long _iter165 : struct.rowGroupOffsets)
+        for (long _iter181 : struct.rowGroupOffsets)
         {
-          oprot.writeI64(_iter165);
+          oprot.writeI64(_iter181);
         }
       }
       {
         oprot.writeI32(struct.rowGroupBytes.size());
-        for (long _iter166 : struct.rowGroupBytes)
+        for (long _iter182 : struct.rowGroupBytes)
         {
-          oprot.writeI64(_iter166);
+          oprot.writeI64(_iter182);
         }
       }
     }
@@ -1460,57 +1460,57 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       struct.footerDigest = iprot.readBinary();
       struct.setFooterDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list167 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list167.size);
-        long _elem168;
-        for (int _i169 = 0; _i169 < _list167.size; ++_i169)
+        org.apache.thrift.protocol.TList _list183 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list183.size);
+        long _elem184;
+        for (int _i185 = 0; _i185 < _list183.size; ++_i185)
         {
-          _elem168 = iprot.readI64();
-          struct.rangeStarts.add(_elem168);
+          _elem184 = iprot.readI64();
+          struct.rangeStarts.add(_elem184);
         }
       }
       struct.setRangeStartsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list170 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list170.size);
-        long _elem171;
-        for (int _i172 = 0; _i172 < _list170.size; ++_i172)
+        org.apache.thrift.protocol.TList _list186 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list186.size);
+        long _elem187;
+        for (int _i188 = 0; _i188 < _list186.size; ++_i188)
         {
-          _elem171 = iprot.readI64();
-          struct.rangeEnds.add(_elem171);
+          _elem187 = iprot.readI64();
+          struct.rangeEnds.add(_elem187);
         }
       }
       struct.setRangeEndsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list173 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list173.size);
-        long _elem174;
-        for (int _i175 = 0; _i175 < _list173.size; ++_i175)
+        org.apache.thrift.protocol.TList _list189 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list189.size);
+        long _elem190;
+        for (int _i191 = 0; _i191 < _list189.size; ++_i191)
         {
-          _elem174 = iprot.readI64();
-          struct.rowGroupRows.add(_elem174);
+          _elem190 = iprot.readI64();
+          struct.rowGroupRows.add(_elem190);
         }
       }
       struct.setRowGroupRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list176 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list176.size);
-        long _elem177;
-        for (int _i178 = 0; _i178 < _list176.size; ++_i178)
+        org.apache.thrift.protocol.TList _list192 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list192.size);
+        long _elem193;
+        for (int _i194 = 0; _i194 < _list192.size; ++_i194)
         {
-          _elem177 = iprot.readI64();
-          struct.rowGroupOffsets.add(_elem177);
+          _elem193 = iprot.readI64();
+          struct.rowGroupOffsets.add(_elem193);
         }
       }
       struct.setRowGroupOffsetsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list179 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list179.size);
-        long _elem180;
-        for (int _i181 = 0; _i181 < _list179.size; ++_i181)
+        org.apache.thrift.protocol.TList _list195 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list195.size);
+        long _elem196;
+        for (int _i197 = 0; _i197 < _list195.size; ++_i197)
         {
-          _elem180 = iprot.readI64();
-          struct.rowGroupBytes.add(_elem180);
+          _elem196 = iprot.readI64();
+          struct.rowGroupBytes.add(_elem196);
         }
       }
       struct.setRowGroupBytesIsSet(true);

@@ -1,25 +1,18 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.planning.PlannedScans;
 import io.pyhudi.hive.scan.ExplainedScan;
-import java.util.ArrayList;
-import java.util.Collection;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.ql.exec.ExplainTask;
-import org.apache.hadoop.hive.ql.exec.FetchTask;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
 import org.apache.hadoop.hive.ql.exec.Task;
-import org.apache.hadoop.hive.ql.exec.Utilities;
-import org.apache.hadoop.hive.ql.exec.mr.ExecDriver;
-import org.apache.hadoop.hive.ql.exec.tez.TezTask;
 import org.apache.hadoop.hive.ql.parse.AbstractSemanticAnalyzerHook;
 import org.apache.hadoop.hive.ql.parse.HiveSemanticAnalyzerHookContext;
-import org.apache.hadoop.hive.ql.plan.BaseWork;
 import org.apache.hadoop.hive.ql.plan.ExplainWork;
 import org.apache.hadoop.hive.ql.plan.FetchWork;
 import org.apache.hadoop.hive.ql.plan.MapWork;
@@ -50,23 +43,9 @@ public final class HudiExplainHook extends AbstractSemanticAnalyzerHook {
   }
 
   private static void describe(ExplainWork work, Configuration conf) {
-    List<Task<?>> tasks = new ArrayList<>();
-    if (work.getRootTasks() != null) {
-      tasks.addAll(work.getRootTasks());
-    }
-    if (work.getFetchTask() instanceof FetchTask) {
-      describe(((FetchTask) work.getFetchTask()).getWork(), conf);
-    }
-    for (Task<?> task : tasks) {
-      if (task instanceof FetchTask) {
-        describe(((FetchTask) task).getWork(), conf);
-      }
-    }
-    for (TezTask task : Utilities.getTezTasks(tasks)) {
-      describe(task.getWork().getAllWork(), conf);
-    }
-    for (ExecDriver task : Utilities.getMRTasks(tasks)) {
-      describe(Collections.singletonList(task.getWork().getMapWork()), conf);
+    PlannedScans.fetches(work).forEach(fetch -> describe(fetch, conf));
+    for (MapWork map : PlannedScans.maps(work)) {
+      map.getAliasToWork().forEach((alias, scan) -> describe(map, alias, scan, conf));
     }
   }
 
@@ -84,15 +63,6 @@ public final class HudiExplainHook extends AbstractSemanticAnalyzerHook {
       scanned.put(work.getTblDir(), new PartitionDesc(work.getTblDesc(), null));
     }
     ExplainedScan.describe((TableScanOperator) work.getSource(), scanned, conf);
-  }
-
-  private static void describe(Collection<? extends BaseWork> works, Configuration conf) {
-    for (BaseWork work : works) {
-      if (work instanceof MapWork) {
-        MapWork map = (MapWork) work;
-        map.getAliasToWork().forEach((alias, scan) -> describe(map, alias, scan, conf));
-      }
-    }
   }
 
   private static void describe(

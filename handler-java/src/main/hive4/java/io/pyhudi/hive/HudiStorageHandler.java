@@ -2,9 +2,12 @@ package io.pyhudi.hive;
 
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ColumnStatistics;
+import io.pyhudi.hive.planning.LimitHook;
+import io.pyhudi.hive.planning.ScansApart;
 import io.pyhudi.hive.planning.StatesOfQuery;
 import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.DynamicPruning;
+import io.pyhudi.hive.predicate.JoinKeys;
 import io.pyhudi.hive.scan.ExplainedScan;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.TableSize;
@@ -29,6 +32,7 @@ import org.apache.hadoop.hive.ql.parse.SemanticException;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.FileSinkDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.plan.TableDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.hive.ql.session.SessionStateUtil;
 import org.apache.hadoop.hive.ql.stats.Partish;
@@ -103,6 +107,13 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   public boolean areSnapshotsSupported() {
     StatesOfQuery.scanned();
     return false;
+  }
+
+  /** Hive asks this of each table that a query reads, as the last question about its plan. */
+  @Override
+  public void configureInputJobProperties(TableDesc table, Map<String, String> properties) {
+    super.configureInputJobProperties(table, properties);
+    LimitHook.add();
   }
 
   @Override
@@ -226,11 +237,18 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   @Override
   public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
     PruningSettings settings = settings(table);
-    return view(table) == null
-        && settings.joins()
-        && DynamicPruning.mayRestrict(table, condition)
-        && !ColumnStatistics.of(getConf(), table.getPath(), settings)
-            .keepsMostFiles(DynamicPruning.columnOf(condition));
+    boolean isRestricted =
+        view(table) == null
+            && settings.joins()
+            && DynamicPruning.mayRestrict(table, condition)
+            && !ColumnStatistics.of(getConf(), table.getPath(), settings)
+                .keepsMostFiles(DynamicPruning.columnOf(condition))
+            && (!DynamicPruning.isScannedAgain(table, condition)
+                || DynamicPruning.areRepeatable(condition) && ScansApart.keep());
+    if (isRestricted) {
+      JoinKeys.nameIn(condition);
+    }
+    return isRestricted;
   }
 
   /** Adds the pruning result to EXPLAIN; it sends the same request as a scan. */

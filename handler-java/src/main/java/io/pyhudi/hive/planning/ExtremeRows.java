@@ -3,6 +3,7 @@ package io.pyhudi.hive.planning;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.protocol.ColumnSummary;
 import io.pyhudi.hive.protocol.Literal;
+import io.pyhudi.hive.protocol.MatchingRows;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.table.HudiTable;
 import java.io.DataInput;
@@ -64,12 +65,31 @@ public final class ExtremeRows {
    */
   public static Optional<ExtremeRows> of(
       JobConf job, HudiTable table, List<Path> locations, PruningSettings settings) {
-    if (!job.getBoolean(BY_STATISTICS, true) || !table.isScannedWhole(locations)) {
+    if (!areAllowed(job) || !table.isScannedWhole(locations)) {
       return Optional.empty();
     }
     return MinMaxQuery.of(job, locations)
         .flatMap(query -> of(query, TableDescription.of(table, settings)))
         .filter(found -> isQuick(found.rows, Utilities.getIsVectorized(job)));
+  }
+
+  /**
+   * Returns the rows that represent all that match a query's filter, if these are known.
+   *
+   * @param matching the rows that match
+   * @param counts the service's own counts
+   */
+  public static Optional<ExtremeRows> of(
+      JobConf job, MinMaxQuery query, MatchingRows matching, PruneCounts counts) {
+    PruneCounts counted = counts.deepCopy();
+    counted.setRowsKept(matching.getRows()).setRowsAreExact(true);
+    return of(query, TableDescription.of(matching.getColumns(), counted))
+        .filter(found -> isQuick(found.rows, Utilities.getIsVectorized(job)));
+  }
+
+  /** Returns whether statistics may answer a job's query. */
+  public static boolean areAllowed(JobConf job) {
+    return job.getBoolean(BY_STATISTICS, true);
   }
 
   /** Returns whether generating this many rows is faster than reading the files. */
@@ -88,7 +108,12 @@ public final class ExtremeRows {
     for (Map.Entry<String, TypeInfo> column : query.columns().entrySet()) {
       String name = column.getKey();
       ColumnSummary known = table.columns().get(name);
-      if (known == null || !isExact(known, column.getValue(), query.counts(name))) {
+      boolean isCountedOrFiltered = query.counts(name) || query.filters(name);
+      if (known == null || !isExact(known, column.getValue(), isCountedOrFiltered)) {
+        return Optional.empty();
+      }
+      if (query.filters(name) && known.getNulls() > 0) {
+        // Both ends are values of rows that match; NULL may not.
         return Optional.empty();
       }
       ColumnSummary given = new ColumnSummary(name);

@@ -3,20 +3,21 @@ package io.pyhudi.hive.planning;
 import io.pyhudi.hive.predicate.SingleScan;
 import io.pyhudi.hive.protocol.FirstRows;
 import io.pyhudi.hive.version.HiveVersion;
-import java.util.ArrayDeque;
 import java.util.Collections;
-import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.exec.Utilities;
 import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDescUtils;
 import org.apache.hadoop.hive.ql.plan.FilterDesc;
+import org.apache.hadoop.hive.ql.plan.GroupByDesc;
 import org.apache.hadoop.hive.ql.plan.LimitDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.ReduceSinkDesc;
@@ -25,11 +26,11 @@ import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.mapred.JobConf;
 
 /**
- * Finds in a job's plan how many rows of a scan its query needs: those of a LIMIT, or the first of
- * an ORDER BY with a LIMIT.
+ * Finds in a job's plan how many rows of a scan its query needs: those of a LIMIT, the first of an
+ * ORDER BY with a LIMIT, or those with the minimum and maximum values that it asks for.
  *
- * <p>There must be one way from the scan to the limit, with nothing on it but the scan's own filter
- * and projections. Other operators remove rows, add some, or need all of them: joins, aggregates,
+ * <p>There must be one way from the scan to these, with nothing on it but the scan's own filter and
+ * projections. Other operators remove rows, add some, or need all of them: joins, aggregates,
  * windows, functions that return tables, unions, samples.
  *
  * <p>The order is that of the rows which are sent to a single reducer, if Hive keeps only the first
@@ -47,7 +48,7 @@ public final class FirstRowsQuery {
   private static final char NULLS_LAST = 'z';
 
   private final Set<String> pushed;
-  private final Deque<SelectDesc> selected = new ArrayDeque<>();
+  private final Projections selected = new Projections();
   private FirstKeys kept;
   private ExprNodeColumnDesc keptColumn;
 
@@ -56,28 +57,37 @@ public final class FirstRowsQuery {
   }
 
   /**
-   * Returns which rows the query of a scan needs; null if it may need all of them.
+   * Returns which rows the query of a scan needs, all of these; none if it may need every row.
    *
    * @param filter the filter that is sent to the service, or null
    */
-  public static FirstRows of(JobConf job, List<Path> locations, ExprNodeDesc filter) {
+  public static List<FirstRows> of(JobConf job, List<Path> locations, ExprNodeDesc filter) {
+    if (Utilities.getPlanPath(job) == null) {
+      return PassedLimit.of(job);
+    }
     TableScanOperator scan = SingleScan.of(job, locations);
     return scan == null || SingleScan.isSampled(job)
-        ? null
-        : of(
-            scan,
-            filter,
-            job.getBoolean(AGGREGATES_BEFORE, true) && job.getBoolean(SORTS_ONCE, true));
+        ? Collections.emptyList()
+        : of(scan, filter, job);
+  }
+
+  /** Returns the same of a scan whose plan is known, and which no sample restricts. */
+  static List<FirstRows> of(Operator<TableScanDesc> scan, ExprNodeDesc filter, Configuration conf) {
+    return of(
+        scan,
+        filter,
+        conf.getBoolean(AGGREGATES_BEFORE, true) && conf.getBoolean(SORTS_ONCE, true));
   }
 
   /**
    * @param sortsForOrders whether rows are sorted for a GROUP BY after they have been aggregated
    *     only
    */
-  static FirstRows of(Operator<TableScanDesc> scan, ExprNodeDesc filter, boolean sortsForOrders) {
+  static List<FirstRows> of(
+      Operator<TableScanDesc> scan, ExprNodeDesc filter, boolean sortsForOrders) {
     return returnsAll(scan.getConf())
         ? new FirstRowsQuery(conditions(filter)).below(scan, sortsForOrders)
-        : null;
+        : Collections.emptyList();
   }
 
   private static boolean returnsAll(TableScanDesc scan) {
@@ -93,22 +103,31 @@ public final class FirstRowsQuery {
     return conditions;
   }
 
-  private FirstRows below(Operator<? extends OperatorDesc> scan, boolean sortsForOrders) {
+  private List<FirstRows> below(Operator<? extends OperatorDesc> scan, boolean sortsForOrders) {
     Operator<? extends OperatorDesc> operator = onlyChild(scan);
     while (operator != null) {
       OperatorDesc next = operator.getConf();
       if (next instanceof LimitDesc) {
-        return kept == null ? any((LimitDesc) next) : null;
+        return kept == null ? listOf(any((LimitDesc) next)) : Collections.emptyList();
+      }
+      if (next instanceof GroupByDesc) {
+        return kept == null
+            ? GroupedRows.of((GroupByDesc) next, selected)
+            : Collections.emptyList();
       }
       if (next instanceof ReduceSinkDesc) {
-        return sortsForOrders ? first((ReduceSinkDesc) next) : null;
+        return sortsForOrders ? listOf(first((ReduceSinkDesc) next)) : Collections.emptyList();
       }
       if (!passes(next)) {
-        return null;
+        return Collections.emptyList();
       }
       operator = onlyChild(operator);
     }
-    return null;
+    return Collections.emptyList();
+  }
+
+  private static List<FirstRows> listOf(FirstRows first) {
+    return first == null ? Collections.emptyList() : Collections.singletonList(first);
   }
 
   private static Operator<? extends OperatorDesc> onlyChild(
@@ -128,11 +147,11 @@ public final class FirstRowsQuery {
           && pushed.containsAll(conditions(filter.getPredicate()));
     }
     if (operator instanceof SelectDesc) {
-      selected.push((SelectDesc) operator);
+      selected.add((SelectDesc) operator);
       return true;
     }
     kept = HiveVersion.firstKeys(operator);
-    keptColumn = kept == null ? null : columnOfScan(kept.column());
+    keptColumn = kept == null ? null : selected.columnOfScan(kept.column());
     return kept != null;
   }
 
@@ -148,7 +167,7 @@ public final class FirstRowsQuery {
     if (!isOrderOfAllRows(sent) || sent.getKeyCols().isEmpty()) {
       return null;
     }
-    ExprNodeColumnDesc column = columnOfScan(sent.getKeyCols().get(0));
+    ExprNodeColumnDesc column = selected.columnOfScan(sent.getKeyCols().get(0));
     char direction = first(sent.getOrder());
     char nulls = first(sent.getNullOrder());
     boolean isKnown =
@@ -193,24 +212,5 @@ public final class FirstRowsQuery {
 
   private static char first(String order) {
     return order == null || order.isEmpty() ? ' ' : order.charAt(0);
-  }
-
-  /** Returns the column of the scan that an expression over its projections is; else null. */
-  private ExprNodeColumnDesc columnOfScan(ExprNodeDesc expression) {
-    ExprNodeDesc found = expression;
-    for (SelectDesc projection : selected) {
-      if (!(found instanceof ExprNodeColumnDesc)) {
-        return null;
-      }
-      if (!projection.isSelStarNoCompute()) {
-        String name = ((ExprNodeColumnDesc) found).getColumn();
-        int position = projection.getOutputColumnNames().indexOf(name);
-        found = position < 0 ? null : projection.getColList().get(position);
-      }
-    }
-    boolean isColumn =
-        found instanceof ExprNodeColumnDesc
-            && !((ExprNodeColumnDesc) found).getIsPartitionColOrVirtualCol();
-    return isColumn ? (ExprNodeColumnDesc) found : null;
   }
 }

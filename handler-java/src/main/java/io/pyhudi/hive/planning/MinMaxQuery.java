@@ -1,6 +1,7 @@
 package io.pyhudi.hive.planning;
 
 import io.pyhudi.hive.predicate.SingleScan;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -8,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
@@ -15,6 +17,8 @@ import org.apache.hadoop.hive.ql.plan.AggregationDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeConstantDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDescUtils;
+import org.apache.hadoop.hive.ql.plan.FilterDesc;
 import org.apache.hadoop.hive.ql.plan.GroupByDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.SelectDesc;
@@ -23,10 +27,11 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.mapred.JobConf;
 
 /** A query that needs only minimum and maximum values and counts from a scan. */
-final class MinMaxQuery {
+public final class MinMaxQuery {
   private final Map<String, TypeInfo> columns;
   private final Set<String> counted;
   private final boolean countsRows;
+  private final ExprNodeColumnDesc filtered;
 
   /**
    * @param columns see {@link #columns}
@@ -34,14 +39,40 @@ final class MinMaxQuery {
    * @param countsRows whether all rows are counted
    */
   MinMaxQuery(Map<String, TypeInfo> columns, Set<String> counted, boolean countsRows) {
+    this(columns, counted, countsRows, null);
+  }
+
+  private MinMaxQuery(
+      Map<String, TypeInfo> columns,
+      Set<String> counted,
+      boolean countsRows,
+      ExprNodeColumnDesc filtered) {
     this.columns = columns;
     this.counted = counted;
     this.countsRows = countsRows;
+    this.filtered = filtered;
+  }
+
+  /** Returns the same query with a filter, which compares one column and constants. */
+  private MinMaxQuery filteredBy(ExprNodeColumnDesc column) {
+    Map<String, TypeInfo> all = new HashMap<>(columns);
+    all.put(column.getColumn().toLowerCase(Locale.ROOT), column.getTypeInfo());
+    return new MinMaxQuery(all, counted, countsRows, column);
+  }
+
+  /** Returns whether the query's filter compares a column. */
+  boolean filters(String column) {
+    return filtered != null && filtered.getColumn().equalsIgnoreCase(column);
   }
 
   /** Returns the columns' types in Hive by lower-case column name. */
   Map<String, TypeInfo> columns() {
     return columns;
+  }
+
+  /** Returns the lower-case names of the columns, those of the filter included, sorted. */
+  public List<String> columnNames() {
+    return columns.keySet().stream().sorted().collect(Collectors.toList());
   }
 
   /** Returns whether the non-NULL values of a column are counted. */
@@ -63,10 +94,72 @@ final class MinMaxQuery {
    */
   static Optional<MinMaxQuery> of(JobConf job, List<Path> locations) {
     TableScanOperator scan = SingleScan.of(job, locations);
-    if (scan == null || !wantsEveryRow(scan.getConf())) {
-      return Optional.empty();
-    }
+    boolean isFiltered =
+        scan == null
+            || scan.getConf().getFilterExpr() != null
+            || scan.getConf().getFilterObject() != null;
+    return isFiltered || !returnsAll(scan.getConf()) ? Optional.empty() : below(onlyChild(scan));
+  }
+
+  /**
+   * Returns the query of a scan with a filter; empty also if the filter compares other than one
+   * column, or is not all of the query's.
+   *
+   * @param filter the filter that is sent to the service
+   */
+  public static Optional<MinMaxQuery> of(JobConf job, List<Path> locations, ExprNodeDesc filter) {
+    TableScanOperator scan = SingleScan.of(job, locations);
+    boolean isKnown = scan != null && returnsAll(scan.getConf()) && !SingleScan.isSampled(job);
+    return isKnown ? of(scan, filter) : Optional.empty();
+  }
+
+  static Optional<MinMaxQuery> of(Operator<TableScanDesc> scan, ExprNodeDesc filter) {
+    List<ExprNodeDesc> sent = ExprNodeDescUtils.split(filter);
+    ExprNodeColumnDesc column = onlyColumn(filter);
     Operator<? extends OperatorDesc> next = onlyChild(scan);
+    while (next != null && next.getConf() instanceof FilterDesc) {
+      for (ExprNodeDesc each :
+          ExprNodeDescUtils.split(((FilterDesc) next.getConf()).getPredicate())) {
+        if (sent.stream().noneMatch(each::isSame)) {
+          return Optional.empty();
+        }
+      }
+      next = onlyChild(next);
+    }
+    return column == null ? Optional.empty() : below(next).map(query -> query.filteredBy(column));
+  }
+
+  /** Returns the column of an expression, if it has one, and no other; else null. */
+  private static ExprNodeColumnDesc onlyColumn(ExprNodeDesc expression) {
+    if (expression instanceof ExprNodeColumnDesc) {
+      ExprNodeColumnDesc column = (ExprNodeColumnDesc) expression;
+      return column.getIsPartitionColOrVirtualCol() ? null : column;
+    }
+    ExprNodeColumnDesc found = null;
+    for (ExprNodeDesc child : childrenOf(expression)) {
+      if (child instanceof ExprNodeConstantDesc) {
+        continue;
+      }
+      ExprNodeColumnDesc column = onlyColumn(child);
+      boolean isAnother = found != null && column != null && !column.isSame(found);
+      if (column == null || isAnother) {
+        return null;
+      }
+      found = column;
+    }
+    return found;
+  }
+
+  private static List<ExprNodeDesc> childrenOf(ExprNodeDesc expression) {
+    List<ExprNodeDesc> children = expression.getChildren();
+    return children == null ? Collections.emptyList() : children;
+  }
+
+  /**
+   * @param first the operator after the scan and its filter, or null
+   */
+  private static Optional<MinMaxQuery> below(Operator<? extends OperatorDesc> first) {
+    Operator<? extends OperatorDesc> next = first;
     SelectDesc selected = null;
     if (next != null && next.getConf() instanceof SelectDesc) {
       selected = (SelectDesc) next.getConf();
@@ -77,8 +170,8 @@ final class MinMaxQuery {
         : Optional.empty();
   }
 
-  private static boolean wantsEveryRow(TableScanDesc scan) {
-    return scan.getFilterExpr() == null && scan.getFilterObject() == null && scan.getRowLimit() < 0;
+  private static boolean returnsAll(TableScanDesc scan) {
+    return scan.getRowLimit() < 0 && scan.getTableSample() == null;
   }
 
   private static Operator<? extends OperatorDesc> onlyChild(
@@ -132,7 +225,8 @@ final class MinMaxQuery {
     return aggregation.getGenericUDAFName().equalsIgnoreCase("count") && !aggregation.getDistinct();
   }
 
-  private static boolean isExtreme(AggregationDesc aggregation) {
+  /** Returns whether an aggregate is a minimum or maximum. */
+  static boolean isExtreme(AggregationDesc aggregation) {
     String name = aggregation.getGenericUDAFName().toLowerCase(Locale.ROOT);
     return name.equals("min") || name.equals("max");
   }

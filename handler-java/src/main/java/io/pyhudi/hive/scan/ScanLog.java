@@ -55,7 +55,7 @@ final class ScanLog {
     fields.put("instant", table.newestInstant());
     fields.put("state", table.stateText());
     fields.put("view", settings.view().name());
-    fields.put("outcome", verdict.outcome().name());
+    fields.put("outcome", report.outcome().name());
     fields.putAll(report.parts());
     fields.put("message", verdict.message());
     write(settings, fields);

@@ -6,6 +6,7 @@ import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.planning.FirstRowsQuery;
+import io.pyhudi.hive.planning.MinMaxQuery;
 import io.pyhudi.hive.predicate.FilterEncoder;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.FirstRows;
@@ -15,7 +16,9 @@ import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.ServiceListing;
 import java.time.ZoneId;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -54,10 +57,16 @@ final class ScanPruner {
     }
     try {
       ExprNodeGenericFuncDesc filter = ScanFilter.of(job, locations);
-      FirstRows first = firstRows(table, locations, filter);
-      if (filter == null && first == null) {
-        return answerFromStatistics(table, locations);
+      Optional<ScanVerdict> answer =
+          filter == null ? answerFromStatistics(table, locations) : Optional.empty();
+      if (answer.isPresent()) {
+        return answer.get();
       }
+      List<FirstRows> first = firstRows(table, locations, filter);
+      if (filter == null && first.isEmpty()) {
+        return ScanVerdict.unpruned(Outcome.NO_FILTER, null, 0);
+      }
+      Optional<MinMaxQuery> ends = ends(table, locations, filter);
       List<Object> key =
           Arrays.asList(
               queryId(job),
@@ -65,35 +74,56 @@ final class ScanPruner {
               table.stateKey(),
               filter == null ? null : ScanFilter.text(job, filter),
               first,
+              ends.map(MinMaxQuery::columnNames),
               settings.asMap());
-      return RECENT.get(key, () -> request(table, locations, filter, first));
+      ScanVerdict verdict = RECENT.get(key, () -> request(table, locations, filter, first, ends));
+      return ends.isPresent() && verdict.matching() != null && verdict.counts() != null
+          ? ExtremeRows.of(job, ends.get(), verdict.matching(), verdict.counts())
+              .map(verdict::answeredBy)
+              .orElse(verdict)
+          : verdict;
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the filter cannot be read, nothing is pruned", table.basePath(), e);
       return ScanVerdict.unpruned(Outcome.FAILED, e.toString(), 0);
     }
   }
 
-  private ScanVerdict answerFromStatistics(HudiTable table, List<Path> locations) {
+  private Optional<ScanVerdict> answerFromStatistics(HudiTable table, List<Path> locations) {
     long start = System.nanoTime();
     return ExtremeRows.of(job, table, locations, settings)
-        .map(rows -> ScanVerdict.of(rows, micros(start)))
-        .orElseGet(() -> ScanVerdict.unpruned(Outcome.NO_FILTER, null, 0));
+        .map(rows -> ScanVerdict.of(rows, micros(start)));
   }
 
   /**
-   * Returns which rows the query needs; null if it may need all that match, or if the service's
+   * Returns which rows the query needs; none if it may need all that match, or if the service's
    * list of files cannot be used: only there other files may be left out, see {@link
    * FirstRowsQuery}.
    */
-  private FirstRows firstRows(
+  private List<FirstRows> firstRows(
       HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter) {
     try {
       return settings.limit() && listsKept(table, locations)
           ? FirstRowsQuery.of(job, locations, filter)
-          : null;
+          : Collections.emptyList();
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the query's limit cannot be read, its files are kept", table.basePath(), e);
-      return null;
+      return Collections.emptyList();
+    }
+  }
+
+  /**
+   * Returns the query, if it has a filter and needs nothing but minimum and maximum values and
+   * counts. What the service knows of these is about the state of its list of files, too.
+   */
+  private Optional<MinMaxQuery> ends(
+      HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter) {
+    try {
+      return filter != null && ExtremeRows.areAllowed(job) && listsKept(table, locations)
+          ? MinMaxQuery.of(job, locations, filter)
+          : Optional.empty();
+    } catch (RuntimeException | LinkageError e) {
+      LOG.warn("{}: the query's aggregates cannot be read", table.basePath(), e);
+      return Optional.empty();
     }
   }
 
@@ -104,7 +134,11 @@ final class ScanPruner {
   }
 
   private ScanVerdict request(
-      HudiTable table, List<Path> locations, ExprNodeGenericFuncDesc filter, FirstRows first) {
+      HudiTable table,
+      List<Path> locations,
+      ExprNodeGenericFuncDesc filter,
+      List<FirstRows> first,
+      Optional<MinMaxQuery> ends) {
     long start = System.nanoTime();
     try {
       List<Node> nodes =
@@ -115,13 +149,22 @@ final class ScanPruner {
         return ScanVerdict.unpruned(Outcome.NOT_EXPRESSIBLE, null, micros(start));
       }
       PruneRequest request = newRequest(table, locations, nodes);
-      request.setFirstRows(first);
+      setFirstRows(request, first);
+      ends.ifPresent(query -> request.setDescribeMatching(query.columnNames()));
       return RepeatedQuestions.ask(table, request, settings);
     } catch (PruningException e) {
       return ScanVerdict.unpruned(e.outcome(), e.getMessage(), micros(start));
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the filter cannot be sent, nothing is pruned", table.basePath(), e);
       return ScanVerdict.unpruned(Outcome.FAILED, e.toString(), micros(start));
+    }
+  }
+
+  private static void setFirstRows(PruneRequest request, List<FirstRows> first) {
+    if (first.size() == 1) {
+      request.setFirstRows(first.get(0));
+    } else if (!first.isEmpty()) {
+      request.setFirstRowsOfEach(first);
     }
   }
 

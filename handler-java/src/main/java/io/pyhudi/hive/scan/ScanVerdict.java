@@ -4,6 +4,7 @@ import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.KeptSlices;
+import io.pyhudi.hive.protocol.MatchingRows;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.protocol.PruneResponse;
 
@@ -18,6 +19,7 @@ final class ScanVerdict {
   private final KeptSlices kept;
   private final SelectedFiles rows;
   private final ExtremeRows extremes;
+  private final MatchingRows matching;
   private final AnswerSource source;
   private final long elapsedMicros;
 
@@ -29,6 +31,7 @@ final class ScanVerdict {
       KeptSlices kept,
       SelectedFiles rows,
       ExtremeRows extremes,
+      MatchingRows matching,
       AnswerSource source,
       long elapsedMicros) {
     this.outcome = outcome;
@@ -38,6 +41,7 @@ final class ScanVerdict {
     this.kept = kept;
     this.rows = rows;
     this.extremes = extremes;
+    this.matching = matching;
     this.source = source;
     this.elapsedMicros = elapsedMicros;
   }
@@ -58,6 +62,7 @@ final class ScanVerdict {
         response.getKept(),
         SelectedFiles.of(response.getSelectedRows()),
         null,
+        response.getMatching(),
         source,
         elapsedMicros);
   }
@@ -70,6 +75,7 @@ final class ScanVerdict {
         null,
         null,
         SelectedFiles.none(),
+        null,
         null,
         AnswerSource.NONE,
         elapsedMicros);
@@ -85,8 +91,18 @@ final class ScanVerdict {
         null,
         SelectedFiles.none(),
         extremes,
+        null,
         AnswerSource.NONE,
         elapsedMicros);
+  }
+
+  /**
+   * Returns the same verdict with the rows that represent all rows that match, for a scan of the
+   * state that the service saw.
+   */
+  ScanVerdict answeredBy(ExtremeRows rows) {
+    return new ScanVerdict(
+        outcome, message, verdicts, counts, kept, this.rows, rows, matching, source, elapsedMicros);
   }
 
   Outcome outcome() {
@@ -117,9 +133,14 @@ final class ScanVerdict {
     return rows;
   }
 
-  /** Returns the rows that represent all rows of the table, or null. */
+  /** Returns the rows that represent all rows that the query needs, or null. */
   ExtremeRows extremes() {
     return extremes;
+  }
+
+  /** Returns all rows that match, if the service knows them, or null. */
+  MatchingRows matching() {
+    return matching;
   }
 
   AnswerSource source() {

@@ -1,6 +1,7 @@
 package io.pyhudi.hive.scan;
 
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.KeptSlices;
@@ -85,15 +86,8 @@ public final class TableScan {
   private static TableScan prune(
       HudiTable table, List<Path> locations, ScanVerdict verdict, PruningSettings settings)
       throws IOException {
-    ExtremeRows extremes = verdict.extremes();
-    if (extremes != null) {
-      return new TableScan(
-          table,
-          Collections.emptyList(),
-          prunedReport(verdict),
-          true,
-          extremes,
-          SelectedFiles.none());
+    if (verdict.outcome() == Outcome.ANSWERED) {
+      return answered(table, verdict);
     }
     if (table.changes() != null) {
       return ofChanges(table, locations, verdict, settings);
@@ -104,6 +98,9 @@ public final class TableScan {
     if (kept != null) {
       Optional<List<Slice>> slices = ServiceListing.slices(table, kept, settings.view());
       if (slices.isPresent()) {
+        if (verdict.extremes() != null) {
+          return answered(table, verdict);
+        }
         return new TableScan(
             table, slices.get(), report(verdict, slices.get(), rows), true, null, rows);
       }
@@ -121,6 +118,16 @@ public final class TableScan {
     Listing listing = kept == null ? Listing.BY_HUDI : Listing.BY_HUDI_INSTEAD;
     return new TableScan(
         table, tally.kept, tally.report(verdict, listing, rows), wholeTable, null, rows);
+  }
+
+  private static TableScan answered(HudiTable table, ScanVerdict verdict) {
+    return new TableScan(
+        table,
+        Collections.emptyList(),
+        answeredReport(verdict),
+        true,
+        verdict.extremes(),
+        SelectedFiles.none());
   }
 
   private static TableScan ofChanges(
@@ -172,10 +179,10 @@ public final class TableScan {
     return tally.report(verdict, Listing.BY_SERVICE, rows);
   }
 
-  private static ScanReport prunedReport(ScanVerdict verdict) {
+  private static ScanReport answeredReport(ScanVerdict verdict) {
     ExtremeRows rows = verdict.extremes();
     return new ScanReport(
-        verdict.outcome(),
+        Outcome.ANSWERED,
         Listing.NONE,
         verdict.source(),
         rows.files(),
@@ -196,7 +203,7 @@ public final class TableScan {
     return table;
   }
 
-  /** Returns the rows that represent all rows of the table, or null if slices are read. */
+  /** Returns the rows that represent all that the query needs, or null if slices are read. */
   ExtremeRows extremes() {
     return extremes;
   }

@@ -47,8 +47,7 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
  *   <li>fails while it makes splits if a key is NULL, is of another type than the column, or of a
  *       type with parameters;
  *   <li>passes all the keys as operands to comparisons other than IN;
- *   <li>restricts the scan for all its consumers, in the join or not, and merges several scans into
- *       one that it then restricts by the keys of each.
+ *   <li>restricts the scan for all its consumers, in the join or not.
  * </ul>
  */
 public final class DynamicPruning {
@@ -86,7 +85,21 @@ public final class DynamicPruning {
         && column.getTypeInfo().equals(keys.getTypeInfo())
         && keys.getSource() instanceof ReduceSinkOperator
         && areNeverNull((ReduceSinkOperator) keys.getSource(), keys)
-        && isReadForOneJoin(table, keys.getSource());
+        && isReadForOneJoin(table, condition, keys.getSource());
+  }
+
+  /** Returns whether a query scans the table of a condition that may restrict it more than once. */
+  public static boolean isScannedAgain(Table table, ExprNodeDesc condition) {
+    return scansOf(table, sourceOf(condition)).size() > 1;
+  }
+
+  /** Returns whether the keys of such a condition are the same each time that they are computed. */
+  public static boolean areRepeatable(ExprNodeDesc condition) {
+    return RepeatableRows.areRepeatable(sourceOf(condition));
+  }
+
+  private static Operator<? extends OperatorDesc> sourceOf(ExprNodeDesc condition) {
+    return ((ExprNodeDynamicListDesc) condition.getChildren().get(1)).getSource();
   }
 
   /** Returns the column of a condition that {@link #mayRestrict} accepts. */
@@ -167,17 +180,32 @@ public final class DynamicPruning {
   }
 
   /**
-   * Returns whether the query scans the table once, and only for the join that this side feeds.
-   *
-   * <p>Hive may later merge two scans into one, and would restrict it by the keys of both.
+   * Returns whether the scan that a condition restricts is read for the join only that its keys
+   * come from. Other scans of the table are others' business, see {@link
+   * io.pyhudi.hive.planning.ScansApart}.
    */
-  private static boolean isReadForOneJoin(Table table, Operator<? extends OperatorDesc> side) {
+  private static boolean isReadForOneJoin(
+      Table table, ExprNodeDesc condition, Operator<? extends OperatorDesc> side) {
     List<Operator<? extends OperatorDesc>> joins = side.getChildOperators();
-    if (joins.size() != 1 || !(joins.get(0) instanceof CommonJoinOperator)) {
-      return false;
-    }
-    List<TableScanOperator> scans = scansOf(table, side);
-    return scans.size() == 1 && leadsOnlyTo(joins.get(0), scans.get(0));
+    return joins.size() == 1
+        && joins.get(0) instanceof CommonJoinOperator
+        && scansOf(table, side).stream()
+            .anyMatch(scan -> isAbove(scan, condition) && leadsOnlyTo(joins.get(0), scan));
+  }
+
+  /** Returns whether a condition is part of the filter right after a scan. */
+  private static boolean isAbove(TableScanOperator scan, ExprNodeDesc condition) {
+    return scan.getChildOperators().stream()
+        .anyMatch(
+            child ->
+                child instanceof FilterOperator
+                    && contains(((FilterOperator) child).getConf().getPredicate(), condition));
+  }
+
+  private static boolean contains(ExprNodeDesc expression, ExprNodeDesc part) {
+    List<ExprNodeDesc> children = expression.getChildren();
+    return expression == part
+        || children != null && children.stream().anyMatch(child -> contains(child, part));
   }
 
   /** Returns the table's scans in the plan that an operator belongs to. */

@@ -3,6 +3,7 @@ package io.pyhudi.hive.scan;
 import io.pyhudi.hive.HudiCopyOnWriteInputFormat;
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.planning.PassedLimit;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.version.AsOfClause;
 import java.util.ArrayList;
@@ -44,7 +45,9 @@ public final class ExplainedScan {
       }
       Path location = new Path(table.getSd().getLocation());
       List<Path> everything = Collections.singletonList(location);
-      more.put(PROPERTY, TableScan.preview(job(scan, conf), location, everything, settings));
+      JobConf job = job(scan, conf);
+      PassedLimit.move(more, job);
+      more.put(PROPERTY, TableScan.preview(job, location, everything, settings));
     } catch (Exception | LinkageError e) {
       more.put(PROPERTY, unknown(e));
     }

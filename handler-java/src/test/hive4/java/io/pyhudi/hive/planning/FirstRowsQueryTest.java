@@ -2,6 +2,7 @@ package io.pyhudi.hive.planning;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pyhudi.hive.protocol.FirstRows;
 import java.util.ArrayList;
@@ -12,6 +13,7 @@ import org.apache.hadoop.hive.ql.CompilationOpContext;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.OperatorFactory;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.plan.AggregationDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeConstantDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
@@ -100,7 +102,32 @@ class FirstRowsQueryTest {
   }
 
   private static FirstRows found(ExprNodeDesc pushed, OperatorDesc... operators) {
-    return FirstRowsQuery.of(scan(operators), pushed, true);
+    List<FirstRows> found = FirstRowsQuery.of(scan(operators), pushed, true);
+    assertTrue(found.size() < 2);
+    return found.isEmpty() ? null : found.get(0);
+  }
+
+  private static GroupByDesc grouped(List<ExprNodeDesc> keys, AggregationDesc... aggregates) {
+    GroupByDesc grouped = new GroupByDesc();
+    grouped.setKeys(new ArrayList<>(keys));
+    grouped.setAggregators(new ArrayList<>(Arrays.asList(aggregates)));
+    return grouped;
+  }
+
+  private static AggregationDesc aggregate(String name, ExprNodeDesc... parameters) {
+    AggregationDesc aggregate = new AggregationDesc();
+    aggregate.setGenericUDAFName(name);
+    aggregate.setParameters(new ArrayList<>(Arrays.asList(parameters)));
+    return aggregate;
+  }
+
+  private static FirstRows end(String column, boolean isGreatest) {
+    return new FirstRows(1)
+        .setPath(Collections.singletonList(column))
+        .setType("int")
+        .setDescending(isGreatest)
+        .setNullsFirst(false)
+        .setAnyOfEqual(true);
   }
 
   @Test
@@ -183,13 +210,57 @@ class FirstRowsQueryTest {
       assertNull(found(null, select(column("a")), each));
     }
     TableScanOperator scan = scan(sent(column("a"), "+", "a", 7));
-    assertNull(FirstRowsQuery.of(scan, null, false));
+    assertTrue(FirstRowsQuery.of(scan, null, false).isEmpty());
+  }
+
+  @Test
+  void aMinimumOrMaximumNeedsTheFirstRowOfAnOrder() {
+    List<ExprNodeDesc> none = Collections.emptyList();
+    SelectDesc selected = select(column("b"), column("a"));
+    GroupByDesc ends =
+        grouped(
+            none,
+            aggregate("min", column("_col1")),
+            aggregate("max", column("_col0")),
+            aggregate("min", column("_col1")));
+    List<FirstRows> expected = Arrays.asList(end("a", false), end("b", true));
+    TableScanOperator scan = scan(filter(above("a", 1)), selected, ends);
+    assertEquals(expected, FirstRowsQuery.of(scan, above("a", 1), true));
+    assertTrue(FirstRowsQuery.of(scan, null, true).isEmpty());
+  }
+
+  @Test
+  void otherAggregatesAndGroupsNeedAllRows() {
+    List<ExprNodeDesc> none = Collections.emptyList();
+    AggregationDesc least = aggregate("min", column("a"));
+    for (AggregationDesc each :
+        Arrays.asList(
+            aggregate("count"),
+            aggregate("sum", column("a")),
+            aggregate("max", above("a", 1)),
+            aggregate("max", column("a"), column("b")))) {
+      assertNull(found(null, grouped(none, least, each)));
+    }
+    assertNull(found(null, grouped(Collections.singletonList(column("b")), least)));
+    assertNull(found(null, grouped(Collections.singletonList(column("b")))));
+    GroupByDesc sets = grouped(none, least);
+    sets.setGroupingSetsPresent(true);
+    assertNull(found(null, sets));
+  }
+
+  @Test
+  void oneRowShowsThatThereIsOne() {
+    ExprNodeDesc isThere = new ExprNodeConstantDesc(TypeInfoFactory.booleanTypeInfo, true);
+    GroupByDesc grouped = grouped(Collections.singletonList(isThere));
+    assertEquals(new FirstRows(1), found(above("a", 1), filter(above("a", 1)), grouped));
+    GroupByDesc projected = grouped(Collections.singletonList(column("_col0")));
+    assertEquals(new FirstRows(1), found(null, select(isThere), projected));
   }
 
   @Test
   void otherOperatorsNeedAllRows() {
     LimitDesc limit = new LimitDesc(10);
-    for (OperatorDesc each : Arrays.asList(new GroupByDesc(), new UnionDesc(), new UDTFDesc())) {
+    for (OperatorDesc each : Arrays.asList(new UnionDesc(), new UDTFDesc())) {
       assertNull(found(null, each, limit));
     }
   }
@@ -198,13 +269,13 @@ class FirstRowsQueryTest {
   void twoConsumersOfAScanNeedAllRows() {
     TableScanOperator scan = scan(new LimitDesc(10));
     below(scan, new LimitDesc(10));
-    assertNull(FirstRowsQuery.of(scan, null, true));
+    assertTrue(FirstRowsQuery.of(scan, null, true).isEmpty());
   }
 
   @Test
   void samplesAreNotTheRowsOfFiles() {
     TableScanOperator scan = scan(new LimitDesc(10));
     scan.getConf().setRowLimit(5);
-    assertNull(FirstRowsQuery.of(scan, null, true));
+    assertTrue(FirstRowsQuery.of(scan, null, true).isEmpty());
   }
 }

@@ -25,6 +25,7 @@ import org.apache.hadoop.hive.ql.plan.ExprNodeDynamicListDesc;
 import org.apache.hadoop.hive.ql.plan.FileSinkDesc;
 import org.apache.hadoop.hive.ql.plan.FilterDesc;
 import org.apache.hadoop.hive.ql.plan.JoinDesc;
+import org.apache.hadoop.hive.ql.plan.LimitDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.ReduceSinkDesc;
 import org.apache.hadoop.hive.ql.plan.SelectDesc;
@@ -41,6 +42,7 @@ class DynamicPruningTest {
       table("trips", "id", "bigint", "f", "double", "i", "int", "m", "decimal(9,2)");
   private final Operator<?> scan = scan(trips);
   private final Operator<?> join = OperatorFactory.get(context, new JoinDesc());
+  private final FilterDesc filter = new FilterDesc(constant(true, "boolean"), false);
 
   private static Table table(String name, String... columns) {
     Table table = new Table("lake", name);
@@ -88,7 +90,7 @@ class DynamicPruningTest {
   }
 
   private Operator<?> trips() {
-    Operator<?> filtered = above(scan, new FilterDesc(constant(true, "boolean"), false));
+    Operator<?> filtered = above(scan, filter);
     Operator<?> selected = above(filtered, new SelectDesc(true));
     join(above(selected, keyed(column("id", "bigint"))), join);
     return selected;
@@ -100,8 +102,13 @@ class DynamicPruningTest {
 
   private boolean mayRestrict(ExprNodeDesc condition, ExprNodeDesc key) {
     trips();
-    return DynamicPruning.mayRestrict(
-        trips, call("in", column("id", "bigint"), keysOf(stops(condition, key))));
+    return mayRestrict(call("in", column("id", "bigint"), keysOf(stops(condition, key))));
+  }
+
+  /** Hive has put the condition above the scan. */
+  private boolean mayRestrict(ExprNodeDesc implied) {
+    filter.setPredicate(call("and", constant(true, "boolean"), implied));
+    return DynamicPruning.mayRestrict(trips, implied);
   }
 
   @Test
@@ -159,9 +166,9 @@ class DynamicPruningTest {
     Operator<?> side = above(selected, keyed(column("_col0", "bigint")));
     join(side, join);
     ExprNodeDesc keys = keysOf((ReduceSinkOperator) side);
-    assertTrue(DynamicPruning.mayRestrict(trips, call("in", column("id", "bigint"), keys)));
+    assertTrue(mayRestrict(call("in", column("id", "bigint"), keys)));
     selected.setColumnExprMap(Collections.singletonMap("_col0", column("t", "bigint")));
-    assertFalse(DynamicPruning.mayRestrict(trips, call("in", column("id", "bigint"), keys)));
+    assertFalse(mayRestrict(call("in", column("id", "bigint"), keys)));
   }
 
   @Test
@@ -169,26 +176,25 @@ class DynamicPruningTest {
     trips();
     ReduceSinkOperator stops = stops(KNOWN, KEY);
     ExprNodeDesc keys = keysOf(stops);
-    assertFalse(DynamicPruning.mayRestrict(trips, call("in", column("none", "bigint"), keys)));
+    assertFalse(mayRestrict(call("in", column("none", "bigint"), keys)));
     // Declared as int, though the plan says bigint.
-    assertFalse(DynamicPruning.mayRestrict(trips, call("in", column("i", "bigint"), keys)));
+    assertFalse(mayRestrict(call("in", column("i", "bigint"), keys)));
     ExprNodeDesc wider = call("UDFToLong", column("i", "int"));
-    assertFalse(DynamicPruning.mayRestrict(trips, call("in", wider, keys)));
+    assertFalse(mayRestrict(call("in", wider, keys)));
     // -0.0, 0.0 and NaN are not the same to joins and to filters.
     ExprNodeDesc doubles = new ExprNodeDynamicListDesc(type("double"), stops, 0);
-    assertFalse(DynamicPruning.mayRestrict(trips, call("in", column("f", "double"), doubles)));
+    assertFalse(mayRestrict(call("in", column("f", "double"), doubles)));
     // Hive fails to find the type by its name.
     ExprNodeDesc decimals = new ExprNodeDynamicListDesc(type("decimal(9,2)"), stops, 0);
-    assertFalse(
-        DynamicPruning.mayRestrict(trips, call("in", column("m", "decimal(9,2)"), decimals)));
+    assertFalse(mayRestrict(call("in", column("m", "decimal(9,2)"), decimals)));
   }
 
   @Test
   void onlyInIsRestricted() {
     trips();
     ExprNodeDesc keys = keysOf(stops(KNOWN, KEY));
-    assertFalse(DynamicPruning.mayRestrict(trips, call(">", column("id", "bigint"), keys)));
-    assertFalse(DynamicPruning.mayRestrict(trips, column("id", "bigint")));
+    assertFalse(mayRestrict(call(">", column("id", "bigint"), keys)));
+    assertFalse(mayRestrict(column("id", "bigint")));
   }
 
   @Test
@@ -197,21 +203,42 @@ class DynamicPruningTest {
     ExprNodeDesc condition = call("in", column("id", "bigint"), keysOf(stops(KNOWN, KEY)));
     // Keys of this table for another scan are no rows of the query.
     above(above(selected, new SelectDesc(true)), new DynamicPruningEventDesc());
-    assertTrue(DynamicPruning.mayRestrict(trips, condition));
+    assertTrue(mayRestrict(condition));
     above(above(scan, new SelectDesc(true)), new FileSinkDesc());
+    assertFalse(mayRestrict(condition));
+  }
+
+  @Test
+  void eachScanOfATableHasItsOwnKeys() {
+    trips();
+    ExprNodeDesc condition = call("in", column("id", "bigint"), keysOf(stops(KNOWN, KEY)));
+    assertTrue(mayRestrict(condition));
+    assertFalse(DynamicPruning.isScannedAgain(trips, condition));
+    Operator<?> united = above(join, new SelectDesc(true));
+    Operator<?> second = above(scan(trips), new FilterDesc(constant(true, "boolean"), false));
+    join(second, united);
+    assertTrue(mayRestrict(condition));
+    assertTrue(DynamicPruning.isScannedAgain(trips, condition));
+    // That scan does not lead to the join.
+    filter.setPredicate(constant(true, "boolean"));
+    ((FilterDesc) second.getConf()).setPredicate(condition);
     assertFalse(DynamicPruning.mayRestrict(trips, condition));
   }
 
   @Test
-  void aTableThatIsScannedTwiceIsReadWhole() {
-    trips();
-    ExprNodeDesc condition = call("in", column("id", "bigint"), keysOf(stops(KNOWN, KEY)));
-    assertTrue(DynamicPruning.mayRestrict(trips, condition));
-    // Whatever becomes of the rows: Hive may make one scan of both.
-    Operator<?> united = above(join, new SelectDesc(true));
-    Operator<?> second = above(scan(trips), new SelectDesc(true));
-    join(second, united);
-    assertFalse(DynamicPruning.mayRestrict(trips, condition));
+  void keysThatAreOthersEachTimeAreNotThoseOfAnotherScan() {
+    assertTrue(areRepeatable(KNOWN));
+    assertFalse(areRepeatable(call("and", KNOWN, call(">", column("f", "double"), call("rand")))));
+    Operator<?> limited = above(scan(table("stops", "k", "bigint")), new LimitDesc(5));
+    Operator<?> side = above(above(limited, new FilterDesc(KNOWN, false)), keyed(KEY));
+    ExprNodeDesc keys = keysOf((ReduceSinkOperator) side);
+    assertFalse(DynamicPruning.areRepeatable(call("in", column("id", "bigint"), keys)));
+  }
+
+  private static boolean areRepeatable(ExprNodeDesc condition) {
+    DynamicPruningTest plan = new DynamicPruningTest();
+    ExprNodeDesc keys = keysOf(plan.stops(condition, KEY));
+    return DynamicPruning.areRepeatable(call("in", column("id", "bigint"), keys));
   }
 
   @Test
