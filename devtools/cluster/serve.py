@@ -5,19 +5,20 @@
 
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.table.storage import locations, storage
+from pyhudi_expr.table.storage.locations import Location, locate
+
+_USERS = ("locations", "storage")
 
 
 def _read_by(hdfs: str, webhdfs: str) -> None:
-    located = locations.locate
+    def locate_there(uri: str, options: Mapping[str, str]) -> Location:
+        return locate(uri.replace(f"{hdfs}/", f"{webhdfs}/", 1), options)
 
-    def locate(uri: str, options: Mapping[str, str]) -> locations.Location:
-        return located(uri.replace(f"{hdfs}/", f"{webhdfs}/", 1), options)
-
-    for module in (locations, storage):
-        module.locate = locate
+    for name in _USERS:
+        vars(import_module(f"pyhudi_expr.table.storage.{name}"))["locate"] = locate_there
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def service(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterService]:
     """A pruning service with a token, which containers reach by the machine's name."""
-    with ClusterService(cluster, tmp_path_factory.mktemp("service")) as running:
+    running = ClusterService(cluster, tmp_path_factory.mktemp("service"))
+    with running:
         yield running
 
 
@@ -34,7 +35,6 @@ def server(
 ) -> Iterator[HiveServer]:
     """HiveServer2 on the cluster. Its token is a file that only its own process finds."""
     run_dir = tmp_path_factory.mktemp("hive")
-    (run_dir / "own").mkdir()
     (run_dir / "conf").mkdir()
     (run_dir / "conf" / "token").write_bytes(service.token_file.read_bytes())
     with hive_server(cluster, run_dir, {"hudi.pruning.token.file": "conf/token"}) as running:
@@ -49,6 +49,7 @@ def hive(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[ClusterHive]:
     """Sessions of HiveServer2, with both tables registered by the storage handler."""
-    with ClusterHive(server, service, tmp_path_factory.mktemp("scans")) as running:
+    running = ClusterHive(server, service, tmp_path_factory.mktemp("scans"))
+    with running:
         running.register_at(cluster)
         yield running
