@@ -49,6 +49,10 @@ public final class PruneRequests {
         new PruningClient.Limits(
             settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
     return client.prune(
-        request, settings.addresses(request.getBasePath()), settings.credentials(), limits, late);
+        request,
+        settings.addresses(request.getBasePath()),
+        settings.credentials(request.getBasePath()),
+        limits,
+        late);
   }
 }
