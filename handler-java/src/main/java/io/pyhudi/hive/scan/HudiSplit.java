@@ -206,6 +206,7 @@ public final class HudiSplit extends FileSplit {
   public void count(Reporter reporter) {
     if (report != null && reporter != null) {
       report.count(reporter);
+      LastScan.is(report);
     }
     if (metadata != null && reporter != null) {
       metadata.count(reporter);
