@@ -7,7 +7,7 @@ from types import MappingProxyType
 from devtools.cluster.configuration import SMALL_JVM
 from devtools.cluster.hadoop import Cluster
 from devtools.hiveserver import HiveServer
-from devtools.runtime import HANDLER_JAR, SHORT_RUN, aux_jars
+from devtools.runtime import HANDLER_JAR, aux_jars
 
 _CONTAINER_MB = 640
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -40,7 +40,4 @@ def hive_server(
         "hive.tez.exec.print.summary": "true",
         "hive.aux.jars.path": ",".join(jar.as_uri() for jar in jars),
     }
-    # Its log says how many mappers a job has.
-    options = (*SHORT_RUN, "-Dpyhudi.console.level=info")
-    settings = {**on_cluster, **settings}
-    return HiveServer(run_dir, heap="1g", jvm_options=options, settings=settings)
+    return HiveServer(run_dir, heap="1g", settings={**on_cluster, **settings})

@@ -1,8 +1,6 @@
-"""Run `pyhudi` with hdfs://AUTHORITY read by WebHDFS: Hadoop's native library is in no artifact.
+"""Run `pyhudi` with hdfs://AUTHORITY read by WebHDFS: Hadoop's native library is in no artifact."""
 
-`python -m devtools.cluster.serve hdfs://AUTHORITY webhdfs://AUTHORITY COMMAND ...`
-"""
-
+import argparse
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -22,6 +20,11 @@ def _read_by(hdfs: str, webhdfs: str) -> None:
 
 
 if __name__ == "__main__":
-    _read_by(*sys.argv[1:3])
-    sys.argv[1:3] = []
+    parser = argparse.ArgumentParser(prog="devtools.cluster.serve", description=__doc__)
+    parser.add_argument("hdfs", help="hdfs://AUTHORITY")
+    parser.add_argument("webhdfs", help="webhdfs://AUTHORITY")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="a command of pyhudi")
+    given = parser.parse_args()
+    _read_by(given.hdfs, given.webhdfs)
+    sys.argv[1:] = given.command
     sys.exit(main())

@@ -26,9 +26,10 @@ import org.apache.hadoop.mapred.JobConf;
  * Hadoop's combining format, the parts of a combined split have a host in common.
  */
 public final class SplitCombiner {
-  private static final String INPUT_FORMAT = "mapred.input.format.class";
   private static final String ENGINE = "hive.execution.engine";
-  private static final String SPLITS_IN_MASTER = "hive.compute.splits.in.am";
+  private static final String FORMAT = "hive.input.format";
+  private static final String TEZ_FORMAT = "hive.tez.input.format";
+  private static final String IN_MASTER = "hive.compute.splits.in.am";
   private static final String MAX_SIZE = "mapreduce.input.fileinputformat.split.maxsize";
   private static final long DEFAULT_MAX_SIZE = 256_000_000;
   private static final String GROUP_SIZE = "tez.grouping.min-size";
@@ -55,7 +56,7 @@ public final class SplitCombiner {
   public static List<? extends InputSplit> combine(
       JobConf job, List<Path> locations, List<HudiSplit> splits) throws IOException {
     long size = sizeFor(job);
-    return size > 0 && splits.size() > 1 && !showsFiles(job)
+    return size > 0 && splits.size() > 1 && !needsFiles(job)
         ? new SplitCombiner(locations, size).combine(splits)
         : splits;
   }
@@ -65,21 +66,28 @@ public final class SplitCombiner {
     if (Utilities.getPlanPath(job) == null) {
       return 0; // A fetch task ends with the last row that it needs.
     }
-    String format = job.get(INPUT_FORMAT, "");
-    if (!"tez".equals(job.get(ENGINE))) {
-      return format.equals(CombineHiveInputFormat.class.getName())
-          ? job.getLong(MAX_SIZE, DEFAULT_MAX_SIZE)
+    if ("tez".equals(job.get(ENGINE))) {
+      return isSet(job, TEZ_FORMAT, HiveInputFormat.class) && !job.getBoolean(IN_MASTER, true)
+          ? job.getLong(GROUP_SIZE, DEFAULT_GROUP_SIZE)
           : 0;
     }
-    return format.equals(HiveInputFormat.class.getName()) && !job.getBoolean(SPLITS_IN_MASTER, true)
-        ? job.getLong(GROUP_SIZE, DEFAULT_GROUP_SIZE)
+    return isSet(job, FORMAT, CombineHiveInputFormat.class)
+        ? job.getLong(MAX_SIZE, DEFAULT_MAX_SIZE)
         : 0;
   }
 
-  /** Returns whether a scan of the job may show the name of the file that a row comes from. */
-  private static boolean showsFiles(JobConf job) {
+  private static boolean isSet(JobConf job, String name, Class<?> format) {
+    return job.get(name, format.getName()).equals(format.getName());
+  }
+
+  /**
+   * Returns whether a job needs files apart: for buckets, or as it shows from which a row comes.
+   */
+  private static boolean needsFiles(JobConf job) {
     MapWork work = Utilities.getMapWork(job);
-    return work == null || work.getAliasToWork().values().stream().anyMatch(SplitCombiner::shows);
+    return work == null
+        || work.isUseBucketizedHiveInputFormat()
+        || work.getAliasToWork().values().stream().anyMatch(SplitCombiner::shows);
   }
 
   private static boolean shows(Operator<?> operator) {
