@@ -37,7 +37,11 @@ def server(
     run_dir = tmp_path_factory.mktemp("hive")
     (run_dir / "conf").mkdir()
     (run_dir / "conf" / "token").write_bytes(service.token_file.read_bytes())
-    with hive_server(cluster, run_dir, {"hudi.pruning.token.file": "conf/token"}) as running:
+    settings = {
+        "hudi.pruning.token.file": "conf/token",
+        "hudi.pruning.service.addresses": service.address,
+    }
+    with hive_server(cluster, run_dir, settings) as running:
         yield running
 
 

@@ -100,6 +100,14 @@ def test_the_doctor_reports_other_problems_and_their_fixes(
     here = ("--set", f"hudi.pruning.service.addresses={pruning_service.address}")
     assert main(["hive", "register", str(path), "--name", "ailing", *server]) == 0
 
+    for engine in ("tez", "mr"):
+        capsys.readouterr()
+        given = (str(path), "--json", *server, *here, "--name", "ailing", "--engine", engine)
+        assert main(["hive", "doctor", *given]) == 0
+        last = json.loads(capsys.readouterr().out)["findings"][-2]
+        assert (last["link"], last["verdict"]) == (f"splits, by {engine}", "ok")
+        assert last["message"].startswith("PRUNED, reads ")
+
     def wrong(*arguments: str) -> dict[str, tuple[str, str, str]]:
         capsys.readouterr()
         code = main(["hive", "doctor", str(path), "--json", *server, *here, *arguments])

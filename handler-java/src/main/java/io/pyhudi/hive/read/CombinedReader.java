@@ -10,13 +10,17 @@ import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
 import org.apache.hadoop.mapred.Reporter;
 
-/** Reads several splits, one after the other. At most one of them is open. */
-public final class CombinedReader extends ForwardingReader<ArrayWritable> {
+/**
+ * Reads several splits, one after the other. At most one of them is open.
+ *
+ * @param <V> rows, or batches of them: Hive passes these through the type of rows, too
+ */
+public final class CombinedReader<V> extends ForwardingReader<V> {
   private final JobConf job;
   private final Reporter reporter;
   private final int parts;
   private final Iterator<HudiSplit> left;
-  private RecordReader<NullWritable, ArrayWritable> current;
+  private RecordReader<NullWritable, V> current;
   private int opened;
 
   private CombinedReader(List<HudiSplit> splits, JobConf job, Reporter reporter) {
@@ -27,22 +31,23 @@ public final class CombinedReader extends ForwardingReader<ArrayWritable> {
   }
 
   /** Opens a reader of at least one split. */
-  public static CombinedReader open(List<HudiSplit> splits, JobConf job, Reporter reporter)
-      throws IOException {
-    CombinedReader reader = new CombinedReader(splits, job, reporter);
+  public static RecordReader<NullWritable, ArrayWritable> open(
+      List<HudiSplit> splits, JobConf job, Reporter reporter) throws IOException {
+    CombinedReader<ArrayWritable> reader = new CombinedReader<>(splits, job, reporter);
     reader.openNext();
     return reader;
   }
 
+  @SuppressWarnings("unchecked")
   private void openNext() throws IOException {
     HudiSplit split = left.next();
     split.count(reporter);
-    current = SliceReaders.open(split, job, reporter);
+    current = (RecordReader<NullWritable, V>) SliceReaders.open(split, job, reporter);
     opened++;
   }
 
   @Override
-  public boolean next(NullWritable key, ArrayWritable value) throws IOException {
+  public boolean next(NullWritable key, V value) throws IOException {
     while (!current.next(key, value)) {
       if (!left.hasNext()) {
         return false;
@@ -59,7 +64,7 @@ public final class CombinedReader extends ForwardingReader<ArrayWritable> {
   }
 
   @Override
-  RecordReader<NullWritable, ArrayWritable> reader() {
+  RecordReader<NullWritable, V> reader() {
     return current;
   }
 }
