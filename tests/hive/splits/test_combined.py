@@ -57,8 +57,8 @@ def test_each_row_names_its_own_file(
     hive: Hive, adopted: str, engine: str, settings: dict[str, str]
 ) -> None:
     query = (
-        "SELECT INPUT__FILE__NAME, min(_hoodie_file_name), max(_hoodie_file_name)"
-        f" FROM {adopted} WHERE _hoodie_file_name LIKE '%.parquet' GROUP BY INPUT__FILE__NAME"
+        "SELECT INPUT__FILE__NAME, min(`_hoodie_file_name`), max(`_hoodie_file_name`)"
+        f" FROM {adopted} WHERE `_hoodie_file_name` LIKE '%.parquet' GROUP BY INPUT__FILE__NAME"
     )
     rows = hive.query(query, engine, settings=settings).rows
     assert len(rows) > 16
