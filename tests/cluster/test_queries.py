@@ -8,40 +8,49 @@ import pytest
 
 from devtools.cluster.hadoop import Cluster
 from devtools.cluster.service import ClusterService
-from tests.cluster.cluster_hive import FETCH, MASTER, MR, PLACES, SERVER, ClusterHive
+from tests.cluster.cluster_hive import FETCH, MASTER, MR, SERVER, ClusterHive
 
 pytestmark = pytest.mark.cluster
 
 ROWS = "SELECT id, city FROM {} WHERE id IN (17, 2500, 8999)"
-EVENTS = "SELECT count(*), sum(amount) FROM events WHERE amount > 36500 OR id < 700"
-RETURNS = "SELECT count(*), min(ts), max(ts) FROM returns WHERE id < 700"
+AGGREGATES = {
+    "events": "SELECT count(*), sum(amount) FROM events WHERE amount > 36500 OR id < 700",
+    "returns": "SELECT count(*), min(ts), max(ts) FROM returns WHERE id < 700",
+}
+KEPT = {"events": 5, "returns": 4}
 JOIN = (
     "SELECT e.city, count(*) FROM events e JOIN returns r ON e.id = r.id"
     " WHERE r.id < 1200 AND e.id > 300 GROUP BY e.city"
 )
-ON_YARN = tuple(place for place in PLACES if place != FETCH)
 
 
-@pytest.mark.parametrize(
-    ("place", "query", "kept"),
-    [
-        (FETCH, ROWS.format("events"), 3),
-        (FETCH, ROWS.format("returns"), 7),
-        *((place, EVENTS, 5) for place in ON_YARN),
-        *((place, RETURNS, 4) for place in ON_YARN),
-    ],
-)
-def test_files_are_skipped(hive: ClusterHive, place: str, query: str, kept: int) -> None:
-    unpruned, pruned = hive.ask_both_ways(query, place)
+# Tests of one place follow each other: another one starts another master.
+@pytest.fixture(scope="module", params=[MASTER, SERVER, MR], ids=["master", "server", "mr"])
+def place(request: pytest.FixtureRequest) -> str:
+    """Where a query runs on YARN, and where its splits are made."""
+    found: str = request.param
+    return found
+
+
+@pytest.mark.parametrize(("table", "kept"), [("events", 3), ("returns", 7)])
+def test_a_fetch_task_skips_files(hive: ClusterHive, table: str, kept: int) -> None:
+    unpruned, pruned = hive.ask_both_ways(ROWS.format(table), FETCH)
     assert unpruned.rows
     assert pruned.scan.outcomes == ("PRUNED",)
     assert pruned.files == (unpruned.scan.files_considered, kept)
-    if place in (MASTER, SERVER):
+
+
+@pytest.mark.parametrize("table", list(AGGREGATES))
+def test_a_job_skips_files(hive: ClusterHive, place: str, table: str) -> None:
+    unpruned, pruned = hive.ask_both_ways(AGGREGATES[table], place)
+    assert unpruned.rows
+    assert pruned.scan.outcomes == ("PRUNED",)
+    assert pruned.files == (unpruned.scan.files_considered, KEPT[table])
+    if place != MR:
         assert pruned.counters["SCANS_PRUNED"] == 1
-        assert pruned.counters["FILES_KEPT"] == kept
+        assert pruned.counters["FILES_KEPT"] == KEPT[table]
 
 
-@pytest.mark.parametrize("place", [MASTER, MR])
 def test_joined_tables_are_both_pruned(hive: ClusterHive, place: str) -> None:
     unpruned, pruned = hive.ask_both_ways(JOIN, place)
     assert unpruned.rows
@@ -50,15 +59,14 @@ def test_joined_tables_are_both_pruned(hive: ClusterHive, place: str) -> None:
     assert pruned.scan.files_kept < unpruned.scan.files_kept / 4
 
 
-@pytest.mark.parametrize("place", [MASTER, MR])
 def test_explain_says_what_the_query_does(hive: ClusterHive, place: str) -> None:
-    explained = hive.at(place, {"hive.explain.user": "false"}).run(f"EXPLAIN {EVENTS}")
-    assert "PRUNED, reads 5 of 40 files" in str(explained)
+    session = hive.at(place)
+    session.run("SET hive.explain.user=false")
+    assert "PRUNED, reads 5 of 40 files" in str(session.run(f"EXPLAIN {AGGREGATES['events']}"))
 
 
-@pytest.mark.parametrize("place", ON_YARN)
-@pytest.mark.parametrize("table", ["events", "returns"])
-def test_small_files_share_a_task(hive: ClusterHive, table: str, place: str) -> None:
+@pytest.mark.parametrize("table", list(AGGREGATES))
+def test_small_files_share_a_task(hive: ClusterHive, place: str, table: str) -> None:
     """Both tables are a few megabytes: one task for each node reads them, as Hive's own tables."""
     answer = hive.ask(f"SELECT count(*), max(score) FROM {table} WHERE score > 0.5", place)
     assert answer.files[0] == answer.files[1] >= 28
@@ -76,7 +84,7 @@ def test_small_sizes_make_more_tasks(hive: ClusterHive) -> None:
 def test_no_node_gets_the_services_token(
     hive: ClusterHive, cluster: Cluster, service: ClusterService
 ) -> None:
-    answer = hive.ask(EVENTS, MASTER)
+    answer = hive.ask(AGGREGATES["events"], MASTER)
     assert answer.scan.outcomes == ("PRUNED",)
     secret = service.token_file.read_bytes()
     assert list(_holding(cluster, b"hudi.pruning#")), "the job's credentials are in no file"
