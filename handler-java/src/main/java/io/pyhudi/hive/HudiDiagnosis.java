@@ -7,7 +7,6 @@ import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.client.ServiceAddress;
 import io.pyhudi.hive.client.ServiceProbe;
 import io.pyhudi.hive.protocol.pruningConstants;
-import io.pyhudi.hive.scan.LastScan;
 import java.security.CodeSource;
 import java.time.ZoneId;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package io.pyhudi.hive.scan;
+package io.pyhudi.hive;
 
 /**
  * The last scan of which this JVM reads the first split, for diagnosis: a task does not make
@@ -9,12 +9,15 @@ public final class LastScan {
 
   private LastScan() {}
 
-  static void is(ScanReport report) {
-    text = report.text();
+  /**
+   * @param report the result of the scan, as EXPLAIN shows it
+   */
+  public static void is(String report) {
+    text = report;
   }
 
-  /** Returns the result of the scan, as EXPLAIN shows it; null if no scan is known here. */
-  public static String text() {
+  /** Returns the result of the scan; null if none is known here. */
+  static String text() {
     return text;
   }
 }
