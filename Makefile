@@ -48,15 +48,16 @@ S3 := .work/s3/.ready
 DYNAMODB := .work/dynamodb/.ready
 S3A := .work/s3a/.ready
 S3A_SPARK := .work/s3a-spark/.ready
+CLUSTER := .work/cluster/.ready
 RELEASE := .venv/.release
 HELM ?= .work/tools/helm
 ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
-	soundness test-pyspark test-python support-page test-browser test-containers test-kubernetes \
+	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
-	runtime3 runtime41 runtime42 links s3 s3a dynamodb venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
+	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
 	docs-version clean
 
 help: ## this list
@@ -69,7 +70,7 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME_OF_$(HIVE)) ## two Hudi tables, Hi
 
 test: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(LINKS) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## the Python tests, with Spark and Hive, but those of test-long
 	TEST_EXAMPLES=0.25 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
-		-m "not long and not further and not containers" $(PYTEST_ARGS)
+		-m "not long and not further and not containers and not cluster" $(PYTEST_ARGS)
 
 test-long: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## tests of minutes, and the other cases of tests with Spark and Hive
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "long or further" $(PYTEST_ARGS)
@@ -106,18 +107,21 @@ support-page: $(VENV) ## record the results of these targets, and write docs/sup
 test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## of both, the ones with a server of S3 or DynamoDB
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
 
+test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez and MapReduce (4 GiB, a quarter of an hour)
+	$(BIN)/pytest tests/cluster $(PYTEST_ARGS)
+
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive nor S3, with fewer random cases
 	TEST_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
-		-m "not spark and not hive and not s3 and not slow and not long and not containers" $(PYTEST_ARGS)
+		-m "not spark and not hive and not s3 and not slow and not long and not containers and not cluster" $(PYTEST_ARGS)
 
 coverage: $(VENV) ## line coverage by the tests of test-fast, as a table and in .work/coverage
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -q --cov=pyhudi_expr \
 		--cov-report=term:skip-covered --cov-report=html:.work/coverage \
-		-m "not spark and not hive and not s3 and not slow and not long and not containers" $(PYTEST_ARGS)
+		-m "not spark and not hive and not s3 and not slow and not long and not containers and not cluster" $(PYTEST_ARGS)
 
 fuzz: $(VENV) ## new random cases for every property that needs no server, TIMES=N as many
 	TEST_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
-		-m "hypothesis and not spark and not hive and not s3 and not containers" tests $(PYTEST_ARGS)
+		-m "hypothesis and not spark and not hive and not s3 and not containers and not cluster" tests $(PYTEST_ARGS)
 
 soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), evaluated by the installed engines
 	$(BIN)/python -m tests.truth --cases $(CASES) --processes $(SOUNDNESS_PROCESSES) \
@@ -293,6 +297,17 @@ $(DYNAMODB): devtools/dynamodb/pom.xml
 	$(MVN) -q -f $< package -Djars.dir="$(CURDIR)/.work/dynamodb.new"
 	rm -rf .work/dynamodb
 	mv .work/dynamodb.new .work/dynamodb
+	@touch $@
+
+cluster: $(CLUSTER) ## fetch HDFS, YARN, MapReduce and Tez, unshaded, into .work/cluster
+$(CLUSTER): devtools/cluster/pom.xml
+	@echo "fetching a Hadoop cluster (about 180 MB) ..."
+	rm -rf .work/cluster.new
+	$(MVN) -q -f $< package -Djars.dir="$(CURDIR)/.work/cluster.new/hadoop"
+	$(MVN) -q -f $< -Dtez package -Djars.dir="$(CURDIR)/.work/cluster.new/tez"
+	tar -C .work/cluster.new/tez -cf .work/cluster.new/tez.tar .
+	rm -rf .work/cluster .work/cluster.new/tez
+	mv .work/cluster.new .work/cluster
 	@touch $@
 
 truth-engines: $(TRUTH_ENGINES) ## fetch Trino and Presto into .work/truth; `make soundness` then uses them as well

@@ -12,7 +12,8 @@ from pyhudi_expr.cli.confirmation import confirm
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.table_location import table_location
 from pyhudi_expr.hive.address import HiveAddress
-from pyhudi_expr.hive.doctor import Finding, Verdict, examine
+from pyhudi_expr.hive.doctor import examine
+from pyhudi_expr.hive.findings import Finding, Verdict
 from pyhudi_expr.hive.metastore_table import TableName, metastore_table
 from pyhudi_expr.hive.registration import (
     Registration,
@@ -124,11 +125,15 @@ def _targets(planned: PlannedRegistration) -> tuple[Registration, ...]:
 
 
 def doctor(
-    address: HiveAddress, planned: PlannedRegistration, settings: Mapping[str, str], as_json: bool
+    address: HiveAddress,
+    planned: PlannedRegistration,
+    settings: Mapping[str, str],
+    engine: str | None,
+    as_json: bool,
 ) -> None:
     """Print each finding as it is made. Raises HudiError if a link is broken."""
     found = []
-    links = examine(address, planned.hudi, planned.target, settings)
+    links = examine(address, planned.hudi, planned.target, settings, engine)
     for finding in iter_with_progress(links, "querying HiveServer2"):
         found.append(finding)
         if not as_json:

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from shlex import quote
 from typing import Any
 
@@ -19,6 +18,7 @@ from thrift.transport.TTransport import TTransportException
 from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.hive.adoption import is_of_sync, is_ours
 from pyhudi_expr.hive.columns import quote_identifier
+from pyhudi_expr.hive.findings import Finding, Verdict
 from pyhudi_expr.hive.metastore_partitions import partition_formats
 from pyhudi_expr.hive.metastore_table import (
     INPUT_FORMATS,
@@ -31,6 +31,7 @@ from pyhudi_expr.hive.missing_jars import jar_to_add
 from pyhudi_expr.hive.probe import Probe, find_probe
 from pyhudi_expr.hive.registration import Registration, mismatch
 from pyhudi_expr.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
+from pyhudi_expr.hive.splits_check import check_splits
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
@@ -51,33 +52,12 @@ _ADDRESSES = "hudi.pruning.service.addresses"
 _NO_DATABASE = "[Error 10072]"
 
 
-class Verdict(str, Enum):
-    """The result of checking a link."""
-
-    GOOD = "ok"
-    DOUBTFUL = "warning"
-    """Queries are right, and less pruned than they could be."""
-    BROKEN = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The finding for one link.
-
-    Attributes:
-        message: What was found.
-        remedy: What to do; empty if all is well.
-    """
-
-    link: str
-    verdict: Verdict
-    message: str
-    remedy: str = ""
-
-
 def examine(
-    address: HiveAddress, table: HudiTable, target: Registration, settings: Mapping[str, str]
+    address: HiveAddress,
+    table: HudiTable,
+    target: Registration,
+    settings: Mapping[str, str],
+    engine: str | None = None,
 ) -> Iterator[Finding]:
     """Check the links from HiveServer2 to the service and the table's indexes, one by one.
 
@@ -88,6 +68,7 @@ def examine(
         table: The table.
         target: Its registration.
         settings: Settings of the sessions whose queries are checked.
+        engine: Run a query there as well, tez or mr, to check where it makes splits.
     """
     try:
         with open_session(address) as session:
@@ -95,7 +76,7 @@ def examine(
             yield Finding("HiveServer2", Verdict.GOOD, f"{version} at {address}")
             session.set(settings)
             is_old = version.startswith("3.")
-            yield from _inside(address, session, table, target, settings, is_old=is_old)
+            yield from _inside(address, session, table, target, settings, engine, is_old=is_old)
     except ConnectionFailed as error:
         message, _, remedy = str(error).partition("; ")
         yield Finding("HiveServer2", Verdict.BROKEN, message, remedy)
@@ -109,6 +90,7 @@ def _inside(
     table: HudiTable,
     target: Registration,
     given: Mapping[str, str],
+    engine: str | None,
     *,
     is_old: bool,
 ) -> Iterator[Finding]:
@@ -142,7 +124,12 @@ def _inside(
     elif there.handler is None and (refused := _without_hook(session)) is not None:
         yield refused
     else:
-        yield _probed(session, target, find_probe(table, without=there.partition_keys))
+        probe = find_probe(table, without=there.partition_keys)
+        yield _probed(session, target, probe)
+        if engine is not None and probe is not None:
+            yield from check_splits(
+                session, target, probe, engine, _FUNCTION, diagnosis["settings"]
+            )
 
 
 def _sought(

@@ -6,7 +6,8 @@ loopback interface only if callers have to authenticate.
 A token is the first frame of a connection: `TOKEN_PREFACE` and the token. It is checked before
 anything else is read. The right one has no answer; with a wrong one, or none, the caller's first
 call fails with the reason (`frames.refusal`), and the connection is closed. A service without a
-token ignores it.
+token ignores it. Instead of the token, a caller may show one of a job (`job_tokens`), which the
+token's holder has signed: the connection may then ask about one table.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import ssl
+import time
 from pathlib import Path
 
+from pyhudi_expr.service.job_tokens import JobToken, read
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 #: No message of the protocol begins so: those begin with a byte above 127.
@@ -47,6 +50,15 @@ class Access:
         """Return whether a connection's first frame has the right token."""
         given = preface[len(TOKEN_PREFACE) :]
         return self._token is None or hmac.compare_digest(given, self._token)
+
+    def job(self, preface: bytes) -> JobToken | None:
+        """Return the token of a job that a connection's first frame has, or None if it has none."""
+        return (self._token and read(self._token, preface[len(TOKEN_PREFACE) :])) or None
+
+
+def seconds_expired(token: JobToken) -> int:
+    """Return for how many seconds a job's token has not been good any more; 0 if it is good."""
+    return max(0, int(time.time()) - token.expires)
 
 
 def is_loopback(host: str) -> bool:

@@ -15,7 +15,8 @@ from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.hive.address import HiveAddress
-from pyhudi_expr.hive.doctor import Verdict, _inside
+from pyhudi_expr.hive.doctor import _inside
+from pyhudi_expr.hive.findings import Verdict
 from pyhudi_expr.hive.metastore_table import TableName
 from pyhudi_expr.hive.registration import hive_location, registration
 from pyhudi_expr.hive.session import HiveSession, QueryError
@@ -78,7 +79,7 @@ def test_the_doctor_names_a_database_that_hive_does_not_have(golden: Mapping[str
 
     table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
     target = registration(table, TableName("nosuch", "trips"), hive_location(table.base_path), {})
-    found = list(_inside(HiveAddress(), Session(), table, target, {}, is_old=False))
+    found = list(_inside(HiveAddress(), Session(), table, target, {}, None, is_old=False))
     (missing,) = [one for one in found if one.link == "registration"]
     assert missing.verdict is Verdict.BROKEN
     assert missing.message == "Hive has no database `nosuch`"
@@ -98,6 +99,14 @@ def test_the_doctor_reports_other_problems_and_their_fixes(
     server = ("--hs2", f"127.0.0.1:{hive_server.port}", "--auth", "NOSASL")
     here = ("--set", f"hudi.pruning.service.addresses={pruning_service.address}")
     assert main(["hive", "register", str(path), "--name", "ailing", *server]) == 0
+
+    for engine in ("tez", "mr"):
+        capsys.readouterr()
+        given = (str(path), "--json", *server, *here, "--name", "ailing", "--engine", engine)
+        assert main(["hive", "doctor", *given]) == 0
+        last = json.loads(capsys.readouterr().out)["findings"][-2]
+        assert (last["link"], last["verdict"]) == (f"splits, by {engine}", "ok")
+        assert last["message"].startswith("PRUNED, reads ")
 
     def wrong(*arguments: str) -> dict[str, tuple[str, str, str]]:
         capsys.readouterr()

@@ -13,7 +13,8 @@ from thrift.transport.TTransport import TTransportException
 
 from devtools.runtime import free_port
 from pyhudi_expr.hive.address import HiveAddress
-from pyhudi_expr.hive.doctor import Verdict, _services_from_here
+from pyhudi_expr.hive.doctor import _services_from_here
+from pyhudi_expr.hive.findings import Verdict
 from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError

@@ -275,6 +275,11 @@ def _check_following(
     metavar="KEY=VALUE",
     help="What the sessions SET that are not pruned; repeatable.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["tez", "mr"]),
+    help="Run a query there, and check pruning where its splits are made.",
+)
 @_with_address
 @AS_JSON
 def doctor(
@@ -283,6 +288,7 @@ def doctor(
     name: str | None,
     seen: str | None,
     settings: tuple[str, ...],
+    engine: str | None,
     as_json: bool,
 ) -> None:
     """Check whether Hive's queries on TABLE are pruned and, if not, why and how to fix it.
@@ -294,4 +300,4 @@ def doctor(
     with require_extra("hive"):
         from pyhudi_expr.cli import hive_output
     planned = hive_output.plan_registration(address, table, name, seen)
-    hive_output.doctor(address, planned, given, as_json)
+    hive_output.doctor(address, planned, given, engine, as_json)

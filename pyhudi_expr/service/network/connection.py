@@ -15,10 +15,16 @@ from typing import Any, Protocol, cast
 
 import structlog
 
-from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
+from pyhudi_expr.service.access import (
+    MAX_PREFACE_BYTES,
+    TOKEN_PREFACE,
+    Access,
+    seconds_expired,
+)
+from pyhudi_expr.service.job_tokens import JobToken
 from pyhudi_expr.service.jobs import BusyError, Job
 from pyhudi_expr.service.network.frames import HEADER_BYTES, GarbageError, refusal
-from pyhudi_expr.service.network.heads import Head, head_of
+from pyhudi_expr.service.network.heads import Head, head_of, is_about
 from pyhudi_expr.service.settings import ServiceSettings
 
 #: Bytes that are taken from a caller who does not wait for the answer.
@@ -30,6 +36,11 @@ NO_TOKEN = "the service needs a token, and the caller shows none: give it that o
 WRONG_TOKEN = (
     "the caller's token is not this service's: compare it with the file of the service's token_file"
 )
+OLD_TOKEN = (
+    "the job's token has expired {} s ago by the service's clock: compare the clocks of HiveServer2"
+    " and of the service, or set hudi.pruning.job.token.ms higher"
+)
+OTHER_TABLE = "the job's token is for another table"
 
 _log: Any = structlog.get_logger()
 
@@ -97,6 +108,7 @@ class Connection(asyncio.Protocol):
         self._buffer = bytearray()
         self._state = _State.IDLE
         self._trusted = False
+        self._job_token: JobToken | None = None
         self._ended = False
         self._paused = False
         self._job: Job | None = None
@@ -204,13 +216,22 @@ class Connection(asyncio.Protocol):
 
     def _received(self, frame: bytes) -> None:
         if frame.startswith(TOKEN_PREFACE):
-            self._trusted = self._host.access.accepts(frame)
-            if not self._trusted:
-                self._refuse_token(WRONG_TOKEN)
+            self._show(frame)
         elif not self._trusted:
             self._refuse_token(NO_TOKEN)
         else:
             self._ask(frame)
+
+    def _show(self, preface: bytes) -> None:
+        """Trust the caller as far as its token reaches."""
+        access = self._host.access
+        self._job_token = None if access.accepts(preface) else access.job(preface)
+        self._trusted = access.accepts(preface) or self._job_token is not None
+        if not self._trusted:
+            self._refuse_token(WRONG_TOKEN)
+        elif self._job_token is not None and (late := seconds_expired(self._job_token)):
+            self._trusted = False
+            self._refuse_token(OLD_TOKEN.format(late))
 
     def _ask(self, frame: bytes) -> None:
         self._head = head_of(frame)
@@ -224,6 +245,8 @@ class Connection(asyncio.Protocol):
                 self._refuse("garbage", why)
             else:
                 self._do_not_prune("large_request", why)
+        elif self._job_token is not None and not is_about(frame, self._job_token.table):
+            self._do_not_prune("other_table", OTHER_TABLE)
         else:
             self._enter(_State.ANSWERING, self._host.settings.request_seconds)
             self._job = self._host.submit(self._head, self._evaluated)

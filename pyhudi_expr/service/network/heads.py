@@ -13,7 +13,7 @@ _STRICT_CALL = 0x80010001
 _STOP, _I32, _STRING, _STRUCT, _LIST = 0, 8, 11, 12, 15
 #: Bytes of the id and of the path: more are no request that a client sends.
 _LONGEST = 1 << 16
-_PRUNE, _METADATA, _ANNOUNCE = b"prune", b"metadata", b"announce"
+_PRUNE, _METADATA, _ANNOUNCE, _INFO = b"prune", b"metadata", b"announce", b"info"
 _EMPTY = _LIST_BEGIN.pack(_STRUCT, 0)
 _ENDS = {
     _PRUNE: _EMPTY + _FIELD.pack(_I32, 5) + _INT.pack(1) + bytes([_STOP, _STOP]),
@@ -62,12 +62,26 @@ def head_of(frame: bytes) -> Head:
         return Head(frame, b"", len(frame), None)
 
 
-def _head(frame: bytes) -> Head:
+def is_about(frame: bytes, table: bytes) -> bool:
+    """Return whether a request is surely about a table, or about none: it asks for the version."""
+    try:
+        return _method(frame) == _INFO or _head(frame).table == table
+    except (struct.error, _OtherFormError):
+        return False
+
+
+def _method(frame: bytes) -> bytes:
     version, size = _MESSAGE.unpack_from(frame)
-    method = frame[_MESSAGE.size : _MESSAGE.size + size] if 0 < size < _LONGEST else b""
-    if version != _STRICT_CALL or method not in _ENDS:
+    if version != _STRICT_CALL or not 0 < size < _LONGEST:
         raise _OtherFormError
-    place = _MESSAGE.size + size + _INT.size
+    return frame[_MESSAGE.size : _MESSAGE.size + size]
+
+
+def _head(frame: bytes) -> Head:
+    method = _method(frame)
+    if method not in _ENDS:
+        raise _OtherFormError
+    place = _MESSAGE.size + len(method) + _INT.size
     place = _after_field(frame, place, _STRUCT, 1)
     place = _after_field(frame, place, _I32, 1) + _INT.size
     _, place = _text(frame, place, 2)

@@ -82,6 +82,11 @@ final class AdministratorSettings {
     return files.get(name);
   }
 
+  /** Returns whether this JVM is a HiveServer2, and not a container of a cluster. */
+  boolean areHere() {
+    return found;
+  }
+
   boolean sessionsMaySet(String name) {
     return allows(ofSessions, name);
   }

@@ -2,17 +2,22 @@ package io.pyhudi.hive;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyhudi.hive.client.Credentials;
+import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.client.ServiceAddress;
 import io.pyhudi.hive.client.ServiceProbe;
 import io.pyhudi.hive.protocol.pruningConstants;
 import java.security.CodeSource;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
+import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
+import org.apache.hadoop.hive.ql.exec.MapredContext;
 import org.apache.hadoop.hive.ql.exec.UDFArgumentException;
 import org.apache.hadoop.hive.ql.metadata.HiveException;
 import org.apache.hadoop.hive.ql.udf.UDFType;
@@ -21,6 +26,7 @@ import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspectorConverters;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspectorConverters.Converter;
 import org.apache.hadoop.hive.serde2.objectinspector.primitive.PrimitiveObjectInspectorFactory;
+import org.apache.hadoop.mapred.JobConf;
 import org.apache.hudi.common.model.HoodieRecord;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 
@@ -33,13 +39,22 @@ import org.apache.hudi.common.table.HoodieTableMetaClient;
  * SELECT hudi_diagnosis('hudi.view=snapshot');
  * </pre>
  *
- * The arguments are table properties, which are applied to the settings.
+ * The arguments are table properties, which are applied to the settings. In a task of a job that
+ * scans a table, it reports what that task has: its host's reach, the job's credentials for the
+ * table ({@code location}), and the result of the scan if the task knows it.
  */
 @UDFType(deterministic = false)
 public final class HudiDiagnosis extends GenericUDF {
   private static final int MAX_TIMEOUT_MILLIS = 10_000;
 
   private transient Converter[] properties;
+  private transient JobConf job;
+
+  /** Called in a task of a job; in HiveServer2 itself there is none. */
+  @Override
+  public void configure(MapredContext context) {
+    job = context.getJobConf();
+  }
 
   @Override
   public ObjectInspector initialize(ObjectInspector[] arguments) throws UDFArgumentException {
@@ -63,13 +78,27 @@ public final class HudiDiagnosis extends GenericUDF {
       }
     }
     try {
-      return new ObjectMapper().writeValueAsString(findings(PruningSettings.ofTable(table)));
+      return new ObjectMapper().writeValueAsString(findings(settings(table), pathOf(table)));
     } catch (JsonProcessingException e) {
       throw new HiveException(e);
     }
   }
 
-  private static Map<String, Object> findings(PruningSettings settings) {
+  /** Returns the settings as a scan of the table applies them here: in a job, those it brought. */
+  private PruningSettings settings(Properties table) {
+    if (job == null) {
+      return PruningSettings.ofTable(table);
+    }
+    JobConf ofTable = new JobConf(job);
+    table.stringPropertyNames().forEach(name -> ofTable.set(name, table.getProperty(name)));
+    return PruningSettings.ofJob(ofTable);
+  }
+
+  private static String pathOf(Properties table) {
+    return table.getProperty(hive_metastoreConstants.META_TABLE_LOCATION, "");
+  }
+
+  private static Map<String, Object> findings(PruningSettings settings, String basePath) {
     Map<String, Object> found = new LinkedHashMap<>();
     found.put("version", HudiStorageHandler.class.getPackage().getImplementationVersion());
     found.put("protocol", pruningConstants.PROTOCOL_VERSION);
@@ -79,13 +108,28 @@ public final class HudiDiagnosis extends GenericUDF {
     found.put("java", System.getProperty("java.version"));
     found.put("zone", ZoneId.systemDefault().getId());
     found.put("settings", settings.asMap());
+    found.put("container", System.getenv(OwnHost.CONTAINER));
+    found.put("scan", LastScan.text());
+    found.put("services", services(settings, basePath));
+    return found;
+  }
+
+  private static List<Object> services(PruningSettings settings, String basePath) {
     int timeout = (int) Math.min(MAX_TIMEOUT_MILLIS, Math.max(1, settings.timeoutMillis()));
+    Credentials credentials = settings.credentials(basePath);
     List<Object> services = new ArrayList<>();
     for (ServiceAddress address : settings.addresses()) {
-      services.add(ServiceProbe.probe(address, settings.credentials(), timeout));
+      try {
+        OwnHost.here().others(Collections.singletonList(address));
+        services.add(ServiceProbe.probe(address, credentials, timeout));
+      } catch (PruningException e) {
+        Map<String, Object> refused = new LinkedHashMap<>();
+        refused.put("address", address.toString());
+        refused.put("problem", e.getMessage());
+        services.add(refused);
+      }
     }
-    found.put("services", services);
-    return found;
+    return services;
   }
 
   /** Returns the class of another jar that Hudi's classes lack in this JVM, or null. */

@@ -2,9 +2,12 @@ package io.pyhudi.hive;
 
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.predicate.ScanTime;
+import io.pyhudi.hive.read.CombinedReader;
 import io.pyhudi.hive.read.SliceReaders;
+import io.pyhudi.hive.scan.CombinedSplit;
 import io.pyhudi.hive.scan.HudiSplit;
 import io.pyhudi.hive.scan.MetadataScan;
+import io.pyhudi.hive.scan.SplitCombiner;
 import io.pyhudi.hive.scan.Splits;
 import io.pyhudi.hive.scan.TableScan;
 import io.pyhudi.hive.table.HudiTable;
@@ -57,7 +60,8 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
     for (Map.Entry<Path, List<Path>> table : tables(job).entrySet()) {
       PruningSettings ofScan = ScanTime.settings(job, table.getValue(), settings);
       TableScan scan = TableScan.plan(job, table.getKey(), table.getValue(), ofScan);
-      splits.addAll(Splits.of(scan, job, numSplits));
+      List<HudiSplit> ofTable = Splits.of(scan, job, numSplits);
+      splits.addAll(SplitCombiner.combine(job, table.getValue(), ofTable));
     }
     return splits.toArray(new InputSplit[0]);
   }
@@ -86,6 +90,9 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
   @Override
   public RecordReader<NullWritable, ArrayWritable> getRecordReader(
       InputSplit split, JobConf job, Reporter reporter) throws IOException {
+    if (split instanceof CombinedSplit) {
+      return CombinedReader.open(((CombinedSplit) split).parts(), job, reporter);
+    }
     if (!(split instanceof HudiSplit)) {
       throw new IOException(
           getClass().getSimpleName()
@@ -98,7 +105,10 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
     return SliceReaders.open(hudi, job, reporter);
   }
 
-  /** Skips combined splits: Hive would build them from every file in the directories. */
+  /**
+   * Keeps Hive from combining: it would combine every file in the directories. {@link
+   * SplitCombiner} does it instead.
+   */
   @Override
   public boolean shouldSkipCombine(Path path, Configuration conf) {
     return true;

@@ -48,7 +48,7 @@ public final class PruneRequests {
     return client.prune(
         request,
         settings.addresses(request.getBasePath()),
-        settings.credentials(),
+        settings.credentials(request.getBasePath()),
         limits(settings),
         late);
   }

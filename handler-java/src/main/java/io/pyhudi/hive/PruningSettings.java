@@ -3,6 +3,7 @@ package io.pyhudi.hive;
 import static org.apache.hadoop.hive.metastore.api.hive_metastoreConstants.META_TABLE_NAME;
 
 import io.pyhudi.hive.client.Credentials;
+import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.client.ServiceAddress;
 import io.pyhudi.hive.client.ServiceOrder;
 import io.pyhudi.hive.protocol.TableView;
@@ -43,6 +44,7 @@ public final class PruningSettings {
   public static final String TLS_KEYSTORE = "hudi.pruning.tls.keystore";
   public static final String TLS_PASSWORD_FILE = "hudi.pruning.tls.password.file";
   public static final String TOKEN_FILE = "hudi.pruning.token.file";
+  public static final String JOB_TOKEN_MS = "hudi.pruning.job.token.ms";
   public static final String VIEW = "hudi.view";
   public static final String AS_OF = "hudi.as.of";
   public static final String TIMELINE_ZONE = "hudi.timeline.zone";
@@ -70,6 +72,7 @@ public final class PruningSettings {
     defaults.put(TLS_KEYSTORE, "");
     defaults.put(TLS_PASSWORD_FILE, "");
     defaults.put(TOKEN_FILE, "");
+    defaults.put(JOB_TOKEN_MS, "3600000");
     defaults.put(VIEW, "snapshot");
     defaults.put(AS_OF, "");
     defaults.put(TIMELINE_ZONE, "");
@@ -85,10 +88,12 @@ public final class PruningSettings {
 
   private final Map<String, String> values;
   private final ConsumeSettings consume;
+  private final JobSecrets secrets;
 
-  private PruningSettings(Map<String, String> values, ConsumeSettings consume) {
+  private PruningSettings(Map<String, String> values, ConsumeSettings consume, JobSecrets secrets) {
     this.values = values;
     this.consume = consume;
+    this.secrets = secrets;
   }
 
   /**
@@ -104,7 +109,8 @@ public final class PruningSettings {
     return read(
         key -> administrator.tablesMaySet(key) ? table.getProperty(key) : null,
         consume(table.getProperty(META_TABLE_NAME), table::getProperty),
-        administrator);
+        administrator,
+        JobSecrets.none());
   }
 
   /** Returns the settings of a scan, from the job into which Hive copied the table's properties. */
@@ -116,7 +122,8 @@ public final class PruningSettings {
     return read(
         key -> administrator.jobsMaySet(key) ? job.get(key) : null,
         consume(job.get(META_TABLE_NAME), job::get),
-        administrator);
+        administrator,
+        JobSecrets.of(job));
   }
 
   private static ConsumeSettings consume(String table, UnaryOperator<String> properties) {
@@ -130,7 +137,10 @@ public final class PruningSettings {
   }
 
   private static PruningSettings read(
-      UnaryOperator<String> source, ConsumeSettings consume, AdministratorSettings administrator) {
+      UnaryOperator<String> source,
+      ConsumeSettings consume,
+      AdministratorSettings administrator,
+      JobSecrets secrets) {
     SessionState session = SessionState.get();
     Map<String, String> values = new LinkedHashMap<>();
     for (Map.Entry<String, String> entry : DEFAULTS.entrySet()) {
@@ -147,7 +157,7 @@ public final class PruningSettings {
       }
       values.put(key, value == null ? entry.getValue() : value.trim());
     }
-    return new PruningSettings(values, consume);
+    return new PruningSettings(values, consume, secrets);
   }
 
   /** Returns the same settings for base files only. */
@@ -173,7 +183,7 @@ public final class PruningSettings {
   private PruningSettings with(String key, String value, ConsumeSettings read) {
     Map<String, String> copy = new LinkedHashMap<>(values);
     copy.put(key, value);
-    return new PruningSettings(copy, read);
+    return new PruningSettings(copy, read, secrets);
   }
 
   /** Returns every setting with its value, for a job's properties. */
@@ -215,10 +225,15 @@ public final class PruningSettings {
     return ServiceAddress.parseList(values.get(ADDRESSES));
   }
 
-  /** Returns the services in the order in which to call them about a table. */
-  public List<ServiceAddress> addresses(String basePath) {
+  /**
+   * Returns the services in the order in which to call them about a table.
+   *
+   * @throws PruningException if this host reaches none of them
+   */
+  public List<ServiceAddress> addresses(String basePath) throws PruningException {
     boolean asListed = "listed".equalsIgnoreCase(values.get(ORDER));
-    return (asListed ? ServiceOrder.LISTED : ServiceOrder.TABLE).of(addresses(), basePath);
+    List<ServiceAddress> reached = OwnHost.here().others(addresses());
+    return (asListed ? ServiceOrder.LISTED : ServiceOrder.TABLE).of(reached, basePath);
   }
 
   /**
@@ -244,15 +259,25 @@ public final class PruningSettings {
   }
 
   /**
-   * Returns the credentials for the services, and the authorities that the services' certificates
-   * need.
+   * Returns the credentials for questions about a table, and the authorities that the services'
+   * certificates need.
    */
+  public Credentials credentials(String basePath) {
+    return credentials().with(secrets.ofTable(basePath));
+  }
+
+  /** Returns the same from files only. */
   public Credentials credentials() {
     return new Credentials(
         values.get(TLS_CA),
         values.get(TLS_KEYSTORE),
         values.get(TLS_PASSWORD_FILE),
         values.get(TOKEN_FILE));
+  }
+
+  /** Returns for how long a job may ask after it was submitted. */
+  public long jobTokenMillis() {
+    return number(JOB_TOKEN_MS);
   }
 
   /** Returns for how long an answer may be used again, for the same question; 0 for never. */

@@ -61,6 +61,12 @@ abstract class ReadingStorageHandler extends DefaultStorageHandler
     properties.putAll(PruningSettings.ofTable(table.getProperties()).asMap());
   }
 
+  /** Called in HiveServer2 for each table of a job, before it submits the job. */
+  @Override
+  public void configureJobConf(TableDesc table, JobConf job) {
+    ClusterJobs.prepare(table, job);
+  }
+
   @Override
   public void configureOutputJobProperties(TableDesc table, Map<String, String> properties) {
     configureInputJobProperties(table, properties);

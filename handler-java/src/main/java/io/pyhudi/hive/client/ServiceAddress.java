@@ -4,9 +4,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.regex.Pattern;
 
 /** The host and port of a pruning service. */
 public final class ServiceAddress {
+  private static final Pattern LOOPBACK = Pattern.compile("127(\\.\\d{1,3}){3}");
+
   private final String host;
   private final int port;
 
@@ -48,6 +51,14 @@ public final class ServiceAddress {
 
   public int port() {
     return port;
+  }
+
+  /** Returns whether the address names the host of whoever calls it, wherever that is. */
+  public boolean isLoopback() {
+    return host.equalsIgnoreCase("localhost")
+        || host.equals("::1")
+        || host.equals("0:0:0:0:0:0:0:1")
+        || LOOPBACK.matcher(host).matches();
   }
 
   @Override

@@ -59,7 +59,10 @@ public final class MetadataRequests {
     try {
       return MetadataRows.of(
           CLIENT.metadata(
-              request, settings.addresses(request.getBasePath()), settings.credentials(), limits));
+              request,
+              settings.addresses(request.getBasePath()),
+              settings.credentials(request.getBasePath()),
+              limits));
     } catch (PruningException e) {
       LOG.debug("{}: no rows", view, e);
       throw withoutTrace(

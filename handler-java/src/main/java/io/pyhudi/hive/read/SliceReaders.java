@@ -29,6 +29,23 @@ public final class SliceReaders {
    */
   public static RecordReader<NullWritable, ArrayWritable> open(
       HudiSplit split, JobConf settings, Reporter reporter) throws IOException {
+    try {
+      return choose(split, settings, reporter);
+    } catch (NoSuchMethodError e) {
+      if (!String.valueOf(e.getMessage()).contains("avro")) {
+        throw e;
+      }
+      throw new IOException(
+          split.getPath()
+              + ": this task finds an older Avro before Hudi's: set"
+              + " mapreduce.job.user.classpath.first=true in hive-site.xml, as jobs on tables with"
+              + " the storage handler do themselves",
+          e);
+    }
+  }
+
+  private static RecordReader<NullWritable, ArrayWritable> choose(
+      HudiSplit split, JobConf settings, Reporter reporter) throws IOException {
     JobConf job =
         split.hiddenKeysTable() == null
             ? settings

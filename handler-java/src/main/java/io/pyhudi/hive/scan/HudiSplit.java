@@ -1,5 +1,6 @@
 package io.pyhudi.hive.scan;
 
+import io.pyhudi.hive.LastScan;
 import io.pyhudi.hive.metadata.MetadataRows;
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ExtremeRows;
@@ -206,6 +207,7 @@ public final class HudiSplit extends FileSplit {
   public void count(Reporter reporter) {
     if (report != null && reporter != null) {
       report.count(reporter);
+      LastScan.is(report.text());
     }
     if (metadata != null && reporter != null) {
       metadata.count(reporter);

@@ -67,7 +67,7 @@ final class RepeatedQuestions {
             request,
             table.stateDigest(),
             settings.addresses(),
-            settings.credentials(),
+            settings.credentials(request.getBasePath()),
             settings.maxResponseBytes());
     PruneResponse known = ANSWERS.get(question, request, maxAgeMillis);
     if (known != null) {

@@ -20,6 +20,7 @@ import java.util.zip.ZipInputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.ql.exec.Utilities;
+import org.apache.hadoop.hive.ql.io.HiveInputFormat;
 import org.apache.hadoop.hive.ql.io.IOConstants;
 import org.apache.hadoop.hive.serde2.ColumnProjectionUtils;
 import org.apache.hadoop.io.ArrayWritable;
@@ -74,6 +75,8 @@ class JoinedSlicesTest {
     ColumnProjectionUtils.setReadColumns(job, ids);
     job.setBoolean(PruningSettings.ROWS, selectsRows);
     job.set(PruningSettings.MERGED_ROWS_BYTES, "0");
+    // One split for each slice.
+    job.set("hive.input.format", HiveInputFormat.class.getName());
     job.setBoolean(Utilities.VECTOR_MODE, isVectorized);
     if (isVectorized) {
       HiveReading.setContext(job, NAMES, TYPES);
@@ -135,5 +138,8 @@ class JoinedSlicesTest {
     int[] remotelyJoined = {0};
     assertEquals(merged, read(job(REMOTE, table, true, isVectorized), remotelyJoined));
     assertEquals(joined[0], remotelyJoined[0]);
+    JobConf combining = job(LOCAL, table, true, isVectorized);
+    combining.unset("hive.input.format");
+    assertEquals(merged, read(combining, new int[1]));
   }
 }

@@ -1,0 +1,191 @@
+"""HDFS and YARN as child processes: a NameNode, a ResourceManager and two nodes with both."""
+
+import json
+import os
+import signal
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from devtools.cluster.configuration import (
+    JARS,
+    NODE_DIRECTORY,
+    SMALL_JVM,
+    TEZ_ARCHIVE,
+    Ports,
+    of_clients,
+    of_daemons,
+    write_site_files,
+)
+from devtools.process import ServerProcess
+from devtools.runtime import RuntimeMissingError, java
+
+NODES = 2
+_START_SECONDS = 120.0
+_HDFS = "org.apache.hadoop.hdfs.server"
+_YARN = "org.apache.hadoop.yarn.server"
+_HEAPS: Mapping[str, str] = MappingProxyType(
+    {"namenode": "224m", "datanode": "160m", "resourcemanager": "288m", "nodemanager": "224m"}
+)
+_REQUEST_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running cluster.
+
+    Attributes:
+        directory: Its configuration (`conf`), logs, and a directory for each daemon.
+        ports: Where its masters listen.
+        nodes: The NodeManagers.
+    """
+
+    directory: Path
+    ports: Ports
+    nodes: Sequence[ServerProcess]
+
+    @property
+    def root(self) -> str:
+        """The URI of the root of HDFS, without a slash at its end."""
+        return f"hdfs://127.0.0.1:{self.ports.rpc}"
+
+    @property
+    def webhdfs(self) -> str:
+        """The same for WebHDFS."""
+        return f"webhdfs://127.0.0.1:{self.ports.http}"
+
+    def client_settings(self) -> dict[str, str]:
+        """Return the settings of Hadoop's clients."""
+        return of_clients(self.ports)
+
+    def shell(self, *arguments: str) -> None:
+        """Run `hdfs dfs` with these arguments.
+
+        Raises:
+            devtools.process.ServerError: It failed.
+        """
+        command = _command(self.directory / "conf", self.directory / "shell", "256m")
+        process = ServerProcess(
+            f"hdfs dfs {' '.join(arguments)}",
+            [*command, "org.apache.hadoop.fs.FsShell", *arguments],
+            output=self.directory / "shell.log",
+        )
+        try:
+            process.wait()
+        finally:
+            process.stop()
+
+    def container_logs(self, name: str = "*") -> str:
+        """Return what containers have written to files of this name (`syslog`, `stderr`)."""
+        found = sorted(self.directory.glob(f"nodemanager*/logs/*/*/{name}"))
+        return "\n".join(file.read_text(errors="replace") for file in found if file.is_file())
+
+    def containers(self, node: int) -> list[int]:
+        """Return the ids of processes of a node's containers."""
+        return _processes(f"{self.directory}/nodemanager{node + 1}/local")
+
+    def kill_containers(self, node: int) -> int:
+        """Kill a node's containers, and return how many processes there were."""
+        found = self.containers(node)
+        _kill(found)
+        return len(found)
+
+    def answer_of_yarn(self, path: str) -> dict[str, Any]:
+        """Return what the ResourceManager's REST interface (`/ws/v1/cluster/`) says."""
+        url = f"http://127.0.0.1:{self.ports.web}/ws/v1/cluster/{path}"
+        with urllib.request.urlopen(url, timeout=_REQUEST_SECONDS) as response:
+            found: dict[str, Any] = json.load(response)
+            return found
+
+
+@contextmanager
+def running_cluster(directory: Path) -> Iterator[Cluster]:
+    """Run an empty cluster with its files in `directory`; all of it stops with the context.
+
+    Raises:
+        RuntimeMissingError: Its jars have not been fetched.
+        devtools.process.ServerError: A daemon did not start.
+    """
+    if not (JARS / ".ready").is_file():
+        raise RuntimeMissingError(f"no cluster in {JARS}: run `make cluster`")
+    directory = directory.resolve()
+    ports, conf = Ports.free(), directory / "conf"
+    write_site_files(conf, of_daemons(ports, directory))
+    for name in ("hdfs", "datanode"):
+        # Hadoop's web pages are in no Maven artifact, and the daemons look for their directories.
+        (conf / "webapps" / name).mkdir(parents=True)
+    with ExitStack() as started:
+        # Containers of a killed NodeManager outlive it.
+        started.callback(lambda: _kill(_processes(f"{directory}/")))
+
+        def start(name: str, kind: str, main: str, *arguments: str) -> ServerProcess:
+            own = directory / name
+            own.mkdir(exist_ok=True)
+            process = ServerProcess(
+                name,
+                [*_command(conf, own, _HEAPS[kind]), main, *arguments],
+                output=directory / f"{name}.log",
+                cwd=own,
+                env={**os.environ, "JAVA_HOME": str(java().resolve().parent.parent)},
+            )
+            started.callback(process.stop)
+            return process
+
+        name_node = f"{_HDFS}.namenode.NameNode"
+        start("format", "namenode", name_node, "-format", "-nonInteractive").wait()
+        start("namenode", "namenode", name_node)
+        start("resourcemanager", "resourcemanager", f"{_YARN}.resourcemanager.ResourceManager")
+        for number in range(1, NODES + 1):
+            start(f"datanode{number}", "datanode", f"{_HDFS}.datanode.DataNode")
+        nodes = [
+            start(f"nodemanager{number}", "nodemanager", f"{_YARN}.nodemanager.NodeManager")
+            for number in range(1, NODES + 1)
+        ]
+        cluster = Cluster(directory, ports, nodes)
+        nodes[-1].wait_until(lambda: _is_ready(cluster), _START_SECONDS)
+        tez = str(Path(TEZ_ARCHIVE).parent)
+        cluster.shell("-mkdir", "-p", tez, "/tmp/hive", "/tmp/staging", "/warehouse", "/user")
+        cluster.shell("-chmod", "-R", "777", "/tmp", "/user")
+        cluster.shell("-put", str(JARS / "tez.tar"), TEZ_ARCHIVE)
+        yield cluster
+
+
+def _command(conf: Path, own: Path, heap: str) -> list[str]:
+    places = [f"-D{name}={own}" for name in (NODE_DIRECTORY, "hadoop.log.dir", "yarn.log.dir")]
+    classes = os.pathsep.join((str(conf), f"{JARS / 'hadoop'}/*"))
+    return [str(java()), f"-Xmx{heap}", *SMALL_JVM, *places, "-cp", classes]
+
+
+def _is_ready(cluster: Cluster) -> bool:
+    """Whether all nodes have reported to both masters."""
+    state = (
+        f"http://127.0.0.1:{cluster.ports.http}/jmx?qry=Hadoop:service=NameNode,name=FSNamesystem"
+    )
+    try:
+        with urllib.request.urlopen(state, timeout=_REQUEST_SECONDS) as response:
+            stores = json.load(response)["beans"][0]["NumLiveDataNodes"]
+        nodes = cluster.answer_of_yarn("metrics")["clusterMetrics"]["activeNodes"]
+    except (OSError, ValueError, LookupError):
+        return False
+    return bool(stores == NODES and nodes == NODES)
+
+
+def _processes(text: str) -> list[int]:
+    """Return the ids of processes whose command line has a text, without this one."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(OSError):
+                if text.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+    return found
+
+
+def _kill(processes: Sequence[int]) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)

@@ -1,0 +1,41 @@
+"""A pruning service that the cluster's containers reach by a host name, and that wants a token."""
+
+import json
+import secrets
+import socket
+from pathlib import Path
+
+from devtools.cluster.hadoop import Cluster
+from devtools.service import ServiceProcess
+from pyhudi_expr.service.client import PruningClient
+
+_TOKEN_BYTES = 24
+
+
+class ClusterService(ServiceProcess):
+    """`pyhudi serve` for tables on the cluster's HDFS, on every interface of the machine.
+
+    Attributes:
+        token_file: The file of its token.
+    """
+
+    def __init__(self, cluster: Cluster, run_dir: Path, *options: str) -> None:
+        """Prepare the service without starting it; `options` are more options of `pyhudi serve`."""
+        run_dir.mkdir(parents=True, exist_ok=True)
+        self.token_file = run_dir.resolve() / "token"
+        self._token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self.token_file.write_text(self._token)
+        configured = run_dir / "service.toml"
+        configured.write_text(f"token_file = {json.dumps(str(self.token_file))}\n")
+        own = ("--config", str(configured), "--host", "0.0.0.0")
+        super().__init__(run_dir, *own, *options)
+        self._program = ("devtools.cluster.serve", cluster.root, cluster.webhdfs)
+
+    @property
+    def address(self) -> str:
+        """host:port, with a name of this machine that is not of the loopback interface."""
+        return f"{socket.gethostname()}:{self.port}"
+
+    def client(self, timeout: float = 2.0) -> PruningClient:
+        """Return a client of the service, which the caller closes."""
+        return PruningClient("127.0.0.1", self.port, timeout, token=self._token)

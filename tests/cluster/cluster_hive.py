@@ -1,0 +1,118 @@
+"""Queries to HiveServer2 on a cluster: rows, scans, and how many tasks there were."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from devtools.cluster.hadoop import Cluster
+from devtools.ddl import create_with_handler
+from devtools.hiveserver import ENGINES
+from devtools.scan_reports import ScanTotals
+from tests.hive.query_results import NOTHING, Hive, QuerySession, Rows
+
+FETCH, MR = "fetch", "mr"
+MASTER, SERVER = "tez, splits in its master", "tez, splits in HiveServer2"
+PLACES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        FETCH: ENGINES["fetch"],
+        MASTER: {**ENGINES["tez"], "hive.compute.splits.in.am": "true"},
+        SERVER: {**ENGINES["tez"], "hive.compute.splits.in.am": "false"},
+        MR: ENGINES["mr"],
+    }
+)
+"""Where a query's splits are made and read, and the settings that do it."""
+
+# The service reads the metadata table by WebHDFS, at the first question about a table.
+_PATIENT = {"hudi.pruning.timeout.ms": "20000"}
+_MAPPERS = re.compile(r"number of mappers: (\d+)")
+_COUNTER = re.compile(r"\b([A-Z][A-Z_]+): (\d+)")
+
+
+@dataclass(frozen=True)
+class ClusterAnswer:
+    """The result of a query.
+
+    Attributes:
+        rows: Its rows, in one order for equal sets of rows.
+        scan: The totals of its scans.
+        tasks: How many tasks read the table; 0 for a fetch task.
+        logged: What HiveServer2 has logged meanwhile.
+    """
+
+    rows: Rows
+    scan: ScanTotals
+    tasks: int
+    logged: str
+
+    @property
+    def files(self) -> tuple[int, int]:
+        """Files considered and files read."""
+        return self.scan.files_considered, self.scan.files_kept
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The counters of a query on Tez."""
+        return {name: int(value) for name, value in _COUNTER.findall(self.logged)}
+
+
+class ClusterHive(Hive):
+    """A HiveServer2 on a cluster. The tables `events` and `returns` are registered."""
+
+    def register_at(self, cluster: Cluster) -> None:
+        """Register both tables with the storage handler."""
+        for name in ("events", "returns"):
+            self.run(create_with_handler(name, f"{cluster.root}/warehouse/{name}"))
+
+    def at(self, place: str, settings: Mapping[str, str] = NOTHING) -> QuerySession:
+        """Return the session of a place, with more settings.
+
+        The sessions of other places end: each session of Tez keeps a master, and the cluster has
+        room for a few.
+        """
+        wanted = {**_PATIENT, **PLACES[place], **settings}
+        if tuple(sorted(wanted.items())) not in self._sessions_by_settings:
+            self.close_sessions()
+        return self._open_session(wanted)
+
+    def ask(
+        self,
+        query: str,
+        place: str,
+        *,
+        pruning: bool = True,
+        settings: Mapping[str, str] = NOTHING,
+    ) -> ClusterAnswer:
+        """Run a query at a place."""
+        session = self.at(place, settings)
+        session.run(f"SET hudi.pruning.enabled={str(pruning).lower()}")
+        start, printed = len(self.server.log()), len(self._printed())
+        found = session.query(query)
+        if place == FETCH:
+            return ClusterAnswer(found.rows, found.scan, 0, self.server.log()[start:])
+        if place == MR:
+            tasks = sum(map(int, _MAPPERS.findall(self._printed()[printed:])))
+            return ClusterAnswer(found.rows, found.scan, tasks, self.server.log()[start:])
+        # Each query of the tests has one reducer.
+        logged = self.server.log_until(["SCANS_"], start)
+        answer = ClusterAnswer(found.rows, found.scan, 0, logged)
+        tasks = answer.counters.get("NUM_SUCCEEDED_TASKS", 1) - 1
+        return ClusterAnswer(found.rows, found.scan, tasks, logged)
+
+    def _printed(self) -> str:
+        """What the server has written to its console: MapReduce reports its jobs there."""
+        return (self.server.run_dir / "hiveserver2.out").read_text(errors="replace")
+
+    def ask_both_ways(
+        self, query: str, place: str, settings: Mapping[str, str] = NOTHING
+    ) -> tuple[ClusterAnswer, ClusterAnswer]:
+        """Run a query without and with pruning, and check that the rows are equal."""
+        unpruned = self.ask(query, place, pruning=False, settings=settings)
+        pruned = self.ask(query, place, settings=settings)
+        assert repr(pruned.rows) == repr(unpruned.rows), (
+            f"pruning changes the rows of {query} ({place})"
+        )
+        assert unpruned.scan.files_kept == unpruned.scan.files_considered
+        return unpruned, pruned

@@ -1,0 +1,98 @@
+"""Queries on YARN: the rows are those without pruning, and only files that may match are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from devtools.cluster.hadoop import Cluster
+from devtools.cluster.service import ClusterService
+from tests.cluster.cluster_hive import FETCH, MASTER, MR, SERVER, ClusterHive
+
+pytestmark = pytest.mark.cluster
+
+ROWS = "SELECT id, city FROM {} WHERE id IN (17, 2500, 8999)"
+AGGREGATES = {
+    "events": "SELECT count(*), sum(amount) FROM events WHERE amount > 36500 OR id < 700",
+    "returns": "SELECT count(*), min(ts), max(ts) FROM returns WHERE id < 700",
+}
+KEPT = {"events": 5, "returns": 4}
+JOIN = (
+    "SELECT e.city, count(*) FROM events e JOIN returns r ON e.id = r.id"
+    " WHERE r.id < 1200 AND e.id > 300 GROUP BY e.city"
+)
+
+
+# Tests of one place follow each other: another one starts another master.
+@pytest.fixture(scope="module", params=[MASTER, SERVER, MR], ids=["master", "server", "mr"])
+def place(request: pytest.FixtureRequest) -> str:
+    """Where a query runs on YARN, and where its splits are made."""
+    found: str = request.param
+    return found
+
+
+@pytest.mark.parametrize(("table", "kept"), [("events", 3), ("returns", 7)])
+def test_a_fetch_task_skips_files(hive: ClusterHive, table: str, kept: int) -> None:
+    unpruned, pruned = hive.ask_both_ways(ROWS.format(table), FETCH)
+    assert unpruned.rows
+    assert pruned.scan.outcomes == ("PRUNED",)
+    assert pruned.files == (unpruned.scan.files_considered, kept)
+
+
+@pytest.mark.parametrize("table", list(AGGREGATES))
+def test_a_job_skips_files(hive: ClusterHive, place: str, table: str) -> None:
+    unpruned, pruned = hive.ask_both_ways(AGGREGATES[table], place)
+    assert unpruned.rows
+    assert pruned.scan.outcomes == ("PRUNED",)
+    assert pruned.files == (unpruned.scan.files_considered, KEPT[table])
+    if place != MR:
+        assert pruned.counters["SCANS_PRUNED"] == 1
+        assert pruned.counters["FILES_KEPT"] == KEPT[table]
+
+
+def test_joined_tables_are_both_pruned(hive: ClusterHive, place: str) -> None:
+    unpruned, pruned = hive.ask_both_ways(JOIN, place)
+    assert unpruned.rows
+    assert pruned.scan.outcomes == ("PRUNED",)
+    assert pruned.scan.scans == unpruned.scan.scans == 2
+    assert pruned.scan.files_kept < unpruned.scan.files_kept / 4
+
+
+def test_explain_says_what_the_query_does(hive: ClusterHive, place: str) -> None:
+    session = hive.at(place)
+    session.run("SET hive.explain.user=false")
+    assert "PRUNED, reads 5 of 40 files" in str(session.run(f"EXPLAIN {AGGREGATES['events']}"))
+
+
+@pytest.mark.parametrize("table", list(AGGREGATES))
+def test_small_files_share_a_task(hive: ClusterHive, place: str, table: str) -> None:
+    """Both tables are a few megabytes: one task for each node reads them, as Hive's own tables."""
+    answer = hive.ask(f"SELECT count(*), max(score) FROM {table} WHERE score > 0.5", place)
+    assert answer.files[0] == answer.files[1] >= 28
+    assert 1 <= answer.tasks <= 3
+
+
+def test_small_sizes_make_more_tasks(hive: ClusterHive) -> None:
+    size = {"mapreduce.input.fileinputformat.split.maxsize": "150000"}
+    query = "SELECT count(*), max(score), min(_hoodie_record_key) FROM returns WHERE score > 0.5"
+    small = hive.ask(query, MR, settings=size)
+    assert small.tasks > 6
+    assert small.rows == hive.ask(query, MR).rows
+
+
+def test_no_node_gets_the_services_token(
+    hive: ClusterHive, cluster: Cluster, service: ClusterService
+) -> None:
+    answer = hive.ask(AGGREGATES["events"], MASTER)
+    assert answer.scan.outcomes == ("PRUNED",)
+    secret = service.token_file.read_bytes()
+    assert list(_holding(cluster, b"hudi.pruning#")), "the job's credentials are in no file"
+    assert not list(_holding(cluster, secret))
+
+
+def _holding(cluster: Cluster, content: bytes) -> Iterable[str]:
+    """The files of nodes that have some bytes, jars aside."""
+    for file in cluster.directory.glob("nodemanager*/**/*"):
+        if file.is_file() and file.suffix != ".jar" and content in file.read_bytes():
+            yield str(file)
