@@ -31,7 +31,7 @@ from pyhudi_expr.service.answers.matching import matching
 from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.column_summaries import to_thrift
-from pyhudi_expr.service.jobs import check_wanted, taking_turns
+from pyhudi_expr.service.jobs import check_wanted, is_of_this_job, taking_turns
 from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.service.metrics import Metrics
@@ -108,7 +108,12 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def _announce(self, request: ttypes.PruneRequest) -> None:
         question = self._question(request)
-        self._announcements.take(self._roots.resolve(request.basePath), question)
+        self._announcements.take(self._path(request.basePath), question)
+
+    def _path(self, table: str) -> str:
+        if not is_of_this_job(table):
+            raise BadRequestError("the request names two tables")
+        return self._roots.resolve(table)
 
     def _question(self, request: ttypes.PruneRequest) -> PruneRequest:
         predicate, reader = self._condition(request)
@@ -123,7 +128,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
     def _prune(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
         started = time.perf_counter_ns()
         prune_request = self._question(request)
-        base_path = self._roots.resolve(request.basePath)
+        base_path = self._path(request.basePath)
         check_wanted()
         snapshot = self._pruner.snapshot(base_path, prune_request)
         self._metrics.staleness.opened(base_path, snapshot)
@@ -182,7 +187,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def _describe(self, request: ttypes.MetadataRequest, response: MetadataResponse) -> None:
         view, filter_ = view_named(request.view), decode(request.filter, self._limits)
-        base_path = self._roots.resolve(request.basePath)
+        base_path = self._path(request.basePath)
         snapshot = self._pruner.snapshot(base_path, PruneRequest(ALWAYS, TableView.SNAPSHOT))
         with taking_turns(self._evaluating):
             found = metadata_rows(view, snapshot, filter_, request.timeZone)

@@ -84,6 +84,16 @@ def check_wanted() -> None:
         raise NoLongerWantedError
 
 
+def is_of_this_job(table: str) -> bool:
+    """Return whether a table is the one that this thread's request names in its first bytes.
+
+    By these it was admitted. A decoder takes the last of fields that are repeated. Without a job,
+    or with one of another form, any table is.
+    """
+    job: Job | None = getattr(_thread, "job", None)
+    return job is None or not job.table or job.table == table.encode()
+
+
 @contextlib.contextmanager
 def taking_turns(turns: threading.Semaphore) -> Iterator[None]:
     """Wait for a turn, as long as somebody waits for the answer. Raises NoLongerWantedError."""

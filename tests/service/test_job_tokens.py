@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,19 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TApplicationException
 from thrift.transport.TTransport import TMemoryBuffer, TTransportException
 
+from pyhudi_expr.expr.nodes import ALWAYS
+from pyhudi_expr.frontend.thrift.encoder import encode
 from pyhudi_expr.protocol import PruningService
-from pyhudi_expr.protocol.ttypes import PruneRequest, PruneStatus
+from pyhudi_expr.protocol.ttypes import PruneRequest, PruneResponse, PruneStatus
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.service.access import TOKEN_PREFACE
 from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.job_tokens import JobToken, read, sign
 from pyhudi_expr.service.network.connection import OTHER_TABLE
 from pyhudi_expr.service.network.heads import is_about
-from tests.service.running_server import GatedHandler, running_server
+from pyhudi_expr.service.settings import ServiceSettings
+from tests.service.running_server import GatedHandler, RunningServer, running_server
 
 SECRET = b"correct horse battery staple"
 TABLE = "hdfs://cluster/warehouse/trips"
@@ -94,6 +101,35 @@ def test_a_job_asks_about_its_table_and_no_other(token: Path) -> None:
         assert (other.status, other.message) == (PruneStatus.NOT_PRUNED, OTHER_TABLE)
         described = job.metadata(TABLE + "2", "files")
         assert (described.status, described.message) == (PruneStatus.FAILED, OTHER_TABLE)
+
+
+def answered(server: RunningServer, token: bytes, request: bytes) -> PruneResponse:
+    """Show a token, send the bytes of a request, and return the answer."""
+    with server.connect() as caller:
+        for frame in (TOKEN_PREFACE + token, request):
+            caller.sendall(len(frame).to_bytes(4, "big") + frame)
+        received = caller.makefile("rb")
+        reply = received.read(int.from_bytes(received.read(4), "big"))
+    return PruningService.Client(TBinaryProtocol(TMemoryBuffer(reply))).recv_prune()
+
+
+def test_a_request_cannot_name_a_second_table(token: Path, golden: Mapping[str, Path]) -> None:
+    """What was admitted is the first one, and a decoder takes the last of repeated fields."""
+    table, other = (
+        str(golden[name]) for name in ("cow_v9_txns_simple_meta", "cow_v9_txns_nonpart_nometa")
+    )
+    frame = written(PruneRequest(1, "q", table, encode(ALWAYS), 1))
+    second = b"\x0b\x00\x03" + len(other).to_bytes(4, "big") + other.encode()
+    assert is_about(frame[:-2] + second + frame[-2:], table.encode())
+    handler = PruningHandler(Pruner(), ServiceSettings())
+    with running_server(handler, token_file=str(token)) as server:
+        job = sign(SECRET, table, later())
+        found = answered(server, job, frame[:-2] + second + frame[-2:])
+        assert (found.status, found.message) == (
+            PruneStatus.BAD_REQUEST,
+            "the request names two tables",
+        )
+        assert answered(server, job, frame).status == PruneStatus.OK
 
 
 def test_a_request_of_another_form_is_about_no_table() -> None:

@@ -1,6 +1,7 @@
 package io.pyhudi.hive;
 
 import io.pyhudi.hive.client.PruningClient;
+import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.predicate.FilterEncoder;
 import io.pyhudi.hive.predicate.ScanFilter;
@@ -46,7 +47,7 @@ final class Announcements {
   static void ofTable(Path basePath, PruningSettings settings) {
     try {
       send(basePath, "", FilterEncoder.ofAllRows(), settings);
-    } catch (RuntimeException | LinkageError e) {
+    } catch (PruningException | RuntimeException | LinkageError e) {
       LOG.debug("{}: not announced", basePath, e);
     }
   }
@@ -66,12 +67,13 @@ final class Announcements {
       if (!FilterEncoder.isUnknown(nodes)) {
         send(new Path(location), filter.getExprString(), nodes, PruningSettings.ofJob(job));
       }
-    } catch (RuntimeException | LinkageError e) {
+    } catch (PruningException | RuntimeException | LinkageError e) {
       LOG.debug("{}: not announced", location, e);
     }
   }
 
-  private static void send(Path path, String filter, List<Node> nodes, PruningSettings settings) {
+  private static void send(Path path, String filter, List<Node> nodes, PruningSettings settings)
+      throws PruningException {
     // Of an earlier state the question will name the instant, which only the timeline gives.
     boolean isNewest = settings.asOf().isEmpty() && MetadataView.of(path) == null;
     if (!settings.enabled() || !isNewest || !isDue(path + "\n" + filter)) {
