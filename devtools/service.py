@@ -22,7 +22,6 @@ class ServiceProcess:
         self.run_dir = run_dir.resolve()
         self.port = 0
         self._options: Sequence[str] = options
-        self._program: Sequence[str] = ("pyhudi_expr.cli",)
         self._process: ServerProcess | None = None
 
     @property
@@ -38,7 +37,7 @@ class ServiceProcess:
         """
         self.stop()
         self.port = free_port()
-        command = [sys.executable, "-m", *self._program, "serve", "--host", "127.0.0.1"]
+        command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--host", "127.0.0.1"]
         self._process = ServerProcess(
             "The pruning service",
             [*command, "--port", str(self.port), *self._options],

@@ -53,11 +53,6 @@ class Cluster:
         """The URI of the root of HDFS, without a slash at its end."""
         return f"hdfs://127.0.0.1:{self.ports.rpc}"
 
-    @property
-    def webhdfs(self) -> str:
-        """The same for WebHDFS."""
-        return f"webhdfs://127.0.0.1:{self.ports.http}"
-
     def client_settings(self) -> dict[str, str]:
         """Return the settings of Hadoop's clients."""
         return of_clients(self.ports)

@@ -26,10 +26,15 @@ class ClusterService(ServiceProcess):
         self._token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.token_file.write_text(self._token)
         configured = run_dir / "service.toml"
-        configured.write_text(f"token_file = {json.dumps(str(self.token_file))}\n")
+        settings = {
+            "token_file": str(self.token_file),
+            "hdfs_via": "webhdfs",
+            "hadoop_conf_dir": str((cluster.directory / "conf").resolve()),
+        }
+        lines = [f"{name} = {json.dumps(value)}\n" for name, value in settings.items()]
+        configured.write_text("".join(lines))
         own = ("--config", str(configured), "--host", "0.0.0.0")
         super().__init__(run_dir, *own, *options)
-        self._program = ("devtools.cluster.serve", cluster.root, cluster.webhdfs)
 
     @property
     def address(self) -> str:

@@ -67,7 +67,8 @@ def test_a_nan_hides_no_row(extended: SparkSession, tmp_path: Path, type_: Table
             *("s = 'a_05'", "s IN ('a_05', 'b_05', 'c_05', 'd_05')", "s > 'k'"),
         ],
     )
-    assert read["s = 'a_05'"] == read["d < 5"] == read["d >= 300"] == 1
+    assert read["s = 'a_05'"] == read["d >= 300"] == 1
+    assert read["d < 5"] <= 2  # nothing is believed of the file with the NaN
 
 
 @BOTH
