@@ -103,7 +103,7 @@ def test_statistics_through_the_life_of_a_table(
     schema = "id int, c5 int, c6 date"
 
     def rows(ids: range) -> DataFrame:
-        day = "date_add(DATE '2020-01-01', id % 120) AS c6"
+        day = "date_add(DATE '2020-01-01', CAST(id % 120 AS int)) AS c6"
         return extended.range(ids.start, ids.stop).selectExpr(
             "CAST(id AS int) id", "CAST(id % 97 AS int) c5", day
         )
