@@ -69,7 +69,8 @@ def check_splits(
 def _scanned(link: str, seen: Mapping[str, Any]) -> Finding:
     scan = seen.get("scan")
     if scan is None:
-        return Finding(link, Verdict.SKIPPED, "the task does not know what came of the scan")
+        message = "several tasks read the table, and the one with the row knows of no pruning"
+        return Finding(link, Verdict.SKIPPED, message)
     if str(scan).startswith(_JUDGED):
         return Finding(link, Verdict.GOOD, str(scan))
     return Finding(link, Verdict.BROKEN, str(scan), _REMEDY)

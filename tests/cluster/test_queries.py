@@ -75,7 +75,7 @@ def test_small_files_share_a_task(hive: ClusterHive, place: str, table: str) -> 
 
 def test_small_sizes_make_more_tasks(hive: ClusterHive) -> None:
     size = {"mapreduce.input.fileinputformat.split.maxsize": "150000"}
-    query = "SELECT count(*), max(score), min(_hoodie_record_key) FROM returns WHERE score > 0.5"
+    query = "SELECT count(*), max(score), min(`_hoodie_record_key`) FROM returns WHERE score > 0.5"
     small = hive.ask(query, MR, settings=size)
     assert small.tasks > 6
     assert small.rows == hive.ask(query, MR).rows

@@ -45,7 +45,7 @@ def test_a_query_has_the_same_id_in_all_logs(containers: Cluster) -> None:
 
 
 def test_neither_users_nor_owners_of_tables_choose_the_service(containers: Cluster) -> None:
-    query = "SELECT count(*) FROM trips WHERE id < 100"
+    query = "SELECT id FROM trips WHERE id = 77"
     answer = containers.ask(
         query, service_addresses="evil:1", report_dir="/tmp/evil", tls_ca="", token_file=""
     )
