@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import click
 
@@ -154,11 +154,9 @@ def rewrite(
     path = table_location(table)
     if dry_run or is_asked(is_confirmed):
         with progress_while("reading footers"):
-            files, size = _to_rewrite(HudiTable.open(path), partitions)
-        plan = f"{files:,} files of {path} ({size_text(size)})"
+            plan = _to_rewrite(HudiTable.open(path), partitions)
         if dry_run:
-            report = {"table": path, "files": files, "bytes": size}
-            click.echo(reports.as_json(report) if as_json else f"would rewrite {plan}")
+            click.echo(reports.as_json(asdict(plan)) if as_json else f"would rewrite {plan}")
             return
         confirm(f"Rewrites {plan} without stored record keys.")
     with spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
@@ -196,11 +194,9 @@ def disable(
     path = table_location(table)
     if dry_run or is_asked(is_confirmed):
         with progress_while("reading footers"):
-            files, size = _to_restore(HudiTable.open(path))
-        plan = f"{files:,} files of {path} ({size_text(size)})"
+            plan = _to_restore(HudiTable.open(path))
         if dry_run:
-            report = {"table": path, "files": files, "bytes": size}
-            click.echo(reports.as_json(report) if as_json else f"would rewrite {plan}")
+            click.echo(reports.as_json(asdict(plan)) if as_json else f"would rewrite {plan}")
             return
         confirm(f"Rewrites {plan} with stored record keys, by one insert overwrite.")
     with spark_session("restoring keys", master, settings, HUDI_SESSION) as spark:
@@ -211,26 +207,37 @@ def disable(
     click.echo(reports.as_json(found) if as_json else "the keys are stored again")
 
 
-def _to_rewrite(table: HudiTable, partitions: tuple[str, ...]) -> tuple[int, int]:
-    """Return the number of files with stored keys, and their size."""
+@dataclass(frozen=True)
+class _Rewriting:
+    """Base files of a table that a command would rewrite, and their size in bytes."""
+
+    table: str
+    files: int
+    bytes: int
+
+    def __str__(self) -> str:
+        """Return what a person is told."""
+        return f"{self.files:,} files of {self.table} ({size_text(self.bytes)})"
+
+
+def _to_rewrite(table: HudiTable, partitions: tuple[str, ...]) -> _Rewriting:
+    """Return the files with stored keys."""
     virtual_key_settings.check_rewritable(table)
     files = [
         file
         for file in base_files(table, table.listing(TableView.READ_OPTIMIZED))
         if file.has_keys and (not partitions or file.path.rpartition("/")[0] in partitions)
     ]
-    return len(files), sum(file.size for file in files)
+    return _Rewriting(table.base_path, len(files), sum(file.size for file in files))
 
 
-def _to_restore(table: HudiTable) -> tuple[int, int]:
-    """Return the number of base files to rewrite with stored keys, and their size."""
+def _to_restore(table: HudiTable) -> _Rewriting:
+    """Return the files to rewrite with stored keys: all, or none if each of them still has some."""
     virtual_key_settings.check_restorable(table)
     storage = key_storage(table)
-    return (
-        (storage.files, storage.bytes)
-        if virtual_key_settings.lacks_keys(table, storage)
-        else (0, 0)
-    )
+    if not virtual_key_settings.lacks_keys(table, storage):
+        return _Rewriting(table.base_path, 0, 0)
+    return _Rewriting(table.base_path, storage.files, storage.bytes)
 
 
 def _storage(path: str) -> KeyStorage:
