@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -39,6 +40,11 @@ class VersionedFile:
 
     content: bytes
     version: str
+
+    @staticmethod
+    def of(content: bytes) -> VersionedFile:
+        """Return a file of a storage without versions: its version is a digest of the content."""
+        return VersionedFile(content, hashlib.sha256(content).hexdigest())
 
 
 @dataclass(frozen=True)
@@ -156,3 +162,17 @@ class Backend(Protocol):
 
     def delete_dir(self, path: str) -> None:
         """Delete the directory with all its contents, if it exists."""
+
+
+def replace_under_lock(backend: Backend, path: str, content: bytes, version: str) -> str | None:
+    """Write a file if it has this version, in two steps: the caller holds a lock.
+
+    Returns the new version; None if the file has another one, or is missing. Versions are those of
+    `VersionedFile.of`.
+    """
+    known = backend.read_versioned(path)
+    if known is None or known.version != version:
+        return None
+    with backend.writing(path) as stream:
+        stream.write(content)
+    return VersionedFile.of(content).version

@@ -5,7 +5,6 @@ A written file gets its name when it is whole: it is written under a hidden name
 
 from __future__ import annotations
 
-import hashlib
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +22,7 @@ from pyhudi_expr.table.storage.entries import (
     FileEntry,
     RandomAccess,
     VersionedFile,
+    replace_under_lock,
 )
 from pyhudi_expr.table.storage.local_ranges import LocalRanges
 
@@ -90,7 +90,7 @@ class FileSystemBackend:
             content = self.read(path)
         except FileNotFoundError:
             return None
-        return VersionedFile(content, _digest(content))
+        return VersionedFile.of(content)
 
     def read_if_present(self, path: str) -> bytes | None:
         """Read a whole file; None if it does not exist."""
@@ -124,12 +124,7 @@ class FileSystemBackend:
 
     def replace(self, path: str, content: bytes, version: str) -> str | None:
         """Write a file if it has this version, in two steps: the caller holds a lock."""
-        known = self.read_versioned(path)
-        if known is None or known.version != version:
-            return None
-        with self.writing(path) as stream:
-            stream.write(content)
-        return _digest(content)
+        return replace_under_lock(self, path, content, version)
 
     def move(self, source: str, target: str) -> None:
         """Rename a file; the target must not exist."""
@@ -219,7 +214,3 @@ def _entry(info: fs.FileInfo) -> FileEntry:
 
 def _parent(path: str) -> str:
     return path.rpartition("/")[0]
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 import uuid
@@ -16,7 +15,13 @@ from typing import IO, Any, cast
 import pyarrow as pa
 from pyarrow import fs
 
-from pyhudi_expr.table.storage.entries import Backend, Expected, FileEntry, VersionedFile
+from pyhudi_expr.table.storage.entries import (
+    Backend,
+    Expected,
+    FileEntry,
+    VersionedFile,
+    replace_under_lock,
+)
 from pyhudi_expr.table.storage.file_system import UNFINISHED
 from pyhudi_expr.table.storage.hadoop.client import WebHdfsClient, client
 from pyhudi_expr.table.storage.hadoop.connections import Body
@@ -110,7 +115,7 @@ class WebHdfsBackend:
     def read_versioned(self, path: str) -> VersionedFile | None:
         """Read a whole file; its version is a digest of the content."""
         content = self.read_if_present(path)
-        return None if content is None else VersionedFile(content, _digest(content))
+        return None if content is None else VersionedFile.of(content)
 
     def open_input(self, path: str, size: int | None) -> pa.NativeFile:
         """Open a file for random access, without a request if the size is known."""
@@ -154,12 +159,7 @@ class WebHdfsBackend:
 
     def replace(self, path: str, content: bytes, version: str) -> str | None:
         """Write a file if it has this version, in two steps: the caller holds a lock."""
-        known = self.read_versioned(path)
-        if known is None or known.version != version:
-            return None
-        with self.writing(path) as stream:
-            stream.write(content)
-        return _digest(content)
+        return replace_under_lock(self, path, content, version)
 
     def move(self, source: str, target: str) -> None:
         """Rename a file; the target must not exist."""
@@ -200,7 +200,3 @@ def _entry(path: str, status: Mapping[str, Any]) -> FileEntry:
     size = int(status["length"]) if is_file else 0
     modified_ns = int(status["modificationTime"]) * _MS
     return FileEntry(full.rpartition("/")[2], full, size, is_file, modified_ns)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
