@@ -40,6 +40,8 @@ _DATA_NODE_SECONDS = 60.0
 _FAIL_OVER_SECONDS = 45.0
 _ALONE_SECONDS = 2.0
 """How long a request is repeated: with another NameNode to come, and without."""
+_ACTIVE_SECONDS = 5.0
+"""How long a NameNode is believed to be active: it can become an observer between two requests."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 
@@ -65,7 +67,7 @@ class WebHdfsClient:
         self._sessions = Sessions(Connections(_tls(name_nodes)))
         self._lock = threading.Lock()
         self._turn = 0
-        self._is_known_active = False
+        self._active_until = 0.0
 
     def ask(self, operation: str, path: str, **parameters: str) -> Any:  # noqa: ANN401 - JSON
         """Return a NameNode's answer, None if it has no content."""
@@ -147,7 +149,7 @@ class WebHdfsClient:
         while True:
             turn = self._turn
             try:
-                self._require_active(addresses[turn])
+                self._require_active(turn)
                 return attempt(addresses[turn], is_first)
             except ssl.SSLCertVerificationError as error:
                 raise OSError(
@@ -184,18 +186,23 @@ class WebHdfsClient:
         with self._lock:
             if self._turn == turn:
                 self._turn = (turn + 1) % len(self._name_nodes.addresses)
-                self._is_known_active = False
+                self._active_until = 0.0
 
-    def _require_active(self, name_node: str) -> None:
+    def _require_active(self, turn: int) -> None:
         """Raise NotActiveError if one of several NameNodes says that it is not the active one."""
-        if self._is_known_active or len(self._name_nodes.addresses) == 1:
+        asked = time.monotonic()
+        if asked < self._active_until or len(self._name_nodes.addresses) == 1:
             return
+        name_node = self._name_nodes.addresses[turn]
         url = f"{self._scheme}://{name_node}{_STATE}"
         answer = self._sessions.request("GET", url, _NAME_NODE_SECONDS)
         state = _state(answer)
         if state in _NOT_ACTIVE:
             raise NotActiveError(f"{name_node} is {state}")
-        self._is_known_active = True
+        with self._lock:
+            # Another thread may have gone on meanwhile: what is known is of this one.
+            if self._turn == turn:
+                self._active_until = asked + _ACTIVE_SECONDS
 
     def _sent_to(
         self, name_node: str, operation: str, path: str, parameters: dict[str, str]
