@@ -225,8 +225,9 @@ class Connection(asyncio.Protocol):
     def _show(self, preface: bytes) -> None:
         """Trust the caller as far as its token reaches."""
         access = self._host.access
-        self._job_token = None if access.accepts(preface) else access.job(preface)
-        self._trusted = access.accepts(preface) or self._job_token is not None
+        is_accepted = access.accepts(preface)
+        self._job_token = None if is_accepted else access.job(preface)
+        self._trusted = is_accepted or self._job_token is not None
         if not self._trusted:
             self._refuse_token(WRONG_TOKEN)
         elif self._job_token is not None and (late := seconds_expired(self._job_token)):

@@ -58,8 +58,9 @@ def shipping_settings(master: str | None, settings: Mapping[str, str]) -> dict[s
         return {}
     archives = [settings[_ARCHIVES]] if _ARCHIVES in settings else []
     paths = [settings[_PYTHONPATH]] if _PYTHONPATH in settings else []
-    place = _on_hdfs(executor_archive()) if (master or "").startswith("yarn") else None
-    archives.append(f"{place or executor_archive().as_uri()}#{_DIRECTORY}")
+    archive = executor_archive()
+    place = _on_hdfs(archive) if (master or "").startswith("yarn") else None
+    archives.append(f"{place or archive.as_uri()}#{_DIRECTORY}")
     return {_ARCHIVES: ",".join(archives), _PYTHONPATH: os.pathsep.join([*paths, _DIRECTORY])}
 
 
