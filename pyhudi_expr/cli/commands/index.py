@@ -19,7 +19,11 @@ from pyhudi_expr.cli.commands.index_building import (
 )
 from pyhudi_expr.cli.commands.index_follow import follow
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
-from pyhudi_expr.cli.index_certificates import print_certified
+from pyhudi_expr.cli.index_certificates import (
+    certified_here,
+    certified_in_spark,
+    report_certified,
+)
 from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
@@ -177,6 +181,7 @@ def drop(
     epilog=examples(
         ("pyhudi index verify riders --table trips", ""),
         ("pyhudi index verify riders --table trips --certify", "for look-ups"),
+        ("pyhudi index verify riders --table trips --certify --spark", "by all cores"),
     )
 )
 @click.argument("name")
@@ -184,21 +189,37 @@ def drop(
 @click.option(
     "--certify",
     is_flag=True,
-    help="Instead, read all entries of the index once, without Spark, and write what queries need "
-    "to look single keys and values up in it.",
+    help="Instead, read all entries of the index once, in this process, and write what queries "
+    "need to look single keys and values up in it.",
+)
+@click.option(
+    "--spark",
+    "in_spark",
+    is_flag=True,
+    help="Certify in Spark's tasks: for hundreds of millions of entries, on several machines.",
 )
 @AS_JSON
-def verify(name: str, table: str, certify: bool, as_json: bool, **settings: OptionValue) -> None:
+def verify(
+    name: str,
+    table: str,
+    certify: bool,
+    in_spark: bool,
+    as_json: bool,
+    **settings: OptionValue,
+) -> None:
     """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
+    if in_spark and not certify:
+        raise click.UsageError("--spark needs --certify; without it Spark compares in any case")
     path = located(table, settings)
-    if certify:
-        print_certified(path, name, as_json)
-        return
     with progress_while("reading the table"):
         opened = HudiTable.open(path)
         status = index_status(opened, name)
     if status is None:
         raise HudiError(no_such_index(opened, name))
+    if certify:
+        certified = certified_in_spark if in_spark else certified_here
+        report_certified(name, certified(opened, status, settings), as_json)
+        return
     with spark_session(f"checking {name}", settings["master"], settings["settings"]) as spark:
         from pyhudi_expr.spark.builds import verification
         from pyhudi_expr.spark.jobs import job_errors

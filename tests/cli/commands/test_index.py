@@ -85,6 +85,7 @@ def without_spark(*arguments: object) -> subprocess.CompletedProcess[str]:
         (["create", "i", "--using", "expression", "--columns", "txn_ts"], "the option expr"),
         (["refresh", "nothing"], "there is no index 'nothing'"),
         (["verify", "nothing"], "there is no index 'nothing'"),
+        (["verify", "nothing", "--certify", "--spark"], "there is no index 'nothing'"),
         (["drop", "nothing"], "there is no index 'nothing'"),
         (["drop", "merchant"], "there is no index 'merchant'; is it merchant_idx?"),
         (["drop", "record_index"], "merchant_idx, txn_date_idx cannot be without the record index"),

@@ -40,6 +40,8 @@ _COMMANDS = (
     ("create", "shops", "--columns", "merchant_name", "--if-not-exists"),
     ("list",),
     ("verify", "shops"),
+    ("verify", "shops", "--certify"),
+    ("verify", "shops", "--certify", "--spark"),
     ("refresh", "shops"),
     ("drop", "shops"),
     ("drop", "shops", "--if-exists"),
@@ -66,9 +68,9 @@ def test_each_command_accepts_a_table_name_and_prints_json(
         check=False,
     )
     assert done.returncode == 0, done.stderr[-5000:]
-    ranges, shops, again, listed, verified, refreshed, dropped, after_drop, nothing, named = map(
-        json.loads, done.stdout.splitlines()
-    )
+    answers = list(map(json.loads, done.stdout.splitlines()))
+    ranges, shops, again, listed, verified, *certified = answers[:7]
+    refreshed, dropped, after_drop, nothing, named = answers[7:]
     assert ranges["code"] == 0
     assert list(ranges["answer"]["built"]["records"]) == ["column_stats"]
     assert ranges["answer"]["built"]["notes"] == ["the table had no metadata table; one was made"]
@@ -82,6 +84,9 @@ def test_each_command_accepts_a_table_name_and_prints_json(
     (found,) = verified["answer"]["partitions"]
     assert (found["partition"], found["missing"]) == ("secondary_index_shops", 0)
     assert found["checked"] > 0
+    here, in_spark = [one["answer"]["certified"] for one in certified]
+    keys = found["checked"]
+    assert here == in_spark == {"record_index": [keys, 0], "secondary_index_shops": [keys, 0]}
     assert refreshed == {"code": 0, "answer": {"built": None}}
     assert dropped["answer"] == after_drop["answer"] == {"dropped": "shops"}
     assert nothing == {"code": 1, "answer": None}
