@@ -17,7 +17,6 @@ day         string, the partition
 """
 
 import hashlib
-import io
 import json
 import shutil
 import struct
@@ -28,7 +27,6 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -45,6 +43,7 @@ from pyhudi_expr.mdt.records.metadata_records import PARTITION_STATS as PARTITIO
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.records.value_types import value_type
 from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
+from pyhudi_expr.table.timeline.action_records import commit_record
 
 ROWS_PER_FILE = 1_000
 
@@ -58,6 +57,7 @@ _NAME = "synthetic"
 _COMMIT, _INDEXED, _COMMITTED = "20240601000000000", "20240601000000900", "20240601000001000"
 _COMPACTION, _COMPACTED = "20240601000002000", "20240601000003000"
 _FILE_BYTES = 8_000_000
+_TIMELINE_LAYOUT = 2
 _COLUMN_STATS_SHARDS = 2
 _SEED = 27
 
@@ -65,15 +65,6 @@ _AVRO_NAMESPACE = "org.apache.hudi.avro.model"
 _LONG, _DOUBLE, _STRING = 4, 6, 7  # HoodieValueTypeInfo.typeOrdinal
 _ARROW_TYPES = {_LONG: pa.int64(), _DOUBLE: pa.float64(), _STRING: pa.string()}
 _TYPES = {_LONG: "long", _DOUBLE: "double", _STRING: "string"}
-_COMMIT_SCHEMA = {
-    "type": "record",
-    "name": "HoodieCommitMetadata",
-    "namespace": _AVRO_NAMESPACE,
-    "fields": [
-        {"name": "extraMetadata", "type": ["null", {"type": "map", "values": "string"}]},
-        {"name": "operationType", "type": ["null", "string"]},
-    ],
-}
 
 Texts = npt.NDArray[np.str_]
 Ints = npt.NDArray[np.int64]
@@ -370,12 +361,9 @@ def write_instant(
     inflight = "inflight" if action == "commit" else f"{action}.inflight"
     (timeline / f"{requested}.{action}.requested").touch()
     (timeline / f"{requested}.{inflight}").touch()
-    content = io.BytesIO()
-    extra = {"schema": schema}
-    record = {"extraMetadata": extra, "operationType": operation}
-    fastavro.writer(content, fastavro.parse_schema(_COMMIT_SCHEMA), [record])
     finished = "commit" if action == "compaction" else action
-    (timeline / f"{requested}_{completed}.{finished}").write_bytes(content.getvalue())
+    content = commit_record(_TIMELINE_LAYOUT, [], operation, {"schema": schema})
+    (timeline / f"{requested}_{completed}.{finished}").write_bytes(content)
 
 
 def _write_properties(hoodie: Path, name: str, own: Mapping[str, str]) -> None:

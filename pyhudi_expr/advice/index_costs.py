@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyhudi_expr.advice.bloom_samples import FilterSample
 from pyhudi_expr.advice.estimates import Candidate
 from pyhudi_expr.advice.table_sample import TableSample, location_bytes, secondary_bytes
-from pyhudi_expr.index.lookups.expression_index import IDENTITY
+from pyhudi_expr.index.lookups.direct_lookups import look_up_bytes
+from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression
 from pyhudi_expr.table.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -41,12 +42,16 @@ class IndexCosts:
         build_seconds: Seconds on two cores, without Spark's start.
         bytes_of_row: Bytes that a commit adds for each row that it writes.
         bytes_of_file: Bytes that a commit adds for each file that it writes.
+        first_bytes: Bytes of the index that a new process reads at most to answer one equality: the
+            blocks of a value and of the keys of its rows, or one filter for each file, or for
+            ranges all of them. An index that builds here have certified needs no more.
     """
 
     storage: int
     build_seconds: float
     bytes_of_row: float
     bytes_of_file: float
+    first_bytes: int
 
 
 def build_seconds(candidate: Candidate, files: int, rows: int) -> float:
@@ -73,6 +78,7 @@ class CostModel:
         groups: The file group of each of these rows.
         growth: The factor by which the table will grow.
         filters: The properties of Bloom filters, for candidates of them.
+        rows_of_value: The mean number of rows of a value, for each column in an equality.
     """
 
     sample_files: TableSample
@@ -80,6 +86,7 @@ class CostModel:
     groups: Sequence[str]
     growth: float
     filters: Mapping[Candidate, FilterSample]
+    rows_of_value: Mapping[Expression, float]
 
     def costs(self, candidate: Candidate, there: Set[str]) -> IndexCosts:
         """Estimate the costs of a candidate.
@@ -94,19 +101,22 @@ class CostModel:
             filters, bases = self.filters[candidate], self.sample_files.base_files
             storage = math.ceil(bases * filters.file_bytes * self.growth)
             seconds = filter_seconds(filters, bases, rows)
-            return IndexCosts(storage, seconds, 0.0, filters.footer_bytes)
+            return IndexCosts(storage, seconds, 0.0, filters.footer_bytes, storage)
         seconds = build_seconds(candidate, files, rows)
         if candidate.kind == COLUMN_STATS:
             # Results of a function are indexed for base files only.
             files = files if candidate.function == IDENTITY else self.sample_files.base_files
             each = _BYTES_OF_FILE_COLUMN * len(candidate.columns)
-            return IndexCosts(math.ceil(files * each * self.growth), seconds, 0.0, each)
+            storage = math.ceil(files * each * self.growth)
+            return IndexCosts(storage, seconds, 0.0, each, storage)
         each = self._bytes_of_row(candidate)
         if candidate.kind == SECONDARY_INDEX and not there & {RECORD_INDEX, SECONDARY_INDEX}:
             keys = Candidate(RECORD_INDEX, ())
             seconds += build_seconds(keys, files, rows) - _START_SECONDS
             each += self._bytes_of_row(keys)
-        return IndexCosts(math.ceil(rows * each * self.growth), seconds, each, 0.0)
+        whole = self.read_bytes(candidate) * self.growth
+        first = math.ceil(look_up_bytes(1.0 + self._rows_of_value(candidate), whole))
+        return IndexCosts(math.ceil(rows * each * self.growth), seconds, each, 0.0, first)
 
     def read_bytes(self, candidate: Candidate) -> float:
         """Estimate the bytes of the whole index today, with the indexes that it needs."""
@@ -114,6 +124,12 @@ class CostModel:
         if candidate.kind == SECONDARY_INDEX:
             each += self._bytes_of_row(Candidate(RECORD_INDEX, ()))
         return self.sample_files.rows * each
+
+    def _rows_of_value(self, candidate: Candidate) -> float:
+        """Return the number of keys that are looked up for one value; 0 for a key."""
+        if candidate.kind == RECORD_INDEX:
+            return 0.0
+        return self.rows_of_value.get(candidate.expression, 1.0)
 
     def _bytes_of_row(self, candidate: Candidate) -> float:
         keys = self._texts(RECORD_KEY)

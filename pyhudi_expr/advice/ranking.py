@@ -100,14 +100,14 @@ def advise(base_path: str, observed: Sequence[ObservedQuery], growth: float = 1.
         for each in offered
         if each.kind == BLOOM_FILTERS
     }
-    sizes = CostModel(sample_files, sample, groups, growth, filters)
+    rows_of_value = {
+        one: sample_files.rows / _distinct(sample, one, sample_files.rows) for one in usage.equal
+    }
+    sizes = CostModel(sample_files, sample, groups, growth, filters, rows_of_value)
     read_bytes = {
         each: sizes.read_bytes(each)
         for each in offered
         if each.kind in (RECORD_INDEX, SECONDARY_INDEX)
-    }
-    rows_of_value = {
-        one: sample_files.rows / _distinct(sample, one, sample_files.rows) for one in usage.equal
     }
     footers = FooterBounds(
         {name: sample_files.bounds(usage.columns[name]) for name in usage.bounded}

@@ -4,6 +4,7 @@ The tolerances are the errors that the documentation states.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from pyhudi_expr.advice.table_sample import (
 )
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.layout.tables import split, written
@@ -159,13 +161,26 @@ def test_the_first_secondary_index_includes_the_cost_of_the_record_index(table):
     opened = HudiTable.open(table)
     looked = TableSample.at(opened, opened.listing())
     sample, groups = looked.sample(["scattered"])
-    sizes = CostModel(looked, sample, groups, 1.0, filters={})
+    sizes = CostModel(looked, sample, groups, 1.0, filters={}, rows_of_value={})
     candidate = Candidate("secondary_index", ("scattered",))
     first, next_ = sizes.costs(candidate, set()), sizes.costs(candidate, {"secondary_index"})
     keys = sizes.costs(Candidate("record_index", ()), set())
     assert first.bytes_of_row == next_.bytes_of_row + keys.bytes_of_row
     assert first.storage == pytest.approx(next_.storage + keys.storage, abs=1)
     assert first.build_seconds > next_.build_seconds
+
+
+def test_a_first_look_up_reads_a_block_for_the_value_and_each_of_its_rows(table):
+    opened = HudiTable.open(table)
+    looked = TableSample.at(opened, opened.listing())
+    sample, groups = looked.sample(["scattered"])
+    rows_of_value = {Expression(IDENTITY, "scattered"): 3.0}
+    sizes = CostModel(looked, sample, groups, 1e6, {}, rows_of_value)
+    keys = sizes.costs(Candidate("record_index", ()), set())
+    values = sizes.costs(Candidate("secondary_index", ("scattered",)), set())
+    assert values.first_bytes == 4 * keys.first_bytes < keys.storage
+    small = replace(sizes, growth=1.0).costs(Candidate("record_index", ()), set())
+    assert small.first_bytes == pytest.approx(small.storage, abs=1)
 
 
 _FIGURES = {

@@ -126,14 +126,14 @@ def _print_advice(found: Advice) -> None:
 def _show(ranked: Sequence[RankedIndex]) -> None:
     shown = Table("index")
     for heading in (
-        *("files\nless", "size\nless", "size\nstored", "build,\ns"),
+        *("files\nless", "size\nless", "size\nstored", "size\nof a first\nlook-up", "build,\ns"),
         *("bytes\na row\nwritten", "bytes\na file\nwritten"),
     ):
         shown.add_column(heading, justify="right")
     for each in ranked:
         costs = each.costs
         index = _candidate_name(each.candidate)
-        sizes = size_text(each.bytes), size_text(costs.storage)
+        sizes = map(size_text, (each.bytes, costs.storage, costs.first_bytes))
         written = f"{costs.bytes_of_row:.1f}", f"{costs.bytes_of_file:.0f}"
         build = f"{costs.build_seconds:.1f}"
         shown.add_row(index, f"{each.files:.1f}", *sizes, build, *written)
