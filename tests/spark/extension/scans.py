@@ -45,6 +45,14 @@ def files_read(frame: DataFrame) -> list[str]:
     ]
 
 
+def listed_bytes(scan: Any) -> int:
+    """The size of the files that Hudi's own index, below ours, has listed so far."""
+    ours = scan.relation().location()
+    field = ours.getClass().getDeclaredField("hudi")
+    field.setAccessible(True)
+    return int(field.get(ours).sizeInBytes())
+
+
 def slices_read(frame: DataFrame) -> set[str]:
     """The ids of the slices that are read."""
     return {name.removeprefix(".").partition("_")[0] for name in files_read(frame)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -14,7 +15,15 @@ from tests.marks import long
 from tests.prune import predicates
 from tests.prune.matching_slices import groups_with_matches
 from tests.spark.extension.conftest import UNPRUNED
-from tests.spark.extension.scans import load, plan_text, shown, slices_read, whole
+from tests.spark.extension.scans import (
+    listed_bytes,
+    load,
+    plan_text,
+    scans,
+    shown,
+    slices_read,
+    whole,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -95,6 +104,17 @@ def test_rows_are_equal_and_files_are_skipped(
         # Updates have moved rows of every fourth file.
         assert len(slices_read(frame)) <= SKIPPED[text] + 8, text
         assert len(slices_read(frame)) < FILES, text
+
+
+@pytest.mark.parametrize("spelled", [Path.as_posix, Path.as_uri], ids=["path", "uri"])
+@pytest.mark.parametrize("type_", [COW, MOR])
+def test_hudi_does_not_list_what_the_service_has_listed(
+    extended: SparkSession, matrices: Matrices, type_: TableType, spelled: Callable[[Path], str]
+) -> None:
+    frame = load(extended, spelled(matrices.get(type_).table.path)).where("i = -4995")
+    assert len(slices_read(frame)) == 1
+    (scan,) = scans(frame)
+    assert listed_bytes(scan) == 0
 
 
 def test_explain_shows_files_and_bytes(extended: SparkSession, matrices: Matrices) -> None:

@@ -2,8 +2,11 @@ package io.pyhudi.spark.read;
 
 import io.pyhudi.hive.protocol.TableView;
 import io.pyhudi.hive.table.ListedSlices;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hudi.HoodieFileIndex;
 import org.apache.hudi.HoodieIncrementalFileIndex;
@@ -153,7 +156,17 @@ final class HudiRead {
 
   private boolean isOfWholeTable() {
     List<Path> paths = Scala.list(index.rootPaths());
-    return paths.size() == 1 && paths.get(0).toString().equals(basePath());
+    return paths.size() == 1 && qualified(paths.get(0)).toString().equals(basePath());
+  }
+
+  /** Returns a path with the scheme and the authority that Hudi has added to the base path. */
+  private Path qualified(Path path) {
+    Configuration conf = metaClient().getStorageConf().unwrapAs(Configuration.class);
+    try {
+      return path.getFileSystem(conf).makeQualified(path);
+    } catch (IOException e) {
+      throw new UncheckedIOException(path + ": its file system cannot be opened", e);
+    }
   }
 
   /** Returns whether partition columns are shown as their paths spell them. */
