@@ -101,16 +101,18 @@ def spark() -> Iterator[Measurement]:
 def _queries(measured: _Spark, table: Path) -> Iterator[Measurement]:
     """The queries of the benchmark `engines`: rows, files and times."""
     total = dict.fromkeys((_OURS, _HUDI), 0.0)
-    fewer, lost = 0, []
+    fewer, lost = 0, 0
     for predicate in PREDICATES:
         title, where = f"spark: {predicate.sql}", predicate.sql
         expected = measured.rows(_WHOLE, table, where)
         if measured.rows(_OURS, table, where) != expected:
             raise ValueError(f"{where}: the extension loses rows")
-        if measured.rows(_HUDI, table, where) != expected:
-            lost.append(where)
         files = {who: measured.files(who, table, where) for who in total}
-        fewer += 2 * files[_OURS] <= files[_HUDI]
+        loses_rows = measured.rows(_HUDI, table, where) != expected
+        lost += loses_rows
+        # Hudi's users get the rows of such a query without skipping only.
+        needed = measured.files(_WHOLE, table, where) if loses_rows else files[_HUDI]
+        fewer += 2 * files[_OURS] <= needed
         run = [partial(seconds, partial(measured.rows, who, table, where)) for who in total]
         for who, taken in zip(total, interleaved(run, _ROUNDS), strict=True):
             median = statistics.median(taken)
@@ -121,8 +123,9 @@ def _queries(measured: _Spark, table: Path) -> Iterator[Measurement]:
     for who, whole in total.items():
         yield Measurement(f"{title}, {who}", whole, "s")
     yield Measurement(f"{title}, times faster", total[_HUDI] / total[_OURS], "x", ">= 1")
-    yield Measurement(f"{title}, at most half of the files in", fewer, "queries", ">= 3")
-    yield Measurement(f"{title}, Hudi's skipping loses rows in", len(lost), "queries")
+    half = f"{title}, at most half of the files that Hudi needs for all rows in"
+    yield Measurement(half, fewer, "queries", ">= 3")
+    yield Measurement(f"{title}, Hudi's skipping loses rows in", lost, "queries")
 
 
 def _nothing_pruned(measured: _Spark, table: Path) -> Iterator[Measurement]:
