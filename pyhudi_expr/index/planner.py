@@ -183,7 +183,7 @@ class Question:
 
 
 class StillReadingError(HudiError):
-    """The index is being read in the background and is available to a later query."""
+    """The entries of an index are being counted in the background; a later query may use it."""
 
 
 class Source(Protocol):
@@ -200,7 +200,7 @@ class Source(Protocol):
 
         Raises:
             HudiError: The index cannot be read.
-            StillReadingError: The index is not read yet.
+            StillReadingError: The index's entries are being counted.
         """
 
 
@@ -283,7 +283,10 @@ def _with_evidence_of(source: Source | CostedSource, question: Question) -> Ques
     try:
         answer = source.answer(question)
     except StillReadingError:
-        return question.with_note(f"{source.name} is still being read")
+        return question.with_note(
+            f"{source.name} is not used yet: it has no certificate, so all its entries are counted"
+            " first ('pyhudi index verify --certify' does that once for all)"
+        )
     except HudiError as error:
         return question.with_note(_unreadable(source, error))
     if answer is None:

@@ -73,6 +73,8 @@ IN_MEMORY_BYTES = 1 << 20
 """The largest index that is read into memory rather than looked up: some 200,000 entries."""
 AT_ONCE_BYTES = 16 << 20
 """The largest index whose entries a query counts itself: that takes a second."""
+QUERY_SECONDS = 5.0
+"""How long a query waits at most until they are counted: files may be read in less."""
 COUNTING_SECONDS = 60.0
 """How long a report waits until the entries of a large index are counted."""
 #: Changes whenever the columns or their meaning change.
@@ -251,7 +253,7 @@ class RecordIndex(CostedSource):
         wanted = _key_equalities(question)
         if not wanted:
             return None
-        places = self.places(question.footer_wait)
+        places = self.places(min(question.footer_wait, QUERY_SECONDS))
         answers = LookupEvidence(self._listing)
         for leaf, keys in wanted:
             answers.add(leaf, slices_with(places, keys))

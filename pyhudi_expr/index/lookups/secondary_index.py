@@ -54,6 +54,7 @@ from pyhudi_expr.index.lookups.record_index import (
     AT_ONCE_BYTES,
     COUNTING_SECONDS,
     IN_MEMORY_BYTES,
+    QUERY_SECONDS,
     RecordIndex,
 )
 from pyhudi_expr.index.lookups.value_places import (
@@ -231,7 +232,7 @@ class SecondaryIndex(CostedSource):
         if not self._trust.any():
             nothing = np.zeros(len(question.slices), bool)
             return Answer(answers, self._partial_notes(nothing, question), is_relevant=False)
-        places = self.places(question.footer_wait)
+        places = self.places(min(question.footer_wait, QUERY_SECONDS))
         notes = [*self._partial_notes(places.is_trusted, question)]
         for one in wanted:
             if one.are_numbers and not places.numbers_only:

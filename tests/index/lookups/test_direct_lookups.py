@@ -6,11 +6,13 @@ import itertools
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pytest
 
 from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.lookups import lazy_value
 from pyhudi_expr.index.lookups import record_index as of_records
 from pyhudi_expr.index.lookups import secondary_index as of_values
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index, slices_with
@@ -146,6 +148,23 @@ def test_entries_of_a_large_index_are_counted_in_the_background(
     result = pruner.prune(str(golden[INDEXED[1]]), request)
     assert "record_index" in [source.name for source in result.evidence]
     assert result.notes == ()
+
+
+def test_a_query_does_not_wait_for_a_long_count(
+    golden: Mapping[str, Path], directly: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (of_records, of_values):
+        monkeypatch.setattr(module, "AT_ONCE_BYTES", 0)
+        monkeypatch.setattr(module, "QUERY_SECONDS", 0.01)
+    pruner = Pruner(PruneOptions(footer_wait=20))
+    request = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
+    started = perf_counter()
+    with lazy_value._ONE_AT_A_TIME:
+        early = pruner.prune(str(golden[INDEXED[1]]), request)
+    assert perf_counter() - started < 15
+    uncounted = "record_index is not used yet: it has no certificate"
+    assert [note for note in early.notes if note.startswith(uncounted)]
+    assert "record_index" not in [source.name for source in early.evidence]
 
 
 def test_a_damaged_certificate_costs_a_count(
