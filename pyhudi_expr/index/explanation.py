@@ -6,7 +6,7 @@ without an explanation does not pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
@@ -25,7 +25,7 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.expr.render import render
-from pyhudi_expr.index.planner import NamedEvidence
+from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
 from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.table.listing import FileListing
 
@@ -109,16 +109,19 @@ class Explanation:
         return asdict(self)
 
 
-def read_together(files_kept: int, explanation: Explanation) -> str | None:
-    """Say why more files are read than the parts of the predicate leave; None if it is as many."""
+def remarks(
+    files_kept: int, unasked: Iterable[UnaskedIndex], explanation: Explanation
+) -> Iterator[str]:
+    """Return which indexes were not asked, and why more files are read than the parts leave."""
+    for index in unasked:
+        yield f"{index.name} was not asked: {index.reason}"
     more = files_kept - explanation.left
-    if more < 1:
-        return None
-    files = "1 more file is" if more == 1 else f"{more:,} more files are"
-    return (
-        f"{files} read than the parts of the predicate leave: a base file and its log files are "
-        "read together"
-    )
+    if more > 0:
+        files = "1 more file is" if more == 1 else f"{more:,} more files are"
+        yield (
+            f"{files} read than the parts of the predicate leave: a base file and its log files "
+            "are read together"
+        )
 
 
 def explain(
