@@ -199,8 +199,8 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
 def _readings(text: TimeText, domain: Domain, zone: str | None) -> Iterator[Interval]:
     """Return how engines read a time with a T or a zone.
 
-    Spark reads an instant where there is a zone. Hive drops the zone, and versions that know no T
-    take the beginning of the day.
+    Spark reads an instant where there is a zone. Hive drops the zone; a version that does not know
+    the form takes its day, from midnight.
     """
     if domain.kind is not Kind.INSTANT:
         raise NotComparableError(_NO_PLAIN_TIME)
