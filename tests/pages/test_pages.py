@@ -89,7 +89,7 @@ def test_columns_of_the_user_are_drawn_before_those_of_hudi(golden):
     )
     names = [ranges.column.name for ranges in ranges_of(result)]
     assert len(names) > 2
-    assert "_hoodie_record_key" not in names[:-1]
+    assert names[-1] == "_hoodie_record_key"
 
 
 def test_each_leaf_names_its_indexes_and_their_limits(golden):
