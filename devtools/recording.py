@@ -1,7 +1,7 @@
 """`python -m devtools.recording`: run the commands of docs/first-minutes.md, and show their output.
 
 A block of the document begins with a command (`$ pyhudi ...`) or a line of Python (`>>> ...`). What
-follows is replaced by what a terminal of 100 columns shows. All run in one directory, in order.
+follows is replaced by what a terminal of 80 columns shows. All run in one directory, in order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "first-minutes.md"
 _BLOCK = re.compile(r"(?<=^```text\n)((?:\$ pyhudi|>>> ).*?)(?=^```$)", re.MULTILINE | re.DOTALL)
-_TERMINAL = {"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
+_TERMINAL = {"COLUMNS": "80", "TERM": "xterm", "NO_COLOR": "1"}
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
 _HOME = "/home/you"
 
