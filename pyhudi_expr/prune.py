@@ -25,8 +25,8 @@ from pyhudi_expr.index.expected_reads import expect_opening
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
-from pyhudi_expr.index.planner import NamedEvidence
-from pyhudi_expr.index.row_counts import Counts
+from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
+from pyhudi_expr.index.row_counts import Counts, RowCount
 from pyhudi_expr.index.shared_calls import SharedCalls
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.slice_sets import SliceSet
@@ -103,19 +103,6 @@ class PruneRequest:
 
 
 @dataclass(frozen=True)
-class RowCount:
-    """An upper bound of a number of rows.
-
-    Attributes:
-        rows: The upper bound.
-        exact: Whether reading gives exactly this number.
-    """
-
-    rows: int
-    exact: bool
-
-
-@dataclass(frozen=True)
 class PruneResult:
     """The file slices that a query has to read. A value: it reads nothing.
 
@@ -134,6 +121,7 @@ class PruneResult:
         is_evolved: Whether columns of the table were renamed or retyped.
         schema_history: The versions of the schema. None if the table did not evolve, or if its
             history cannot be read.
+        unasked: The indexes that could have told more, and were not asked.
     """
 
     listing: FileListing
@@ -146,6 +134,7 @@ class PruneResult:
     merging: SliceMerging = SliceMerging.OPAQUE
     is_evolved: bool = False
     schema_history: SchemaHistory | None = field(default=None, repr=False)
+    unasked: Sequence[UnaskedIndex] = ()
     _found: SliceSet | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -294,6 +283,7 @@ class Pruner:
             merging=snapshot.merging,
             is_evolved=snapshot.is_evolved,
             schema_history=snapshot.history,
+            unasked=found.unasked,
             _found=found.kept,
         )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyhudi_expr.api.explanation_lines import explanation_text
 from pyhudi_expr.index.explanation import Explanation as ExplanationTree
-from pyhudi_expr.index.explanation import read_together
+from pyhudi_expr.index.explanation import remarks
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.timeline.timeline import Instant
 
@@ -41,9 +41,10 @@ class Explanation:
             f"{source.name} {1000 * source.seconds:.1f} ms" for source in self.plan.result.evidence
         )
         parts = explanation_text(self.plan.predicate, self.tree)
-        remark = read_together(self.plan.files_kept, self.tree)
-        below = f"\n{remark}" if remark is not None else ""
-        return f"{self.plan!r}\n  indexes  {used or 'none'}\n\n{parts}{below}"
+        result = self.plan.result
+        below = remarks(result.files_kept, result.unasked, self.tree)
+        text = f"{self.plan!r}\n  indexes  {used or 'none'}\n\n{parts}"
+        return "\n".join((text, *below))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tree for JSON."""

@@ -50,11 +50,11 @@ class ExplanationLine:
 
     @property
     def by(self) -> str:
-        """Which indexes exclude files, or why none does."""
+        """Which indexes exclude files, or why none does, or need to."""
         found = sorted(
             (answer for answer in self.node.answers if answer.files), key=lambda one: -one.files
         )
-        if not self.node.excluded:
+        if self.node.reason is not None or not self.node.excluded:
             return self.node.reason or ""
         if not found:
             return " and ".join(sorted(_indexes_of_parts(self.node))) + " together"
@@ -96,9 +96,9 @@ def _below(node: Explanation, depth: int, with_keys: bool) -> Iterator[Explanati
     for part in _written(node, with_keys):
         own = _written(part, with_keys)
         if part.connective == "AND" and len(own) == 1 < len(part.children):
-            yield ExplanationLine(_text(own[0]), part, depth)
+            yield ExplanationLine(_text(own[0], with_keys), part, depth)
             continue
-        yield ExplanationLine(_text(part), part, depth)
+        yield ExplanationLine(_text(part, with_keys), part, depth)
         yield from _below(part, depth + 1, with_keys)
 
 
@@ -122,11 +122,15 @@ def _follows_from_case(part: Explanation, parts: Sequence[Explanation]) -> bool:
     )
 
 
-def _text(node: Explanation) -> str:
+def _text(node: Explanation, with_keys: bool) -> str:
+    if node.connective:
+        parts = (
+            f"({_text(part, with_keys)})" if part.connective else _text(part, with_keys)
+            for part in _written(node, with_keys)
+        )
+        return f" {node.connective} ".join(parts)
     text = _without_reasons(node.predicate)
-    if not node.negated:
-        return text
-    return f"NOT ({text})" if node.children else _negated(text)
+    return _negated(text) if node.negated else text
 
 
 def _negated(condition: str) -> str:

@@ -19,7 +19,6 @@ from pyhudi_expr.expr.nodes import Call, Case, HudiExpression, Literal, children
 from pyhudi_expr.frontend.sql.conditions import is_query
 from pyhudi_expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.index.opening import NO_METADATA_TABLE, NO_STATISTICS
-from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.scan import parse_filter
 from pyhudi_expr.table.errors import InvalidType, PyHudiWarning
@@ -54,9 +53,7 @@ def parsed(
         HudiError: It cannot be parsed.
     """
     check_kind(predicate)
-    tree = parse_filter(predicate, schema, dialect)
-    check_columns(tree, schema, table)
-    return tree
+    return parse_filter(predicate, schema, dialect, table)
 
 
 def check_kind(predicate: object) -> None:
@@ -105,6 +102,12 @@ def warn_of_query(predicate: Predicate | None) -> None:
 
 def warn_of_quoted_columns(tree: HudiExpression, schema: pa.Schema) -> None:
     """Warn of a column's name in quotes that make it a text, compared with other constants."""
+    for found in quoted_columns(tree, schema):
+        warnings.warn(found, PyHudiWarning, stacklevel=_depth_of_caller())
+
+
+def quoted_columns(tree: HudiExpression, schema: pa.Schema) -> Iterator[str]:
+    """Return a message for each column's name that is a text, compared with other constants."""
     names = {field.name.lower() for field in schema}
     for node in walk(tree):
         first, *others = [*children(node), None]
@@ -112,11 +115,9 @@ def warn_of_quoted_columns(tree: HudiExpression, schema: pa.Schema) -> None:
         if not isinstance(first, Literal) or isinstance(node, Call | Case) or not is_constant:
             continue
         if isinstance(first.value, str) and first.value.lower() in names:
-            warnings.warn(
+            yield (
                 f"{first.value!r} in quotes is a text in this SQL, not the column; "
-                f"write {first.value} or `{first.value}`",
-                PyHudiWarning,
-                stacklevel=_depth_of_caller(),
+                f"write {first.value} or `{first.value}`"
             )
 
 

@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from pyhudi_expr.table.errors import HudiError
+
 DRY_RUN = click.option(
     "--dry-run", is_flag=True, help="Print what would be done, and change nothing."
 )
@@ -21,6 +23,10 @@ def is_asked(is_confirmed: bool) -> bool:
 
 
 def confirm(what: str) -> None:
-    """Ask whether to do it. If not, exit with code 1."""
+    """Ask whether to do it.
+
+    Raises:
+        HudiError: The answer is no.
+    """
     if not click.confirm(f"{what}\nContinue?", err=True):
-        raise click.ClickException("nothing was changed")
+        raise HudiError("nothing was changed")

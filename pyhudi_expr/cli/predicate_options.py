@@ -8,9 +8,12 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import click
+import pyarrow as pa
 
 from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
+from pyhudi_expr.api.predicates import quoted_columns
+from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
@@ -155,4 +158,11 @@ def checked_snapshot(pruner: Pruner, table: str, request: PruneRequest) -> Table
         HudiTable.open(table).check_as_of(request.as_of)
     snapshot = pruner.snapshot(table, request)
     check_columns(request.predicate, snapshot.schema, table)
+    hint_at_quoted_columns(request.predicate, snapshot.schema)
     return snapshot
+
+
+def hint_at_quoted_columns(predicate: HudiExpression, schema: pa.Schema) -> None:
+    """Print a hint for each column's name that is a text by its quotes."""
+    for found in quoted_columns(predicate, schema):
+        click.echo(f"hint: {found}", err=True)

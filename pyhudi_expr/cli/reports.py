@@ -36,7 +36,9 @@ def explain_report(
     """Return what each part of the predicate excludes, with the counts."""
     counts = count_report(table, predicate, result)
     indexes = [{"index": of.name, "seconds": of.seconds} for of in result.evidence]
-    return {**counts, "indexes": indexes, "explanation": explanation.as_dict()}
+    unasked = [{"index": of.name, "reason": of.reason} for of in result.unasked]
+    tree = explanation.as_dict()
+    return {**counts, "indexes": indexes, "not_asked": unasked, "explanation": tree}
 
 
 def index_timings(result: PruneResult) -> str:

@@ -10,8 +10,7 @@ sound for each of these conversions, and exact where all agree.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone, tzinfo
 from fractions import Fraction
@@ -23,13 +22,9 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of, exact_decimal, float_ordinal
 from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
+from pyhudi_expr.expr.time_texts import TimeText, time_of_text
 
 _EPOCH = datetime(1970, 1, 1)
-_ISO_TEXT = re.compile(
-    r"(?P<seconds>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.(?P<fraction>\d{1,9}))?"
-    r"|(?P<day>\d{4}-\d\d-\d\d)",
-    re.ASCII,
-)
 _DAY = 86_400
 
 #: Integers of so many bits are exact as floats: comparing as float or as integer is the same.
@@ -179,7 +174,10 @@ def _floating_point(value: PythonValue, source: Domain, domain: Domain) -> Inter
 
 def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None) -> Interval:
     if source.kind is Kind.TEXT:
-        seconds, is_instant = _parse_timestamp(str(literal.value)), False
+        text = _time_of(str(literal.value))
+        if not text.is_plain:
+            return hull(_readings(text, domain, zone))
+        seconds, is_instant = text.wall, False
     elif source.kind is Kind.DATE:
         seconds, is_instant = Fraction(int(literal.value) * _DAY), False
     elif source.kind in (Kind.WALL_CLOCK, Kind.INSTANT):
@@ -195,6 +193,26 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
     if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and zone not in NO_CHANGES:
         # A time that the zone skips is a later one, and at the date line a day later.
         low, high = low - _DAY, high + _DAY
+    return _span(low, high, domain)
+
+
+def _readings(text: TimeText, domain: Domain, zone: str | None) -> Iterator[Interval]:
+    """Return how engines read a time with a T or a zone.
+
+    Spark reads an instant where there is a zone. Hive drops the zone; a version that does not know
+    the form takes its day, from midnight.
+    """
+    if domain.kind is not Kind.INSTANT:
+        raise NotComparableError(_NO_PLAIN_TIME)
+    for wall in (text.wall, text.midnight):
+        yield _span(*_instants(wall, zone), domain)
+    if text.offset is not None:
+        instant = text.wall - text.offset
+        yield _span(instant, instant, domain)
+
+
+def _span(low: Fraction, high: Fraction, domain: Domain) -> Interval:
+    """Return the values of a domain between two times, in seconds, as any calendar has them."""
     margin = _calendar_margin(low)
     low, high = low - margin, high + margin
     per_second = Fraction(1, _DAY) if domain.kind is Kind.DATE else Fraction(domain.units)
@@ -210,18 +228,14 @@ def _calendar_margin(seconds: Fraction) -> int:
     return next((days * _DAY for day, days in CALENDAR_MARGINS if seconds < day * _DAY), 0)
 
 
-def _parse_timestamp(text: str) -> Fraction:
-    """Return seconds of the wall clock in ISO text, in the one form that all engines read alike."""
-    match = _ISO_TEXT.fullmatch(text)
-    if match is None:
-        raise NotComparableError("no plain time: write '2024-01-31 23:59:59', without T and zone")
-    try:
-        moment = datetime.fromisoformat(match["seconds"] or match["day"])
-    except ValueError as error:
-        raise NotComparableError("a text literal that names no existing time") from error
-    whole = Fraction((moment - _EPOCH) // timedelta(seconds=1))
-    digits = match["fraction"]
-    return whole + (Fraction(int(digits), 10 ** len(digits)) if digits else 0)
+_NO_PLAIN_TIME = "no plain time: write '2024-01-31 23:59:59', without T and zone"
+
+
+def _time_of(text: str) -> TimeText:
+    found = time_of_text(text)
+    if found is None:
+        raise NotComparableError(_NO_PLAIN_TIME)
+    return found
 
 
 def _instants(wall_seconds: Fraction, zone: str | None) -> tuple[Fraction, Fraction]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_MEGABYTE = 10**6
+
 
 def slices_hit(rows: float, slices: float) -> float:
     """Return the expected number of slices that hold at least one of the rows."""
@@ -47,6 +49,13 @@ class LookupCost:
         """Return the bytes to read in all, index and files, if the look-up is done."""
         share = slices_hit(self.rows, left.slices) / left.slices if left.slices else 0.0
         return self.read_bytes + left.bytes * share
+
+    def why_not(self, left: RemainingRead) -> str:
+        """Return why the look-up is not worth it, for explanations."""
+        if not left.slices:
+            return "no file is left that it could skip"
+        reads, files = (f"{size / _MEGABYTE:.2f} MB" for size in (self.read_bytes, left.bytes))
+        return f"it would read {reads}, more than it would save of the {files} that are left"
 
     def is_worth(self, left: RemainingRead) -> bool:
         """Return whether the look-up saves more than it reads. In memory it always pays off."""

@@ -6,7 +6,7 @@ without an explanation does not pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
@@ -25,7 +25,7 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.expr.render import render
-from pyhudi_expr.index.planner import NamedEvidence
+from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
 from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.table.listing import FileListing
 
@@ -109,16 +109,19 @@ class Explanation:
         return asdict(self)
 
 
-def read_together(files_kept: int, explanation: Explanation) -> str | None:
-    """Say why more files are read than the parts of the predicate leave; None if it is as many."""
+def remarks(
+    files_kept: int, unasked: Iterable[UnaskedIndex], explanation: Explanation
+) -> Iterator[str]:
+    """Return which indexes were not asked, and why more files are read than the parts leave."""
+    for index in unasked:
+        yield f"{index.name} was not asked: {index.reason}"
     more = files_kept - explanation.left
-    if more < 1:
-        return None
-    files = "1 more file is" if more == 1 else f"{more:,} more files are"
-    return (
-        f"{files} read than the parts of the predicate leave: a base file and its log files are "
-        "read together"
-    )
+    if more > 0:
+        files = "1 more file is" if more == 1 else f"{more:,} more files are"
+        yield (
+            f"{files} read than the parts of the predicate leave: a base file and its log files "
+            "are read together"
+        )
 
 
 def explain(
@@ -136,16 +139,23 @@ def explain(
         rows: Rows of each slice, -1 where unknown. None: no row counts.
     """
     everything = np.ones(listing.num_files, np.bool_)
-    return _Explainer(evidence, listing, rows).explain(node, True, everything)[0]
+    # Nothing is read for a contradiction: what evidence there is knows no column of it.
+    read = () if _is_contradiction(node, True) else evidence
+    without = "there is no index" if read or not evidence else "no index was asked"
+    return _Explainer(read, listing, rows, without).explain(node, True, everything)[0]
 
 
 @dataclass(frozen=True)
 class _Explainer:
-    """The arguments of `explain` that are the same for each node."""
+    """The arguments of `explain` that are the same for each node.
+
+    without: The reason where there is no evidence.
+    """
 
     evidence: Sequence[NamedEvidence]
     listing: FileListing
     rows: Counts | None
+    without: str
 
     def explain(
         self, node: BoundExpression, truth: bool, reached: BoolArray
@@ -159,7 +169,8 @@ class _Explainer:
         connective, children = self._children(node, truth, reached)
         excluded, seconds = _excluded(node, self.evidence, self.listing, truth)
         left = reached & ~excluded
-        answers = () if isinstance(node, Constant | Unknown) else self.evidence
+        needs_none = isinstance(node, Constant | Unknown) or _is_contradiction(node, truth)
+        answers = () if needs_none else self.evidence
         explanation = Explanation(
             predicate=render(node),
             negated=not truth,
@@ -169,7 +180,7 @@ class _Explainer:
             excluded_rows=_excluded_rows(excluded, self.listing, self.rows),
             seconds=seconds,
             answers=tuple(_answer(node, source, self.listing, truth) for source in answers),
-            reason=_reason(node, self.evidence, excluded),
+            reason=self._reason(node, truth, excluded),
             children=children,
             connective=connective,
             reached=int(np.count_nonzero(reached)),
@@ -185,11 +196,39 @@ class _Explainer:
             return "", ()
         needs_all = isinstance(node, BoundAnd) is truth
         found = []
-        for child in node.children:
+        for child in _parts(node.children):
             explained, left = self.explain(child, truth, reached)
             found.append(explained)
             reached = left if needs_all else reached
         return "AND" if needs_all else "OR", tuple(found)
+
+    def _reason(self, node: BoundExpression, truth: bool, excluded: BoolArray) -> str | None:
+        if isinstance(node, Unknown):
+            return node.reason
+        if _is_contradiction(node, truth):
+            return "no row can match it"
+        if isinstance(node, BoundAnd | BoundOr) or excluded.any():
+            return None
+        opaque = unknown_reasons(node)
+        if opaque:
+            return "; ".join(opaque)
+        if isinstance(node, Constant):
+            return None
+        if not self.evidence:
+            return self.without
+        if not any(_has_columns(node, source) for source in self.evidence):
+            return "no index has its columns"
+        return "no index that was asked excludes a file"
+
+
+def _is_contradiction(node: BoundExpression, truth: bool) -> bool:
+    """Return whether no row can make a node the truth value, whatever the files hold."""
+    return not as_array(may_be(node, truth, ()), 1)[0]
+
+
+def _parts(nodes: Sequence[BoundExpression]) -> Sequence[BoundExpression]:
+    """Return the operands without those that say only what follows from the others."""
+    return [node for node in nodes if not isinstance(node, Constant)] or nodes
 
 
 def _excluded(
@@ -236,25 +275,6 @@ def _gap(node: BoundExpression, source: NamedEvidence, listing: FileListing) -> 
             files = "1 file" if count == 1 else f"{count:,} files"
             gaps.append(f"no bounds of {column.name} were read for {files}")
     return "; ".join(gaps) or None
-
-
-def _reason(
-    node: BoundExpression, evidence: Sequence[NamedEvidence], excluded: BoolArray
-) -> str | None:
-    if isinstance(node, Unknown):
-        return node.reason
-    if isinstance(node, BoundAnd | BoundOr) or excluded.any():
-        return None
-    opaque = unknown_reasons(node)
-    if opaque:
-        return "; ".join(opaque)
-    if isinstance(node, Constant):
-        return None
-    if not evidence:
-        return "there is no index"
-    if not any(_has_columns(node, source) for source in evidence):
-        return "no index has its columns"
-    return "no index that was asked excludes a file"
 
 
 def _has_columns(node: BoundExpression, source: NamedEvidence) -> bool:

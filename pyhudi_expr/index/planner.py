@@ -55,6 +55,28 @@ class NamedEvidence:
 
 
 @dataclass(frozen=True)
+class UnaskedIndex:
+    """An index about a column of the predicate that was not asked.
+
+    Attributes:
+        name: Name of the index.
+        cost: Cost of the look-up; None if the index cannot judge what the predicate says.
+        left: What the other indexes had left to read.
+    """
+
+    name: str
+    cost: LookupCost | None
+    left: RemainingRead
+
+    @property
+    def reason(self) -> str:
+        """Why it was not asked."""
+        if self.cost is None:
+            return "it only finds values that a row must have (= or IN)"
+        return self.cost.why_not(self.left)
+
+
+@dataclass(frozen=True)
 class Answer:
     """Evidence of a source over the files of a listing.
 
@@ -90,6 +112,7 @@ class Question:
         answers: The evidence of the sources so far.
         left: For each of them the number of files that remain after this source and those before.
         notes: Why the sources excluded less than they could.
+        unasked: The sources that were not asked although they have a column of the predicate.
     """
 
     predicate: BoundExpression
@@ -102,6 +125,7 @@ class Question:
     answers: tuple[NamedEvidence, ...] = ()
     left: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    unasked: tuple[UnaskedIndex, ...] = ()
     _kept: SliceSet | None = None
     _used: tuple[Evidence, ...] = ()
     _evaluated: tuple[Evidence, ...] = ()
@@ -225,6 +249,10 @@ class CostedSource(ABC):
     def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
 
+    def is_about(self, question: Question) -> bool:
+        """Return whether the predicate has a column of the index, for the explanation."""
+        return False
+
     def announce(self, question: Question) -> None:  # noqa: B027 - most need not
         """Announce what `answer` will probably read first, see `Storage.expect`."""
 
@@ -247,7 +275,7 @@ def gather(sources: Sequence[Source | CostedSource], question: Question) -> Ques
         offers, question = _offers(waiting, question)
         worth = [(source, offer) for source, offer in offers if offer.is_worth(question.remaining)]
         if not worth:
-            break
+            return _with_unasked(offers, question)
         best = _cheapest(worth, question.remaining)
         question = _with_evidence_of(best, question)
         # Parts of an index that one source has read are cheaper for the next one: costs change.
@@ -256,6 +284,13 @@ def gather(sources: Sequence[Source | CostedSource], question: Question) -> Ques
 
 
 _Offer = tuple[CostedSource, LookupCost]
+
+
+def _with_unasked(offers: Sequence[_Offer], question: Question) -> Question:
+    """Return the question with the indexes whose look-ups are not worth it."""
+    left = question.remaining
+    more = (UnaskedIndex(source.name, offer, left) for source, offer in offers)
+    return replace(question, unasked=(*question.unasked, *more))
 
 
 def _offers(sources: Sequence[CostedSource], question: Question) -> tuple[list[_Offer], Question]:
@@ -268,6 +303,9 @@ def _offers(sources: Sequence[CostedSource], question: Question) -> tuple[list[_
             continue
         if offer is not None:
             offers.append((source, offer))
+        elif source.is_about(question):
+            unable = UnaskedIndex(source.name, None, question.remaining)
+            question = replace(question, unasked=(*question.unasked, unable))
     return offers, question
 
 

@@ -43,6 +43,19 @@ Counts = Int64Array
 
 
 @dataclass(frozen=True)
+class RowCount:
+    """An upper bound of a number of rows.
+
+    Attributes:
+        rows: The upper bound.
+        exact: Whether reading gives exactly this number.
+    """
+
+    rows: int
+    exact: bool
+
+
+@dataclass(frozen=True)
 class _Written:
     """What one commit wrote to one file."""
 

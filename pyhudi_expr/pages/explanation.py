@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pyhudi_expr.arrays import Int64Array
-from pyhudi_expr.index.explanation import Explanation, read_together
+from pyhudi_expr.index.explanation import Explanation
+from pyhudi_expr.index.explanation import remarks as remarks_on
 from pyhudi_expr.kept_rows import KeptRows
 from pyhudi_expr.pages.file_map import FileMap, FileSet, axes_of, draw_files
 from pyhudi_expr.pages.funnel import funnel, trapezoid
@@ -53,7 +54,7 @@ def explain_page(
             ("instant", result.instant or "none"),
             *judged,
         ),
-        remarks=[*result.notes, *_remarks(result, explanation)],
+        remarks=[*result.notes, *remarks_on(result.files_kept, result.unasked, explanation)],
         parts=funnel(explanation),
         read=read,
         read_points=trapezoid(read, read, total),
@@ -70,12 +71,6 @@ def headline(result: PruneResult) -> str:
     share = f", {skipped / total:.1%}" if total else ""
     sizes = size_of(result.bytes_kept, result.bytes_total)
     return f"{skipped:,} of {total:,} files skipped{share}; {sizes} read"
-
-
-def _remarks(result: PruneResult, explanation: Explanation) -> Iterator[str]:
-    remark = read_together(result.files_kept, explanation)
-    if remark is not None:
-        yield remark
 
 
 def _sources(result: PruneResult) -> Iterator[tuple[str, int, str]]:

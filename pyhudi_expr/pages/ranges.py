@@ -22,10 +22,13 @@ from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.pages.axes import Ranges
 from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.table.hudi_names import META_COLUMNS
 
 
 def ranges_of(result: PruneResult) -> list[Ranges]:
     """Return the ranges of the predicate's columns; those that exclude most files come first.
+
+    Hudi's own columns, which follow from others, come last.
 
     A range is that of the first index that knows it. Files that were excluded by their partition
     have ranges of the partition, or none.
@@ -35,7 +38,7 @@ def ranges_of(result: PruneResult) -> list[Ranges]:
         ranges = _ranges(result, column)
         if ranges is not None:
             found.append((_excluded_by(result, column.name), ranges))
-    found.sort(key=lambda each: -each[0])
+    found.sort(key=lambda each: (each[1].column.name in META_COLUMNS, -each[0]))
     return [ranges for _, ranges in found]
 
 

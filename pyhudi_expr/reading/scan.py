@@ -17,17 +17,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pyhudi_expr.expr.nodes import ALWAYS, And, Column, HudiExpression, Unknown
-from pyhudi_expr.expr.terms import UnboundError, resolve
+from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression, Unknown
+from pyhudi_expr.expr.terms import resolve
 from pyhudi_expr.frontend.arrow.expression_check import (
     columns_read,
-    missing_column,
+    missing_path,
     validation_error,
 )
 from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.index.request_checks import check_columns
+from pyhudi_expr.index.request_checks import check_column, check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
@@ -42,7 +42,7 @@ from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.slice_ranking import ranked_slices
 from pyhudi_expr.reading.sorting import SortKey, check_order, wanted_rows
 from pyhudi_expr.reading.supported_tables import check_supported
-from pyhudi_expr.table.errors import FilterNotApplicable, UnknownColumn
+from pyhudi_expr.table.errors import FilterNotApplicable
 from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.optional_dependencies import require_extra
@@ -265,13 +265,12 @@ def scan_snapshot(
     """Scan a table as a pruner opened it; see `scan`."""
     table, schema = snapshot.table, snapshot.schema
     check_supported(table)
-    predicate = parse_filter(filter, schema, dialect)
-    check_columns(predicate, schema, table.base_path)
+    predicate = parse_filter(filter, schema, dialect, table.base_path)
     rows = _for_rows(filter, predicate, schema, zone)
     request = PruneRequest(predicate, snapshot.listing.view, zone, reader=PartitionReader.ENGINE)
     result = pruner.prune_snapshot(snapshot, request)
     for name in columns or ():
-        check_columns(Column((name,)), schema, table.base_path)
+        check_column((name,), schema, table.base_path)
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
     requested = _fields(names, schema)
     if isinstance(filter, pc.Expression):
@@ -280,7 +279,7 @@ def scan_snapshot(
         compared = columns_of(predicate, schema)
     keys = []
     for key in sort_keys(order_by):
-        check_columns(Column((key.column,)), schema, table.base_path)
+        check_column((key.column,), schema, table.base_path)
         keys.append(replace(key, column=_top_level(key.column, schema)))
     check_order(keys, schema)
     read = _fields([*requested.names, *compared, *(key.column for key in keys)], schema)
@@ -315,20 +314,37 @@ def scan_snapshot(
     )
 
 
-def parse_filter(filter: Filter | None, schema: pa.Schema, dialect: SqlDialect) -> HudiExpression:
+def parse_filter(
+    filter: Filter | None, schema: pa.Schema, dialect: SqlDialect, table: str
+) -> HudiExpression:
     """Return the predicate of any kind of filter; what it cannot say is Unknown.
+
+    Args:
+        filter: The filter; None for all rows.
+        schema: The table's schema.
+        dialect: The SQL of a text.
+        table: The table, for messages.
 
     Raises:
         PredicateSyntaxError: The SQL text is not a condition.
         FilterError: The filter list is malformed.
-        UnknownColumn: The pyarrow expression has a column that the schema lacks.
+        UnknownColumn: The filter has a column that the schema lacks.
     """
+    if isinstance(filter, pc.Expression):
+        missing = missing_path(filter, schema)
+        if missing:
+            check_column(missing, schema, table)
+        return _from_arrow(filter, schema)
+    predicate = _parsed(filter, dialect)
+    check_columns(predicate, schema, table)
+    return predicate
+
+
+def _parsed(
+    filter: str | Sequence[Any] | HudiExpression | None, dialect: SqlDialect
+) -> HudiExpression:
     if filter is None:
         return ALWAYS
-    if isinstance(filter, pc.Expression):
-        if missing := missing_column(filter, schema):
-            raise UnknownColumn(missing)
-        return _from_arrow(filter, schema)
     if isinstance(filter, str):
         return parse_predicate(filter, dialect)
     if isinstance(filter, list | tuple):
@@ -379,8 +395,5 @@ def _width(type_: pa.DataType) -> int:
 
 
 def _top_level(name: str, schema: pa.Schema) -> str:
-    try:
-        found, _ = resolve((name,), schema)
-    except UnboundError as error:
-        raise UnknownColumn(str(error)) from error
-    return found
+    """Return a column's name as the schema spells it."""
+    return resolve((name,), schema)[0]

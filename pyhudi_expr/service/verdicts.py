@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyhudi_expr.arrays import AnyArray, Int64Array, string_list
+from pyhudi_expr.index.row_counts import RowCount
 from pyhudi_expr.protocol.ttypes import KeptSlices, PartitionVerdict, PruneCounts, VerdictKind
-from pyhudi_expr.prune import PruneResult, RowCount
+from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.table.positions import ranges
 from pyhudi_expr.table.timeline.timeline import Timeline
 

@@ -299,6 +299,23 @@ def test_a_date_without_quotes_has_a_hint(run, table, predicate, is_hinted):
     assert ("a date is in quotes: '2024-01-05'" in err) is is_hinted
 
 
+@pytest.mark.parametrize("command", ["prune", "explain", "scan", "bench"])
+def test_a_column_in_quotes_that_make_it_a_text_has_a_hint(run, table, command):
+    _, _, err = run(command, table, "\"region\" = 'us'")
+    assert "hint: 'region' in quotes is a text in this SQL, not the column" in err
+    for other in (("region = 'us'",), ("\"region\" = 'us'", "--dialect", "trino")):
+        assert "in quotes" not in run(command, table, *other)[2]
+
+
+def test_an_index_that_is_not_asked_is_named(run, golden):
+    table = golden["cow_v9_txns_simple_meta"]
+    _, text, _ = run("explain", table, "txn_id = 'TXN-015'")
+    report = json.loads(run("explain", table, "txn_id = 'TXN-015'", "--json")[1])
+    assert report["not_asked"], text
+    for index in report["not_asked"]:
+        assert f"{index['index']} was not asked: {index['reason']}" in text
+
+
 def test_debug_prints_the_traceback(run, tmp_path):
     assert "Traceback" in run("--debug", "inspect", tmp_path)[2]
 

@@ -46,6 +46,7 @@ def test_no_is_an_answer(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch)
     code, out, _ = run("index", "drop", "merchant_idx", "--table", table)
     assert (code, out) == (1, "")
     assert f"The index merchant_idx of {table} is removed: secondary_index_" in screen.getvalue()
+    assert screen.getvalue().endswith("pyhudi: nothing was changed\n")
     assert contents(table) == before
 
 

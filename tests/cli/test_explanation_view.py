@@ -35,11 +35,28 @@ def test_parts_are_written_as_in_sql(monkeypatch, table):
     lines = shown(monkeypatch, table, predicate, 200)
     assert lines[2].startswith(predicate)
     parts = [line.strip() for line in lines[3:]]
-    assert parts[0].startswith("amount > 165 AND NOT region = 'us'")
+    assert parts[0].startswith("amount > 165 AND region <> 'us' ")
     assert parts[1].startswith("amount > 165 ")
     assert parts[2].startswith("region <> 'us' ")
     assert parts[4].startswith("txn_date >= '2024-01-01' ")
     assert len({line.index(" of 5") for line in lines[2:]}) == 1  # aligned
+
+
+def test_a_contradiction_needs_no_index(monkeypatch, table):
+    lines = shown(monkeypatch, table, "txn_id = 'a' AND txn_id = 'b'", 200)
+    assert [label.strip() for label in labels(lines[2:])] == [
+        "txn_id = 'a' AND txn_id = 'b'",
+        "txn_id = 'a'",
+        "txn_id = 'b'",
+    ]
+    assert lines[2].endswith("no row can match it")
+    assert [line.split("   ")[-1].strip() for line in lines[3:]] == ["no index was asked"] * 2
+
+
+def test_a_contradiction_within_or_is_written_without_what_follows_from_it(monkeypatch, table):
+    lines = shown(monkeypatch, table, "amount > 165 OR (txn_id = 'a' AND txn_id = 'b')", 200)
+    assert labels(lines)[4].strip() == "txn_id = 'a' AND txn_id = 'b'"
+    assert lines[4].rstrip().endswith("no row can match it")
 
 
 @pytest.mark.parametrize(

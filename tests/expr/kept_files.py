@@ -16,6 +16,7 @@ from pyhudi_expr.expr.nodes import (
     HudiExpression,
     In,
     Literal,
+    Not,
     Op,
     Term,
 )
@@ -69,3 +70,16 @@ def kept(
     statistics = RowStatistics(rows, given or {}, absent)
     answer = as_array(may_be(bound, True, [StatisticsEvidence(statistics)]), len(files))
     return [index for index, keep in enumerate(answer) if keep]
+
+
+def compared(
+    type_: pa.DataType, files: list[list[Any]], literal: Literal, zone: str | None = None
+) -> tuple[list[int], ...]:
+    """Files kept by ``=``, ``<>``, ``<`` and ``>=``."""
+    predicates: tuple[HudiExpression, ...] = (
+        eq(X, literal),
+        Not(eq(X, literal)),
+        less(X, literal),
+        Not(less(X, literal)),
+    )
+    return tuple(kept(predicate, type_, *files, zone=zone) for predicate in predicates)

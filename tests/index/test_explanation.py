@@ -127,6 +127,18 @@ def test_reasons_name_unsupported_parts() -> None:
     assert found.excluded == 1
 
 
+def test_a_contradiction_is_no_merit_of_an_index() -> None:
+    found = explained("x = 1 AND x = 2", STATS)
+    assert (found.excluded, found.answers, found.reason) == (4, (), "no row can match it")
+    assert [part.predicate for part in found.children] == ["x = 1", "x = 2"]
+    assert {part.reason for part in found.children} == {"no index was asked"}
+    within = explained("x >= 30 OR (x = 1 AND x = 2)", STATS)
+    assert [part.reason for part in within.children] == [None, "no row can match it"]
+    assert within.children[1].children[0].answers[0].files == 3
+    assert explained("x = NULL", STATS).reason == "no row can match it"
+    assert explained("NOT (x = x OR true)", STATS).excluded == 4
+
+
 def test_text_and_json_hold_the_whole_tree() -> None:
     found = explained("x = 15 AND (s = 'name_1' OR length(s) = 4) AND p = 'a'", STATS)
     lines = found.text().splitlines()

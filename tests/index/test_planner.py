@@ -147,6 +147,33 @@ def test_a_look_up_runs_if_it_saves_more_than_it_costs(table: HudiTable) -> None
     assert used_sources(table, PricedSource(ONE, "keys", read_bytes=0, rows=100)) == ["keys"]
 
 
+def test_a_look_up_that_does_not_pay_off_is_named(table: HudiTable) -> None:
+    dear = PricedSource(ONE, "dear", read_bytes=9_000_000)
+    found = gather([dear], question(table, "txn_id = 'a'"))
+    assert [one.name for one in found.unasked] == ["dear"]
+    assert found.unasked[0].reason.startswith("it would read 9.00 MB, more than it would save of")
+    nothing = FirstLeafSource([False] * 5, "bounds")
+    found = gather([nothing, dear], question(table, "txn_id = 'a'"))
+    assert found.unasked[0].reason == "no file is left that it could skip"
+    cheap = PricedSource(ONE, "cheap", read_bytes=100)
+    assert gather([cheap], question(table, "txn_id = 'a'")).unasked == ()
+
+
+def test_an_index_that_cannot_judge_its_column_is_named(table: HudiTable) -> None:
+    class OfValues(PricedSource):
+        def estimate_cost(self, question: Question) -> LookupCost | None:
+            return None
+
+        def is_about(self, question: Question) -> bool:
+            return any(column.name == "txn_id" for column in question.columns)
+
+    index = OfValues(ONE, "values")
+    found = gather([index], question(table, "txn_id > 'a'"))
+    assert [(one.name, one.cost) for one in found.unasked] == [("values", None)]
+    assert "only finds values" in found.unasked[0].reason
+    assert gather([index], question(table, "region > 'a'")).unasked == ()
+
+
 def test_the_cheapest_look_up_runs_first_and_may_make_others_unnecessary(table: HudiTable) -> None:
     dear, cheap = (
         PricedSource(ONE, "dear", read_bytes=9_000),

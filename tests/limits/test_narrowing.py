@@ -88,7 +88,7 @@ def test_random_limits_and_orders_of_nasty_values(
         keys = [SortKey(n, random.random() < 0.5, random.random() < 0.5) for n in names]
         filter_ = next(given) if random.random() < 0.6 else None
         limit = random.choice([1, 1, 2, 3, 5, 20, 1000])
-        predicate = parse_filter(filter_, snapshot.schema, HIVE)
+        predicate = parse_filter(filter_, snapshot.schema, HIVE, "rows")
         request = PruneRequest(predicate, zone=random.choice(["UTC", "America/New_York", None]))
         result = pruner.prune_snapshot(snapshot, request)
         found = narrowed(pruner, snapshot, request, result, [wanted(limit, keys)])

@@ -13,6 +13,7 @@ from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.layout.analysis import analyze
 from pyhudi_expr.pages.explanation import explain_page
 from pyhudi_expr.pages.layouts import layouts_page
+from pyhudi_expr.pages.ranges import ranges_of
 from pyhudi_expr.pages.render import megabytes
 from pyhudi_expr.pages.timeline import draw_timeline
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
@@ -66,6 +67,29 @@ def test_each_leaf_of_the_predicate_is_shown_once(golden):
     ]
     assert list(map(html.unescape, shown)) == expected
     assert len(expected) == 4
+
+
+def test_a_contradiction_leaves_nothing_together(golden):
+    content = explained(golden, "cow_v9_txns_simple_meta", "txn_id = 'a' AND txn_id = 'b'")[1]
+    assert "no row can match it" in content
+    assert content.count("0 left") == 1
+    assert content.index("together") < content.index("0 left")
+
+
+def test_an_index_that_was_not_asked_is_named(golden):
+    result, content = explained(golden, "cow_v9_txns_simple_meta", "txn_id = 'TXN-017'")
+    assert result.unasked
+    for index in result.unasked:
+        assert html.escape(f"{index.name} was not asked: {index.reason}") in content
+
+
+def test_columns_of_the_user_are_drawn_before_those_of_hudi(golden):
+    result, _ = explained(
+        golden, "cow_v9_txns_simple_meta", "txn_id = 'TXN-017' AND amount > 1 AND region = 'us'"
+    )
+    names = [ranges.column.name for ranges in ranges_of(result)]
+    assert len(names) > 2
+    assert names[-1] == "_hoodie_record_key"
 
 
 def test_each_leaf_names_its_indexes_and_their_limits(golden):

@@ -12,8 +12,9 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.expr.nodes import ALWAYS
+from pyhudi_expr.index.row_counts import RowCount
 from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneResponse, PruneStatus, VerdictKind
-from pyhudi_expr.prune import PruneResult, RowCount
+from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.service.verdicts import counts, verdicts
 from pyhudi_expr.table.listing import FileListing, TableView
 

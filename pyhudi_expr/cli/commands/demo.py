@@ -10,6 +10,7 @@ from tempfile import mkdtemp
 from time import perf_counter
 
 import click
+from rich import box
 from rich.table import Table
 
 from pyhudi_expr.api.arguments import reader_of
@@ -103,7 +104,8 @@ def _pruned(pruner: Pruner, path: Path, text: str) -> PruneResult:
 
 def _print_queries(found: Sequence[tuple[str, PruneResult]]) -> None:
     output = _predicates_table("files read", "size read")
-    output.add_column("skipped by", overflow="fold")
+    widest = max(len(name) for _, result in found for name in result.dropped_by)
+    output.add_column("skipped by", overflow="fold", min_width=widest)
     for text, result in found:
         size = share_text(result.bytes_kept, result.bytes_total)
         by = ", ".join(result.dropped_by)
@@ -215,7 +217,7 @@ def bench(
 
 def _predicates_table(*headings: str) -> Table:
     """Return a table of predicates, not truncated on a narrow terminal, and numbers."""
-    output = Table()
+    output = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     output.add_column("WHERE", overflow="fold")
     for heading in headings:
         output.add_column(heading, justify="right", overflow="fold")

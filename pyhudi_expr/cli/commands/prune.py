@@ -29,7 +29,7 @@ from pyhudi_expr.cli.predicate_options import (
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
-from pyhudi_expr.index.explanation import read_together
+from pyhudi_expr.index.explanation import remarks
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.kept_rows import OF_ANY_SIZE, RowJudge, without_merged_slices
@@ -142,8 +142,7 @@ def explain(
         click.echo(f"can match: {rows}")
     show = print_details if verbose else print_explanation
     show(predicate, explanation)
-    remark = read_together(result.files_kept, explanation)
-    if remark is not None:
+    for remark in remarks(result.files_kept, result.unasked, explanation):
         click.echo(remark)
     if verbose:
         click.echo(reports.index_timings(result))

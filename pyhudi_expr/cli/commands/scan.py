@@ -23,6 +23,7 @@ from pyhudi_expr.cli.predicate_options import (
     OPTIONAL_PREDICATE,
     VIEW,
     ZONE,
+    hint_at_quoted_columns,
     prune_options,
     timeline_instant,
 )
@@ -31,7 +32,7 @@ from pyhudi_expr.cli.reports import print_table
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
 from pyhudi_expr.frontend.sql.conditions import is_query
-from pyhudi_expr.frontend.sql.parser import DIALECTS
+from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.prune import Pruner, PruneResult
 from pyhudi_expr.table.hudi_names import META_COLUMNS
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -117,6 +118,7 @@ def scan(
         )
     for note in _why_all_are_kept(rows.result):
         click.echo(f"note: {note}", err=True)
+    hint_at_quoted_columns(parse_predicate(predicate, DIALECTS[dialect]), rows.schema)
     if is_query(predicate):
         click.echo(
             "note: of the query only the WHERE is used; see --columns, --order-by, --limit",

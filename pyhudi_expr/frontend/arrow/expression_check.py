@@ -30,8 +30,16 @@ def validation_error(expression: pc.Expression, schema: pa.Schema) -> str | None
         found = str(error)
         missing = _NO_COLUMN.match(found)
         path = tuple(_NAME.findall(missing[1])) if missing else ()
-        return (_unresolved(path, schema) if path else None) or _with_hint(found)
+        return _misspelled(path, schema) if path else _with_hint(found)
     return None
+
+
+def _misspelled(path: tuple[str, ...], schema: pa.Schema) -> str:
+    """Return what is wrong with a name that pyarrow does not find."""
+    wrong = _unresolved(path, schema)
+    if wrong is not None:
+        return wrong
+    return f"pyarrow does not take {'.'.join(path)} for {resolve(path, schema)[0]}"
 
 
 def _with_hint(fault: str) -> str:
@@ -39,13 +47,13 @@ def _with_hint(fault: str) -> str:
     return f"{fault.splitlines()[0][:200]}{hint}"
 
 
-def missing_column(expression: pc.Expression, schema: pa.Schema) -> str | None:
-    """Return a message about a column that the schema lacks, with near names; None if it has all.
+def missing_path(expression: pc.Expression, schema: pa.Schema) -> tuple[str, ...]:
+    """Return the path of a column that the schema lacks; empty if it has all.
 
     A name that differs by its letter case is not one that it lacks.
     """
-    path = _missing(expression, schema)
-    return _unresolved(path, schema) if path else None
+    path = _missing(expression, schema) or ()
+    return path if path and _unresolved(path, schema) else ()
 
 
 def columns_read(expression: pc.Expression, schema: pa.Schema) -> list[str]:

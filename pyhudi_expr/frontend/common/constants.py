@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import precision_and_scale, zone_of
 from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
+from pyhudi_expr.expr.time_texts import time_of_text
 from pyhudi_expr.frontend.common.hive_types import Type, decimal_type
 
 _WHOLE = re.compile(r"[+-]?\d{1,76}", re.ASCII)
@@ -22,11 +23,6 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?", re.ASCII)
-_INSTANT = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?) ?"
-    r"(UTC|Z|(?P<sign>[+-])(?P<hours>0\d|1[0-4]):(?P<minutes>[0-5]\d))",
-    re.ASCII,
-)
 _EPOCH = datetime(1970, 1, 1)
 _SECONDS_PER_DAY = 86_400
 _NANOS = 10**9
@@ -62,15 +58,11 @@ def timestamp_literal(seconds: int, nanos: int, zone: str | None = None) -> Lite
 
 def instant_of_text(text: str) -> Literal | None:
     """Return the instant of a time in text with its offset, or ``UTC``; None for other text."""
-    match = _INSTANT.fullmatch(text)
-    wall = fold_cast(Literal(match["time"], pa.string()), pa.timestamp("ns")) if match else None
-    if match is None or wall is None:
+    found = time_of_text(text)
+    if found is None or found.offset is None:
         return None
-    seconds, nanos = split_timestamp(wall)
-    if match["sign"]:
-        offset = int(match["hours"]) * 3600 + int(match["minutes"]) * 60
-        seconds -= offset if match["sign"] == "+" else -offset
-    return timestamp_literal(seconds, nanos, "UTC")
+    seconds, fraction = divmod(found.wall - found.offset, 1)
+    return timestamp_literal(seconds, int(fraction * _NANOS), "UTC")
 
 
 def split_timestamp(literal: Literal) -> tuple[int, int]:

@@ -150,7 +150,7 @@ _DIGITS = 3
 
 def _spark_cast(term: Term, to: exp.DataType) -> Term:
     if isinstance(term, Literal) and isinstance(term.value, str):
-        moment = instant_of_text(term.value.replace("T", " "))
+        moment = instant_of_text(term.value)
         if moment is not None and to.this in (_Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ):
             return moment
     return _cast(term, _type_of(to, _SPARK_TYPES, "decimal(10,0)"))

@@ -202,6 +202,10 @@ class SecondaryIndex(CostedSource):
         """The column of the index."""
         return self._definition.fields[0]
 
+    def is_about(self, question: Question) -> bool:
+        """Return whether the predicate has the column, see `CostedSource`."""
+        return any(column.name == self.column for column in question.columns)
+
     def announce(self, question: Question) -> None:
         """Announce the index and the record index, if they will be read at once."""
         if self.is_small and self.wanted(question):

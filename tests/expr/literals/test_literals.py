@@ -17,32 +17,18 @@ from pyhudi_expr.expr.nodes import (
     CharType,
     Column,
     Comparison,
-    HudiExpression,
     Literal,
     Not,
     Op,
 )
 from pyhudi_expr.frontend.sql.parser import HIVE, SPARK, SqlDialect, parse_predicate
-from tests.expr.kept_files import X, among, eq, kept, less, lit
+from tests.expr.kept_files import X, among, compared, eq, kept, less, lit
 
 INT, LONG, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
 SMALL, WIDE = pa.decimal128(10, 2), pa.decimal128(38, 10)
 TENTHS = pa.decimal128(1, 1)
 BIG = 2**53
 BEGINNING_TWICE = ([0, 1], [0, 1, 2], [0, 1], [0, 1, 2])
-
-
-def compared(
-    type_: pa.DataType, files: list[list[Any]], literal: Literal, zone: str | None = None
-) -> tuple[list[int], ...]:
-    """Files kept by ``=``, ``<>``, ``<`` and ``>=``."""
-    predicates: tuple[HudiExpression, ...] = (
-        eq(X, literal),
-        Not(eq(X, literal)),
-        less(X, literal),
-        Not(less(X, literal)),
-    )
-    return tuple(kept(predicate, type_, *files, zone=zone) for predicate in predicates)
 
 
 @pytest.mark.parametrize(
