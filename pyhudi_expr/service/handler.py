@@ -31,7 +31,7 @@ from pyhudi_expr.service.answers.matching import matching
 from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.column_summaries import to_thrift
-from pyhudi_expr.service.jobs import check_wanted, is_of_this_job, taking_turns
+from pyhudi_expr.service.jobs import asked_at, check_wanted, is_of_this_job, taking_turns
 from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.service.metrics import Metrics
@@ -130,7 +130,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         prune_request = self._question(request)
         base_path = self._path(request.basePath)
         check_wanted()
-        snapshot = self._pruner.snapshot(base_path, prune_request)
+        snapshot = self._pruner.snapshot(base_path, prune_request, asked_at())
         self._metrics.staleness.opened(base_path, snapshot)
         with taking_turns(self._evaluating):
             result = self._pruner.prune_snapshot(snapshot, prune_request)

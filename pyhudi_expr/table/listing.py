@@ -264,7 +264,7 @@ class FileListing:
             return self._partition_slice_bounds
         return np.append(self._slice_start, self.num_files)[self._partition_slice_bounds]
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Memory of the names and the numbers in bytes."""
         names: int = self.file_name.nbytes + self.slice_file_id.nbytes
