@@ -268,9 +268,10 @@ class Pruner:
         """
         snapshot.require_keys()
         bound = bind(_predicate(request, snapshot), snapshot.scope.in_zone(request.zone))
-        reading = snapshot.reading(request.reader, bound)
+        asked = columns(bound)
+        reading = snapshot.reading(request.reader, asked.values())
         predicate = snapshot.with_key_predicates(bound, reading)
-        needed = list(columns(predicate).values())
+        needed = list((asked if predicate is bound else columns(predicate)).values())
         values = snapshot.value_evidence(needed)
         by_values = _evaluate_partitions(predicate, values, snapshot)
         aggregates, unread = _aggregate_evidence(snapshot, needed, reading)

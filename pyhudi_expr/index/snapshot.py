@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, string_list
-from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
+from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.terms import Scope
@@ -240,9 +240,8 @@ class TableSnapshot:
         evidence = reading.of_partitions(StatisticsEvidence(self.partition_stats))
         return [NamedEvidence(PARTITION_STATS, evidence)]
 
-    def reading(self, reader: PartitionReader, predicate: BoundExpression) -> ReaderSemantics:
-        """Return how a reader understands the partition columns of a predicate."""
-        needed = columns(predicate).values()
+    def reading(self, reader: PartitionReader, needed: Iterable[BoundColumn]) -> ReaderSemantics:
+        """Return how a reader understands the partition columns among those of a predicate."""
         return ReaderSemantics.of(reader, self._paths, self.values, needed)
 
     def with_key_predicates(

@@ -379,7 +379,7 @@ def _failed(response: PruneResponse, status: int, message: str) -> None:
 
 def _without_literals(result: PruneResult) -> list[str]:
     """Return the notes for the log, with a count instead of notes that quote the predicate."""
-    quoting = set(unknown_reasons(result.predicate))
+    quoting = frozenset(unknown_reasons(result.predicate) if result.notes else ())
     notes = [note for note in result.notes if note not in quoting]
     return notes + ([f"parts of the filter not supported: {len(quoting)}"] if quoting else [])
 

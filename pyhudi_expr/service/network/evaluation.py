@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -28,7 +28,7 @@ class Evaluation:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="prune")
         # The answer that the service is busy must not wait for busy threads.
         self._refusals = ThreadPoolExecutor(1, thread_name_prefix="refuse")
-        self._lane = Lane(self._threads, self._run)
+        self._lane = Lane(self._threads, self._have_run)
         self._admission = Admission(threads, self._start, self._refuse)
         self._timer: asyncio.TimerHandle | None = None
 
@@ -79,6 +79,14 @@ class Evaluation:
         job.run()
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(then or self._ended, job)
+
+    def _have_run(self, jobs: Sequence[Job]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._all_ended, jobs)
+
+    def _all_ended(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self._ended(job)
 
     def _ended(self, job: Job) -> None:
         self._admission.ended(job)
