@@ -79,19 +79,20 @@ def test_answers_about_one_table_are_told_together_and_others_at_once(
 
 
 def test_an_answer_does_not_wait_for_a_job_that_hangs(pool: ThreadPoolExecutor) -> None:
-    told, gate, hanging = _Told(), threading.Event(), threading.Event()
+    told, gate, hanging, end = _Told(), threading.Event(), threading.Event(), threading.Event()
     lane = Lane(pool, told.tell)
     first, answered, after = behind_a_gate(gate), job(), job()
-    hangs = job(lambda: str((hanging.set(), gate2.wait(_PATIENCE))).encode())
-    gate2 = threading.Event()
-    for one in (first, answered, hangs, after):
+    hangs = job(lambda: str((hanging.set(), end.wait(_PATIENCE))).encode())
+    for one in (first, answered, hangs):
         lane.give(one)
     gate.set()
     assert hanging.wait(_PATIENCE)
-    while answered not in told.jobs or after not in told.jobs:
-        time.sleep(_LATE_SECONDS)
-        lane.overtake(_LATE_SECONDS)
-    assert hangs not in told.jobs
-    gate2.set()
-    assert set(told.wait_for(4)) == {first, answered, hangs, after}
+    time.sleep(2 * _LATE_SECONDS)
+    lane.overtake(_LATE_SECONDS)
+    assert told.jobs == [first, answered]
+    lane.give(after)
+    lane.overtake(_LATE_SECONDS)
+    assert told.wait_for(3) == [first, answered, after]
+    end.set()
+    assert told.wait_for(4) == [first, answered, after, hangs]
     lane.shutdown()
