@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -23,11 +24,9 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknow
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
 from pyhudi_expr.index.expected_reads import expect_opening
-from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.planner import NamedEvidence
-from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.slice_sets import SliceSet
 from pyhudi_expr.index.snapshot import TableSnapshot, dropped_by
@@ -42,6 +41,10 @@ from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.timeline import query_instant
+
+if TYPE_CHECKING:
+    from pyhudi_expr.index.explanation import Explanation
+    from pyhudi_expr.index.row_counts import Counts
 
 
 @dataclass(frozen=True)
@@ -220,6 +223,8 @@ class PruneResult:
         Args:
             row_counts: Row counts of the snapshot, to report excluded rows as well as files.
         """
+        from pyhudi_expr.index.explanation import explain
+
         return explain(self.predicate, self.evidence, self.listing, row_counts)
 
 
