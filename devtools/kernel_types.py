@@ -1,7 +1,7 @@
 """Generate what cffi knows of the compiled kernel, from its header.
 
-`python -m devtools.kernel_types` writes it. To parse the header takes longer than an answer from a snapshot, and needs a parser of C, so it is
-done when the header changes, and not by every process.
+`python -m devtools.kernel_types` writes it. To parse the header takes a part of the time of a first
+answer, and a parser of C, so it is done when the header changes, and not by every process.
 """
 
 from pathlib import Path

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any, NoReturn
@@ -18,6 +16,7 @@ from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.installation import version
 from pyhudi_expr.kept_rows import RowJudge
 from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.key_columns import MissingKeyColumn
@@ -220,12 +219,6 @@ class RefusingHandler(PruningService.Iface):  # type: ignore[misc]
 
     def _refused(self, request: object, response: object) -> NoReturn:
         raise _NotPrunedError(*self._error)
-
-
-@cache
-def version() -> str:
-    """Return the package's version."""
-    return importlib.metadata.version("pyhudi-expr")
 
 
 def _answered(
