@@ -4,6 +4,7 @@
 answer, and a parser of C, so it is done when the header changes, and not by every process.
 """
 
+import argparse
 from pathlib import Path
 
 from cffi import FFI
@@ -24,4 +25,7 @@ def generate(target: Path) -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        prog="python -m devtools.kernel_types", description=__doc__
+    ).parse_args()
     generate(TARGET)
