@@ -25,7 +25,5 @@ def generate(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(
-        prog="python -m devtools.kernel_types", description=__doc__
-    ).parse_args()
+    argparse.ArgumentParser("devtools.kernel_types", description=__doc__).parse_args()
     generate(TARGET)
