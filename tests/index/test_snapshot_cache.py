@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[TableSnapshot]]:
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[TableSnapshot]:
     """The snapshots about which it was looked whether they are current."""
     found: list[TableSnapshot] = []
     really_look = TableSnapshot.is_current

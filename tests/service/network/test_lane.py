@@ -52,6 +52,12 @@ def behind_a_gate(gate: threading.Event) -> Job:
     return job(lambda: str(gate.wait(_PATIENCE)).encode(), b"/other")
 
 
+def _hang(begun: threading.Event, end: threading.Event) -> bytes:
+    begun.set()
+    end.wait(_PATIENCE)
+    return b""
+
+
 def test_each_job_is_told_of_once_in_their_order(pool: ThreadPoolExecutor) -> None:
     told = _Told()
     lane, jobs = Lane(pool, told.tell), [job() for _ in range(500)]
@@ -82,7 +88,7 @@ def test_an_answer_does_not_wait_for_a_job_that_hangs(pool: ThreadPoolExecutor) 
     told, gate, hanging, end = _Told(), threading.Event(), threading.Event(), threading.Event()
     lane = Lane(pool, told.tell)
     first, answered, after = behind_a_gate(gate), job(), job()
-    hangs = job(lambda: str((hanging.set(), end.wait(_PATIENCE))).encode())
+    hangs = job(lambda: _hang(hanging, end))
     for one in (first, answered, hangs):
         lane.give(one)
     gate.set()
