@@ -33,9 +33,12 @@ def test_no_answer_is_older_than_its_question(
     answers: list[str] = []
     looks: list[int] = []
     really_look = TableSnapshot.is_current
-    monkeypatch.setattr(
-        TableSnapshot, "is_current", lambda one: (looks.append(1), really_look(one))[1]
-    )
+
+    def look(snapshot: TableSnapshot) -> bool:
+        looks.append(1)
+        return really_look(snapshot)
+
+    monkeypatch.setattr(TableSnapshot, "is_current", look)
 
     def ask(port: int) -> None:
         with PruningClient(port=port, timeout=PATIENCE) as client:
