@@ -37,10 +37,11 @@ _TIMEOUT = 60.0
 _SECONDS, _WARM_UP_SECONDS = 15.0, 5.0
 _ENDURANCE_SECONDS = float(os.environ.get("ENDURANCE_SECONDS", "60"))
 _IDLE_SECONDS = 120.0
+_MOST_WARM_UPS, _STEADY_TURNS, _STEADY = 24, 2, 1.01
 _PRIME = 7919
 _WORKERS, _ROUNDS, _ROUND_SECONDS, _MANY_CLIENTS = 2, 5, 4.0, 64
 _CHECKED = 16
-_COMMIT_SECONDS, _KEPT_COMMITS = 1.0, 10
+_COMMIT_SECONDS, _FIRST, _KEPT_COMMITS = 1.0, 200, 10
 
 Ask = Callable[[int], None]
 """Asks the question of a number, and checks the answer."""
@@ -131,11 +132,14 @@ def workers_endurance() -> Iterator[Measurement]:
 
 @contextmanager
 def _commits(table: Path) -> Iterator[list[int]]:
-    """Commit to a table each second, and archive old commits; yield the numbers of the commits."""
+    """Commit to a table each second, and archive old commits; yield the numbers of the commits.
+
+    The first ones are quicker, so that caches of a limited size are full before the beginning.
+    """
     ended, numbers = threading.Event(), list[int]()
 
     def write() -> None:
-        while not ended.wait(_COMMIT_SECONDS):
+        while not ended.wait(_COMMIT_SECONDS if len(numbers) > _FIRST else _COMMIT_SECONDS / 20):
             number = len(numbers)
             synthetic.add_commit(table, files=_FILES, number=number)
             if number >= _KEPT_COMMITS:
@@ -231,9 +235,7 @@ def _rates(server: Loaded, bars: Mapping[int, str]) -> Iterator[Measurement]:
 
 def _left_behind(server: Loaded, clients: Sequence[int] = _CLIENTS) -> Iterator[Measurement]:
     """Measure what load leaves behind; `clients` are the numbers of them, in turn."""
-    # The second time, one-time allocations and the allocators' pools already exist.
-    _in_turn(server, _WARM_UP_SECONDS, 2, clients)
-    before = server.held()
+    before = _warm(server, clients)
     turns = max(1, round(_ENDURANCE_SECONDS / (_SECONDS * len(clients))))
     answers = _in_turn(server, _ENDURANCE_SECONDS / turns / len(clients), turns, clients)
     after = _at_rest(server, before)
@@ -245,6 +247,22 @@ def _left_behind(server: Loaded, clients: Sequence[int] = _CLIENTS) -> Iterator[
     yield Measurement(f"{title}, memory, end against beginning", growth, "x", "<= 1.05")
     yield Measurement(f"{title}, more open files", after.files - before.files, "files", "<= 0")
     yield Measurement(f"{title}, more threads", after.threads - before.threads, "threads", "<= 0")
+
+
+def _warm(server: Loaded, clients: Sequence[int]) -> Held:
+    """Ask until all workers have started, and have what they allocate once; return that.
+
+    A leak would never be steady, so there is a limit of turns.
+    """
+    held, steady = server.held(), 0
+    for _ in range(_MOST_WARM_UPS):
+        _in_turn(server, _WARM_UP_SECONDS, 1, clients)
+        before, held = held, server.held()
+        is_steady = held.threads <= before.threads and held.memory <= before.memory * _STEADY
+        steady = steady + 1 if is_steady else 0
+        if steady == _STEADY_TURNS:
+            break
+    return held
 
 
 def _at_rest(server: Loaded, before: Held) -> Held:

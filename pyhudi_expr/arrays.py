@@ -35,6 +35,15 @@ def arrow_array(values: npt.NDArray[Any], mask: BoolArray | None = None) -> AnyA
     return pa.array(values, mask=mask)
 
 
+def arrow_numbers(values: npt.NDArray[np.number[Any]]) -> AnyArray:
+    """Return an array of numbers, but not of flags, as an Arrow array; it is not to change then.
+
+    As `pa.array` does, which imports numpy's masked arrays to tell that it is none of them.
+    """
+    buffers = [None, arrow_buffer(np.ascontiguousarray(values))]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
+
+
 def arrow_nulls(size: int, type_: pa.DataType) -> AnyArray:
     """Return an Arrow array of nulls."""
     return pa.nulls(size, type_)  # type: ignore[call-overload]

@@ -9,10 +9,12 @@ every file.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -22,12 +24,9 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknow
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
 from pyhudi_expr.index.expected_reads import expect_opening
-from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
-from pyhudi_expr.index.row_counts import Counts, RowCount
-from pyhudi_expr.index.shared_calls import SharedCalls
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.slice_sets import SliceSet
 from pyhudi_expr.index.snapshot import TableSnapshot, dropped_by
@@ -42,6 +41,10 @@ from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.timeline import query_instant
+
+if TYPE_CHECKING:
+    from pyhudi_expr.index.explanation import Explanation
+    from pyhudi_expr.index.row_counts import Counts, RowCount
 
 
 @dataclass(frozen=True)
@@ -201,6 +204,9 @@ class PruneResult:
             return None
         # Log files give an upper bound: a record may update or delete a row instead of adding one.
         merged = self.listing.file_is_log & self.file_keep
+        # Imported on use: few requests count rows.
+        from pyhudi_expr.index.row_counts import RowCount
+
         return RowCount(int(row_counts[self.keep].sum()), exact=not merged.any())
 
     def explain(self, row_counts: Counts | None = None) -> Explanation:
@@ -209,6 +215,8 @@ class PruneResult:
         Args:
             row_counts: Row counts of the snapshot, to report excluded rows as well as files.
         """
+        from pyhudi_expr.index.explanation import explain
+
         return explain(self.predicate, self.evidence, self.listing, row_counts)
 
 
@@ -235,7 +243,6 @@ class Pruner:
         self._snapshots = SnapshotCache(self._options.cache_bytes)
         self._lock = threading.Lock()
         self._opening: dict[SnapshotKey, threading.Lock] = {}
-        self._checks = SharedCalls[bool]()
 
     @property
     def settings(self) -> tuple[PruneOptions, Mapping[str, str] | None]:
@@ -258,9 +265,10 @@ class Pruner:
         """
         snapshot.require_keys()
         bound = bind(_predicate(request, snapshot), snapshot.scope.in_zone(request.zone))
-        reading = snapshot.reading(request.reader, bound)
+        asked = columns(bound)
+        reading = snapshot.reading(request.reader, asked.values())
         predicate = snapshot.with_key_predicates(bound, reading)
-        needed = list(columns(predicate).values())
+        needed = list((asked if predicate is bound else columns(predicate)).values())
         values = snapshot.value_evidence(needed)
         by_values = _evaluate_partitions(predicate, values, snapshot)
         aggregates, unread = _aggregate_evidence(snapshot, needed, reading)
@@ -301,24 +309,33 @@ class Pruner:
         self.prune_snapshot(snapshot, request)
         snapshot.row_counts()
 
-    def snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
+    def snapshot(
+        self, base_path: str, request: PruneRequest, asked: float | None = None
+    ) -> TableSnapshot:
         """Open a table in the view and at the instant of a request, or return the cached snapshot.
+
+        Args:
+            base_path: The table.
+            request: The request.
+            asked: When it was asked, of `time.monotonic`; None: now. A look at the table since
+                then, for another request, serves this one, too.
 
         Raises:
             HudiError: The table cannot be read.
         """
         key = (base_path, request.view, request.as_of)
-        known = self._current(key)
+        asked = time.monotonic() if asked is None else asked
+        known = self._snapshots.current(key, asked)
         if known is not None:
             return known
         with self._lock:
             opening = self._opening.setdefault(key, threading.Lock())
         with opening:
             try:
-                # Another thread may have opened it in the meantime, and that snapshot may be stale
-                # already.
-                known = self._current(key)
+                # Another thread may have opened it in the meantime.
+                known = self._snapshots.current(key, asked)
                 if known is None:
+                    began = time.monotonic()
                     options = SnapshotOptions(
                         request.view,
                         request.as_of,
@@ -331,7 +348,7 @@ class Pruner:
                         expect_opening(storage)
                         table, earlier = HudiTable.at(storage), self._snapshots.get(key)
                         known = TableSnapshot.open(table, options, earlier)
-                    self._snapshots.keep(key, known)
+                    self._snapshots.keep(key, known, began)
                 return known
             finally:
                 with self._lock:
@@ -340,20 +357,6 @@ class Pruner:
     def held(self) -> tuple[int, int]:
         """Return the number of cached snapshots, and their memory in bytes."""
         return self._snapshots.held()
-
-    def _current(self, key: SnapshotKey) -> TableSnapshot | None:
-        """Return the cached snapshot if neither the table nor its extension has changed since."""
-        known = self._snapshots.get(key)
-        if known is None or not self._is_current(known):
-            return None
-        self._snapshots.use(key)
-        return known
-
-    def _is_current(self, known: TableSnapshot) -> bool:
-        """Return whether a snapshot is current; over a network one check serves many requests."""
-        if known.table.storage.is_remote:
-            return self._checks.call(known, known.is_current)
-        return known.is_current()
 
 
 def _predicate(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:

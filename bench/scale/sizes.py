@@ -6,8 +6,7 @@ import shutil
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +27,11 @@ _MILLION, _TEN = (1_000_000, 1_000), (10_000_000, 1_000)
 _RUNS = 5
 _ROUNDS = 31
 _COMMITS, _MERGED = 200, 10
+#: `pyhudi` where pandas is not installed, which only the tests need: pyarrow imports it.
+_PYHUDI = (
+    "import sys; from bench.cold import without_pandas; without_pandas();"
+    " from pyhudi_expr.cli.main import main; sys.exit(main())"
+)
 _DIRECTORY = WORK / "bench" / "scale-snapshots"
 
 
@@ -35,10 +39,27 @@ _DIRECTORY = WORK / "bench" / "scale-snapshots"
 def scale() -> Iterator[Measurement]:
     """1,000,000 and 10,000,000 files: new processes, commits, selective questions, memory."""
     table = synthetic.ensure_written(*_MILLION)
+    yield from _starts()
     yield from _commands(table)
     yield from _new_workers(table)
     yield from _commit(table)
     yield from _warm()
+
+
+def _starts() -> Iterator[Measurement]:
+    """Measure what starts without a table, interpreter included."""
+    for name, command, bar in (
+        ("import pyhudi_expr", ["-c", "import pyhudi_expr"], "< 80"),
+        ("pyhudi --help", ["-m", "pyhudi_expr.cli", "--help"], "< 150"),
+    ):
+        start = partial(_run, [sys.executable, *command], os.environ)
+        start()
+        taken = statistics.median(seconds(start) for _ in range(_ROUNDS))
+        yield Measurement(f"scale: {name}", taken * 1e3, "ms", bar)
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
 
 
 def _commands(table: Path) -> Iterator[Measurement]:
@@ -48,17 +69,10 @@ def _commands(table: Path) -> Iterator[Measurement]:
     for _ in range(_RUNS):
         shutil.rmtree(home, ignore_errors=True)
         for name in ("no snapshot", "from the snapshot"):
-            command = [sys.executable, "-m", "pyhudi_expr.cli", "prune", "--count"]
+            command = [sys.executable, "-c", _PYHUDI, "prune", "--count", str(table), question.sql]
             environment = {**os.environ, "XDG_CACHE_HOME": str(home)}
-            started = time.perf_counter()
-            subprocess.run(
-                [*command, str(table), question.sql],
-                check=True,
-                cwd=ROOT,
-                env=environment,
-                stdout=subprocess.DEVNULL,
-            )
-            taken.setdefault(name, []).append(time.perf_counter() - started)
+            run = partial(_run, command, environment)
+            taken.setdefault(name, []).append(seconds(run))
     for (name, runs), bar in zip(taken.items(), ("< 5", "< 0.8"), strict=True):
         title = f"scale: 1,000,000 files, pyhudi prune, {name}"
         yield Measurement(title, statistics.median(runs), "s", bar)

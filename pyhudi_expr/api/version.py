@@ -1,5 +1,5 @@
 """The version of the installed package."""
 
-from importlib.metadata import version
+from pyhudi_expr.installation import version
 
-__version__ = version("pyhudi-expr")
+__version__ = version()

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import click
 
+from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.progress import ProgressBar, progress_while
+from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.hive.adopting import Adopted, Outcome, adopt_all, tables_of, undo_all
 from pyhudi_expr.hive.metastore_table import TableName

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from pyhudi_expr.api.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from rich.console import Console
+    from rich.progress import Progress
 
-__all__ = ["ProgressBar", "iter_with_progress", "job_progress", "progress_while"]
+    from pyhudi_expr.api.progress_bar import ProgressBar
 
 _T = TypeVar("_T")
 _PAUSE = 0.2  # seconds
 
 
-def progress_while(purpose: str, console: Console | None = None) -> ProgressBar:
+def progress_while(
+    purpose: str, console: Console | None = None
+) -> ProgressBar | AbstractContextManager[None]:
     """Return a bar for a block that does not report its progress."""
+    if console is None and not sys.stderr.isatty():
+        return nullcontext()
+    # Imported on use: what draws it takes a part of a short command's time.
+    from pyhudi_expr.api.progress_bar import ProgressBar
+
     return ProgressBar(purpose, console)
 
 
@@ -46,10 +51,15 @@ def job_progress(
 
     Nothing is shown if standard error is not a terminal.
     """
+    # Imported on use: most commands run no Spark jobs, and the import takes time.
+    from rich.console import Console
+
     console = console or Console(stderr=True)
     if not console.is_terminal:
         yield
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     ended = threading.Event()
     with Progress(

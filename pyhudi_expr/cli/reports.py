@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
 
 from pyhudi_expr.api.sizes import share_text
-from pyhudi_expr.index.catalog.status import IndexStatus
-from pyhudi_expr.index.explanation import Explanation
-from pyhudi_expr.prune import PruneResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from pyhudi_expr.index.catalog.status import IndexStatus
+    from pyhudi_expr.index.explanation import Explanation
+    from pyhudi_expr.prune import PruneResult
 
 Report = dict[str, Any]
 _FILE_WIDTH = 240
@@ -69,6 +71,9 @@ def print_table(table: Table, instead: Callable[[], Iterable[Text]] | None = Non
         instead: Lines to print if the terminal is far too narrow; by default lines
             "heading: cell" for each row.
     """
+    # Imported on use, as in the functions below: most reports have no table.
+    from rich.console import Console
+
     console = Console(markup=False)  # predicates and names may have brackets
     if not console.is_terminal:
         console.width = _FILE_WIDTH
@@ -83,12 +88,16 @@ def print_table(table: Table, instead: Callable[[], Iterable[Text]] | None = Non
 
 def _is_wider(console: Console, table: Table) -> bool:
     """Return whether a cell would be wrapped."""
+    from rich.measure import Measurement
+
     endless = console.options.update_width(_ENDLESS)
     return Measurement.get(console, endless, table).maximum > console.width
 
 
 def _is_too_wide(console: Console, table: Table) -> bool:
     """Return whether words would be truncated, or rows not distinguishable."""
+    from rich.measure import Measurement
+
     endless = console.options.update_width(_ENDLESS)
     needed = Measurement.get(console, endless, table)
     return needed.minimum > console.width or needed.maximum > _TOO_WIDE * console.width

@@ -22,10 +22,9 @@ from pyhudi_expr.expr.bound import (
     BoundStartsWith,
     BoundTerm,
 )
+from pyhudi_expr.expr.common_domains import common_decimal, common_domain
 from pyhudi_expr.expr.domains import Domain, Kind, integer_range
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, may_be
-from pyhudi_expr.expr.functions import casts
-from pyhudi_expr.expr.functions.conversions import identity_or_null
 from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
 from pyhudi_expr.expr.nodes import Call, Cast, CharType, Constant, Literal, Op, Term, Truth, Unknown
 from pyhudi_expr.expr.terms import (
@@ -210,14 +209,17 @@ def _compare_terms(
     for side in (left, right):
         if isinstance(side, BoundColumn) and side.char is not None:
             raise UnboundError("a char or varchar column against another column")
-    common = casts.common_domain(left.domain, right.domain)
+    common = common_domain(left.domain, right.domain)
     if common is None:
         kinds = f"{left.domain.kind.value} against {right.domain.kind.value}"
         raise UnboundError(f"a comparison of {kinds}")
     if floats and common.kind in _FIXED_POINT:
         raise UnboundError("a comparison that a float beside it may turn into one of floats")
     left, right = convert(left, common), convert(right, common)
-    reading = casts.as_read(common)
+    # Imported on use, as few predicates compare columns, and the import takes time.
+    from pyhudi_expr.expr.functions.casts import as_read
+
+    reading = as_read(common)
     if reading is not None:
         left = BoundCall("as read", reading, (left,), common)
         right = BoundCall("as read", reading, (right,), common)
@@ -234,8 +236,11 @@ def _as_compared(term: BoundTerm, literals: Iterable[Literal]) -> BoundTerm:
     domains = [declared_domain(literal.type) for literal in literals]
     numbers = [d for d in (term.domain, *domains) if d and d.kind in _FIXED_POINT]
     is_decimal = any(number.kind is Kind.DECIMAL for number in numbers)
-    if not is_decimal or casts.common_decimal(numbers) is not None:
+    if not is_decimal or common_decimal(numbers) is not None:
         return term
+    # On use, for the same reason.
+    from pyhudi_expr.expr.functions.conversions import identity_or_null
+
     return BoundCall("as compared", identity_or_null, (term,), term.domain)
 
 

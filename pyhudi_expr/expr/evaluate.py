@@ -35,7 +35,6 @@ from pyhudi_expr.expr.bound import (
 )
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import Kind, Ordinals, physical_scalar
-from pyhudi_expr.expr.functions.patterns import may_match
 from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
 
 
@@ -92,6 +91,9 @@ class StatisticsEvidence:
             case BoundStartsWith():
                 return self._starts_with(leaf, truth)
             case BoundMatches(term=term, begin=begin, whole=whole):
+                # Imported on use: few predicates have patterns.
+                from pyhudi_expr.expr.functions.patterns import may_match
+
                 bounds = self._bounds(term)
                 return mask_and(bounds.may_be_value, not truth or may_match(bounds, begin, whole))
 

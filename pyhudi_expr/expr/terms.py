@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundLiteral, BoundTerm
+from pyhudi_expr.expr.common_domains import reads_unchanged
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -19,14 +20,8 @@ from pyhudi_expr.expr.domains import (
     domain_of,
     integer_range,
 )
-from pyhudi_expr.expr.functions import casts, lookup
-from pyhudi_expr.expr.functions.conversions import identity
-from pyhudi_expr.expr.functions.float_conversions import doubles_to_floats
+from pyhudi_expr.expr.functions import lookup
 from pyhudi_expr.expr.functions.signature import DOUBLE, SINGLE, Function, Signature, Site
-from pyhudi_expr.expr.functions.strings import IntegersToStrings
-from pyhudi_expr.expr.functions.temporal.time_format import as_text
-from pyhudi_expr.expr.functions.temporal.unix_time import as_double_seconds, as_seconds
-from pyhudi_expr.expr.functions.time_zones import UnknownZoneError, zone_offsets
 from pyhudi_expr.expr.literals import Interval, interval
 from pyhudi_expr.expr.nodes import READINGS, Call, Cast, CharType, Column, Literal, Term
 
@@ -92,7 +87,10 @@ def convert(term: BoundTerm, domain: Domain, zone: str | None = None) -> BoundTe
     """Convert the term to another domain. Raises UnboundError."""
     if term.domain == domain:
         return term
-    function = casts.conversion(term.domain, domain, zone) or _to_text_or_seconds(
+    # Imported on use: most predicates convert nothing, and these imports take time.
+    from pyhudi_expr.expr.functions.casts import conversion
+
+    function = conversion(term.domain, domain, zone) or _to_text_or_seconds(
         term.domain, domain, zone
     )
     if function is None:
@@ -101,6 +99,10 @@ def convert(term: BoundTerm, domain: Domain, zone: str | None = None) -> BoundTe
 
 
 def _to_text_or_seconds(source: Domain, target: Domain, zone: str | None) -> Function | None:
+    from pyhudi_expr.expr.functions.strings import IntegersToStrings
+    from pyhudi_expr.expr.functions.temporal.time_format import as_text
+    from pyhudi_expr.expr.functions.temporal.unix_time import as_double_seconds, as_seconds
+
     if target.kind is Kind.TEXT:
         return IntegersToStrings() if source.kind is Kind.INTEGER else as_text(source, zone)
     if target == DOUBLE:
@@ -122,7 +124,7 @@ def _(term: Column, scope: Scope) -> BoundTerm:
         raise UnboundError(f"column {name} of type {type_} has no order")
     char = term.declared if isinstance(term.declared, CharType) else None
     declared = declared_domain(term.declared) if term.declared else domain
-    if declared is None or not casts.reads_unchanged(domain, declared):
+    if declared is None or not reads_unchanged(domain, declared):
         raise UnboundError(f"column {name} of type {type_} is read as {term.declared}")
     return BoundColumn(name, type_, domain, char)
 
@@ -156,6 +158,8 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
         return inner  # engines' timestamps are either, by the column's own type
     if inner.domain == target == SINGLE and isinstance(inner, BoundCall):
         # Some engines have computed doubles.
+        from pyhudi_expr.expr.functions.float_conversions import doubles_to_floats
+
         return BoundCall("cast", doubles_to_floats, (inner,), target)
     is_same_kind = inner.domain.kind is target.kind in (Kind.WALL_CLOCK, Kind.INSTANT)
     if is_same_kind and target.units >= inner.domain.units:
@@ -169,9 +173,12 @@ _OF_TEXTS = frozenset({"substr", "substring", "left"})
 
 def known_zone(zone: str | None) -> str | None:
     """Return the zone; None if it is unknown."""
+    if zone is None:
+        return None
+    from pyhudi_expr.expr.functions.time_zones import UnknownZoneError, zone_offsets
+
     try:
-        if zone is not None:
-            zone_offsets(zone)
+        zone_offsets(zone)
     except UnknownZoneError:
         return None
     return zone
@@ -191,6 +198,8 @@ def _(term: Call, scope: Scope) -> BoundTerm:
     found = lookup(Site(term.name, domains, literals, known_zone(scope.zone)))
     if found is None:
         raise UnboundError(f"{term.name}() cannot be bounded by its operand's bounds")
+    from pyhudi_expr.expr.functions.conversions import identity
+
     if term.name in READINGS and found == Signature(identity, args[0].domain):
         return args[0]
     return BoundCall(term.name, found.function, args, found.domain)

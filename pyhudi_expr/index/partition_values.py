@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
@@ -70,7 +71,7 @@ class PartitionValues:
     """Bounds of the partition columns over P partitions (a `Statistics`)."""
 
     def __init__(self, partitions: Sequence[str], layout: PathLayout) -> None:
-        self._values = [_values(path, layout) for path in partitions]
+        self._partitions, self._layout = partitions, layout
         self._positions = {name.lower(): index for index, name in enumerate(layout.fields) if name}
         self._known: dict[BoundColumn, Bounds | None] = {}
 
@@ -83,6 +84,11 @@ class PartitionValues:
     def have_any(self, columns: Iterable[BoundColumn]) -> bool:
         """Return whether one of the columns has bounds."""
         return any(self.bounds(column) is not None for column in columns)
+
+    @cached_property
+    def _values(self) -> list[list[str] | None]:
+        """The values of each partition. Few questions need them, and there may be many."""
+        return [_values(path, self._layout) for path in self._partitions]
 
     def _derive(self, column: BoundColumn) -> Bounds | None:
         position = self._positions.get(column.name.lower())

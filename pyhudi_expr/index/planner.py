@@ -263,14 +263,17 @@ def gather(sources: Sequence[Source | CostedSource], question: Question) -> Ques
     Sources without cost come first, in their order. Then the costed ones, always the one that reads
     least in all. Sources that cannot be read are left out, with a note.
     """
+    free, waiting = list[Source](), list[CostedSource]()
     for source in sources:
         if isinstance(source, CostedSource):
-            with suppress(HudiError):  # its answer meets the error, too
-                source.announce(question)
-    for source in sources:
-        if not isinstance(source, CostedSource):
-            question = _with_evidence_of(source, question)
-    waiting = [source for source in sources if isinstance(source, CostedSource)]
+            waiting.append(source)
+        else:
+            free.append(source)
+    for costed in waiting:
+        with suppress(HudiError):  # its answer meets the error, too
+            costed.announce(question)
+    for one in free:
+        question = _with_evidence_of(one, question)
     while waiting:
         offers, question = _offers(waiting, question)
         worth = [(source, offer) for source, offer in offers if offer.is_worth(question.remaining)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,13 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, string_list
-from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
+from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.expected_reads import expect_commits, expect_refresh
 from pyhudi_expr.index.known_tables import KnownTable
-from pyhudi_expr.index.lookups.key_predicates import without_columns
 from pyhudi_expr.index.opening import (
     SnapshotOptions,
     open_column_stats,
@@ -33,19 +32,15 @@ from pyhudi_expr.index.opening import (
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
-from pyhudi_expr.index.row_counts import UNKNOWN, Counts, base_file_rows, row_counts
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
 from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.index.statistics.column_summaries import ColumnSummary, column_summaries
 from pyhudi_expr.index.statistics.commit_times import CommitTimes
-from pyhudi_expr.index.statistics.evolved_column_stats import EvolvedColumnStats
 from pyhudi_expr.index.statistics.null_keys import find_null_key
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.keys.definition import hidden_columns
-from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.key_columns import require_key_columns
 from pyhudi_expr.mdt.extension.reader import EXTENSION_DIR, Extension
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
@@ -57,6 +52,8 @@ from pyhudi_expr.table.schema_history import SchemaHistory
 
 if TYPE_CHECKING:
     from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
+    from pyhudi_expr.index.row_counts import Counts
+    from pyhudi_expr.index.statistics.column_summaries import ColumnSummary
 
 
 #: Limit of entries to read for column summaries, as a planner waits for them.
@@ -177,6 +174,8 @@ class TableSnapshot:
             MissingKey: A key column is null in a row.
         """
         if self._null_key is not None:
+            from pyhudi_expr.keys.generators import MissingKey
+
             raise MissingKey(self._null_key)
 
     @cached_property
@@ -240,9 +239,8 @@ class TableSnapshot:
         evidence = reading.of_partitions(StatisticsEvidence(self.partition_stats))
         return [NamedEvidence(PARTITION_STATS, evidence)]
 
-    def reading(self, reader: PartitionReader, predicate: BoundExpression) -> ReaderSemantics:
-        """Return how a reader understands the partition columns of a predicate."""
-        needed = columns(predicate).values()
+    def reading(self, reader: PartitionReader, needed: Iterable[BoundColumn]) -> ReaderSemantics:
+        """Return how a reader understands the partition columns among those of a predicate."""
         return ReaderSemantics.of(reader, self._paths, self.values, needed)
 
     def with_key_predicates(
@@ -250,9 +248,11 @@ class TableSnapshot:
     ) -> BoundExpression:
         """Add what a predicate implies for record keys, if an index of them can use it."""
         hidden = hidden_columns(self.table.properties)
-        if hidden:
+        if hidden or reading.retyped:
+            # Imported on use: few tables have such columns, and the import takes time.
+            from pyhudi_expr.index.lookups.key_predicates import without_columns
+
             predicate = without_columns(predicate, hidden, _NOT_STORED)
-        if reading.retyped:
             predicate = without_columns(predicate, reading.retyped, _OF_ANOTHER_TYPE)
         # Keys are built from the values that files hold.
         in_doubt = not reading.disputed.keys().isdisjoint(self.table.properties.record_key_fields)
@@ -288,6 +288,8 @@ class TableSnapshot:
         times = CommitTimes(self.table, self.listing)
         sources: list[Source] = [ValueSource(self.values, self.listing), NameSource(times)]
         if self.column_stats is not None and self.history is not None:
+            from pyhudi_expr.index.statistics.evolved_column_stats import EvolvedColumnStats
+
             sources.append(EvolvedColumnStats(self.column_stats, self.history, self.listing))
         elif self.column_stats is not None:
             sources.append(ColumnStatsSource(self.column_stats, self._streaming))
@@ -305,6 +307,8 @@ class TableSnapshot:
     @cached_property
     def _row_counts(self) -> Counts | None:
         try:
+            from pyhudi_expr.index.row_counts import row_counts
+
             return None if self._mdt is None else row_counts(self._mdt, self.listing)
         except HudiError:
             return None
@@ -315,6 +319,8 @@ class TableSnapshot:
         Raises:
             HudiError: The metadata table or the timeline cannot be read.
         """
+        from pyhudi_expr.index.row_counts import UNKNOWN, base_file_rows
+
         if self._mdt is None:
             return np.full(self.listing.num_files, UNKNOWN, np.int64)
         return base_file_rows(self._mdt, self.listing)
@@ -339,6 +345,8 @@ class TableSnapshot:
         """
         if self.is_evolved:
             return []  # an old file may hold another column of that name
+        from pyhudi_expr.index.statistics.column_summaries import column_summaries
+
         return column_summaries(
             self.column_stats, self.values, self.listing, rows, schema, _MOST_SUMMARISED
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import OrderedDict
 from typing import TypeAlias
 
+from pyhudi_expr.index.shared_calls import SharedCalls
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.table.listing import TableView
 
@@ -25,6 +28,8 @@ class SnapshotCache:
         self._limit = limit
         self._snapshots: OrderedDict[SnapshotKey, TableSnapshot] = OrderedDict()
         self._sizes: dict[TableSnapshot, int] = {}
+        self._seen: dict[TableSnapshot, float] = {}
+        self._looks = SharedCalls[bool]()
         self._held = 0
         self._lock = threading.Lock()
 
@@ -33,19 +38,56 @@ class SnapshotCache:
         with self._lock:
             return self._snapshots.get(key)
 
-    def use(self, key: SnapshotKey) -> None:
-        """Make the snapshot of a key the most recently used one, if there is one."""
+    def current(self, key: SnapshotKey, asked: float) -> TableSnapshot | None:
+        """Return the snapshot of a key, as the most recently used one, if it is current.
+
+        It is if neither the table nor its extension has changed when they are looked at, which is
+        now, or was for another question at `asked` or later.
+
+        Args:
+            key: What is asked about.
+            asked: When it was asked, of `time.monotonic`.
+
+        Raises:
+            HudiError: The table cannot be read.
+        """
+        known = self.get(key)
+        if known is None or not self._was_current(known, asked):
+            return None
         with self._lock:
             if key in self._snapshots:
                 self._snapshots.move_to_end(key)
+        return known
 
-    def keep(self, key: SnapshotKey, snapshot: TableSnapshot) -> None:
-        """Keep a snapshot, as the most recently used one, in place of that of its key."""
+    def _was_current(self, snapshot: TableSnapshot, asked: float) -> bool:
+        with self._lock:
+            if self._seen.get(snapshot, -math.inf) >= asked:
+                return True
+        began = time.monotonic()
+        # Over a network questions that come while the table is looked at wait for one more look.
+        is_remote = snapshot.table.storage.is_remote
+        look = snapshot.is_current
+        if not (self._looks.call(snapshot, look) if is_remote else look()):
+            return False
+        with self._lock:
+            if snapshot in self._seen:
+                self._seen[snapshot] = max(began, self._seen[snapshot])
+        return True
+
+    def keep(self, key: SnapshotKey, snapshot: TableSnapshot, seen: float) -> None:
+        """Keep a snapshot, as the most recently used one, in place of that of its key.
+
+        Args:
+            key: What was opened.
+            snapshot: The snapshot.
+            seen: When its opening began, of `time.monotonic`.
+        """
         with self._lock:
             if key in self._snapshots:
                 self._forget(self._snapshots.pop(key))
             self._snapshots[key] = snapshot
             self._sizes[snapshot] = 0
+            self._seen[snapshot] = seen
         self.measure(snapshot)
 
     def measure(self, snapshot: TableSnapshot) -> None:
@@ -65,3 +107,4 @@ class SnapshotCache:
 
     def _forget(self, snapshot: TableSnapshot) -> None:
         self._held -= self._sizes.pop(snapshot)
+        del self._seen[snapshot]

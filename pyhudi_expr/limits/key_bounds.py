@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bind import bind
-from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.bounds import Bounds, Values, unknown
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array
@@ -135,7 +135,7 @@ def _known(
     """Return what all indexes together know of the column, over the files."""
     listing = snapshot.listing
     question = bind(IsNull(Column(tuple(key.name.split(".")))), snapshot.scope)
-    reading = snapshot.reading(request.reader, question)
+    reading = snapshot.reading(request.reader, columns(question).values())
     partitions = np.zeros(len(listing.partitions), np.bool_)
     partitions[listing.slice_partition[keep]] = True
     if key.name in reading.retyped:

@@ -107,13 +107,13 @@ class Trend:
     seconds: int = 15
     periods: tuple[Totals, ...] = ()
 
-    def plus(self, answer: AnsweredRequest) -> Trend:
-        """Return the trend with one more request."""
-        grown = self.until(answer.at)
+    def plus(self, at: datetime, totals: Totals) -> Trend:
+        """Return the trend with more requests, which were answered at a time."""
+        grown = self.until(at)
         periods = list(grown.periods)
-        place = min(grown._period(answer.at), len(periods) - 1)
-        periods[place] = periods[place].plus(Totals.of(answer))
-        return replace(grown, periods=tuple(periods))
+        place = min(grown._period(at), len(periods) - 1)
+        periods[place] = periods[place].plus(totals)
+        return Trend(grown.start, grown.seconds, tuple(periods))
 
     def until(self, now: datetime) -> Trend:
         """Return the trend with the period of a time as the last one, or the last one it has."""
@@ -121,6 +121,8 @@ class Trend:
         while found._period(now) >= _MAX_BUCKETS:
             found = found._halved()
         lacking = found._period(now) + 1 - len(found.periods)
+        if lacking <= 0:
+            return found
         return replace(found, periods=(*found.periods, *[Totals()] * lacking))
 
     def begin(self, period: int) -> datetime:

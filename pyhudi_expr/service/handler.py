@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any, NoReturn
@@ -18,6 +16,7 @@ from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.installation import version
 from pyhudi_expr.kept_rows import RowJudge
 from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.key_columns import MissingKeyColumn
@@ -31,7 +30,7 @@ from pyhudi_expr.service.answers.matching import matching
 from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.column_summaries import to_thrift
-from pyhudi_expr.service.jobs import check_wanted, is_of_this_job, taking_turns
+from pyhudi_expr.service.jobs import asked_at, check_wanted, is_of_this_job, taking_turns
 from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.service.metrics import Metrics
@@ -130,7 +129,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         prune_request = self._question(request)
         base_path = self._path(request.basePath)
         check_wanted()
-        snapshot = self._pruner.snapshot(base_path, prune_request)
+        snapshot = self._pruner.snapshot(base_path, prune_request, asked_at())
         self._metrics.staleness.opened(base_path, snapshot)
         with taking_turns(self._evaluating):
             result = self._pruner.prune_snapshot(snapshot, prune_request)
@@ -220,12 +219,6 @@ class RefusingHandler(PruningService.Iface):  # type: ignore[misc]
 
     def _refused(self, request: object, response: object) -> NoReturn:
         raise _NotPrunedError(*self._error)
-
-
-@cache
-def version() -> str:
-    """Return the package's version."""
-    return importlib.metadata.version("pyhudi-expr")
 
 
 def _answered(
@@ -379,7 +372,7 @@ def _failed(response: PruneResponse, status: int, message: str) -> None:
 
 def _without_literals(result: PruneResult) -> list[str]:
     """Return the notes for the log, with a count instead of notes that quote the predicate."""
-    quoting = set(unknown_reasons(result.predicate))
+    quoting = frozenset(unknown_reasons(result.predicate) if result.notes else ())
     notes = [note for note in result.notes if note not in quoting]
     return notes + ([f"parts of the filter not supported: {len(quoting)}"] if quoting else [])
 

@@ -34,17 +34,18 @@ class History:
 
     def add(self, answer: AnsweredRequest) -> None:
         """Add an answered request."""
+        own = Totals.of(answer)
         with self._lock:
             self._recent.appendleft(answer)
-            self._totals = self._totals.plus(Totals.of(answer))
-            self._trend = self._trend.plus(answer)
+            self._totals = self._totals.plus(own)
+            self._trend = self._trend.plus(answer.at, own)
             known = self._table(answer.table, answer.at)
             self._tables[answer.table] = replace(
                 known,
-                totals=known.totals.plus(Totals.of(answer)),
+                totals=known.totals.plus(own),
                 instant=answer.instant or known.instant,
                 last=answer.at,
-                trend=known.trend.plus(answer),
+                trend=known.trend.plus(answer.at, own),
             )
 
     def add_result(self, table: str, result: PruneResult) -> None:

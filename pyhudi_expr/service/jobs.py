@@ -29,6 +29,7 @@ class Job(Future[bytes]):
     Attributes:
         table: The table that it is about, as the caller writes it.
         answered: Called in the event loop when it is done.
+        came: When it came, of `time.monotonic`.
         began: When its evaluation began, of `time.monotonic`; 0 before.
         seconds: How long that took; 0 before.
     """
@@ -39,6 +40,7 @@ class Job(Future[bytes]):
         super().__init__()
         self.table = table
         self.answered = answered
+        self.came = time.monotonic()
         self.began = 0.0
         self.seconds = 0.0
         self._evaluate = evaluate
@@ -82,6 +84,12 @@ def check_wanted() -> None:
     job: Job | None = getattr(_thread, "job", None)
     if job is not None and not job.is_wanted:
         raise NoLongerWantedError
+
+
+def asked_at() -> float:
+    """Return when the request of this thread came, of `time.monotonic`; now without one."""
+    job: Job | None = getattr(_thread, "job", None)
+    return time.monotonic() if job is None else job.came
 
 
 def is_of_this_job(table: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
+from functools import cache, lru_cache
+from typing import TypeAlias
 
 from prometheus_client import (
     REGISTRY,
@@ -26,6 +28,7 @@ from pyhudi_expr.service.history import History
 
 #: The content type of `text`.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_OfLabel: TypeAlias = Callable[[str], Counter]
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30)
 
 
@@ -42,20 +45,17 @@ class Metrics:
         self.staleness = Staleness()
         registry = self._registry = CollectorRegistry()
         registry.register(self.staleness)
-        self._requests = Counter(
-            "pyhudi_requests", "Requests that were answered.", ["status"], registry=registry
+        self._requests = _counter(
+            "pyhudi_requests", "Requests that were answered.", "status", registry
         )
-        self._open = Counter(
-            "pyhudi_unpruned",
-            "Requests after which a query reads every file.",
-            ["reason"],
-            registry=registry,
+        self._open = _counter(
+            "pyhudi_unpruned", "Requests after which a query reads every file.", "reason", registry
         )
-        self._refused = Counter(
+        self._refused = _counter(
             "pyhudi_connections_refused",
             "Connections that the service closed.",
-            ["reason"],
-            registry=registry,
+            "reason",
+            registry,
         )
         self._seconds = Histogram(
             "pyhudi_request_seconds",
@@ -73,44 +73,44 @@ class Metrics:
             "pyhudi_pages", "Pages of the predicate's columns in judged row groups", registry
         )
         self._rows = _dropped("pyhudi_rows", "Rows of judged kept files", registry)
-        self._index_files = Counter(
+        self._index_files = _counter(
             "pyhudi_index_files_dropped",
             "Files dropped, by the index that excluded them of what those before it left.",
-            ["index"],
-            registry=registry,
+            "index",
+            registry,
         )
-        self._index_seconds = Summary(
+        index_seconds = Summary(
             "pyhudi_index_seconds",
             "Time of an index's answer, reading included.",
             ["index"],
             registry=registry,
         )
-        self._metadata = Counter(
+        self._index_seconds: Callable[[str], Summary] = cache(index_seconds.labels)
+        self._metadata = _counter(
             "pyhudi_metadata_requests",
             "Requests for rows that describe a table, by status.",
-            ["status"],
-            registry=registry,
+            "status",
+            registry,
         )
         self._notes = Counter(
             "pyhudi_notes",
             "Reasons in answers why less was pruned than could be.",
             registry=registry,
         )
-
-        self._refreshes = Counter(
+        self._refreshes = _counter(
             "pyhudi_index_refreshes",
             "Commit callbacks that were carried out, by what became of the refresh.",
-            ["outcome"],
-            registry=registry,
+            "outcome",
+            registry,
         )
 
     def refreshed(self, outcome: str) -> None:
         """Count the end of a refresh, by one of a few words."""
-        self._refreshes.labels(outcome).inc()
+        self._refreshes(outcome).inc()
 
     def described(self, status: str) -> None:
         """Count a response with rows that describe a table, by its status."""
-        self._metadata.labels(status.lower()).inc()
+        self._metadata(status.lower()).inc()
 
     def answered(
         self, response: PruneResponse, seconds: float, reason: str | None, note: str | None = None
@@ -127,10 +127,10 @@ class Metrics:
         self._history.add(answered)
         for listener in self._listeners:
             listener(answered)
-        self._requests.labels(PruneStatus._VALUES_TO_NAMES[response.status].lower()).inc()
+        self._requests(PruneStatus._VALUES_TO_NAMES[response.status].lower()).inc()
         self._seconds.observe(seconds)
         if reason is not None:
-            self._open.labels(reason).inc()
+            self._open(reason).inc()
         done = response.counts
         if done is None:
             return
@@ -144,9 +144,9 @@ class Metrics:
         """Count the time of each index, and the files that it dropped of a table."""
         self._history.add_result(table, result)
         for source in result.evidence:
-            self._index_seconds.labels(_kind(source.name)).observe(source.seconds)
+            self._index_seconds(_kind(source.name)).observe(source.seconds)
         for name, files in result.dropped_by.items():
-            self._index_files.labels(_kind(name)).inc(files)
+            self._index_files(_kind(name)).inc(files)
 
     def count_rows(self, kept: KeptRows) -> None:
         """Count what was judged of kept files."""
@@ -160,7 +160,7 @@ class Metrics:
 
     def refused(self, reason: str) -> None:
         """Count a connection that was closed for one of a few reasons."""
-        self._refused.labels(reason).inc()
+        self._refused(reason).inc()
 
     def subscribe(self, listener: Callable[[AnsweredRequest], None]) -> None:
         """Call a listener for each response from now on; it must neither wait nor raise."""
@@ -196,14 +196,20 @@ def _answered_request(response: PruneResponse, seconds: float, note: str) -> Ans
     )
 
 
+@lru_cache(maxsize=1024)
 def _kind(index: str) -> str:
     return kind_of(index)[0].replace(" ", "_")
 
 
-def _dropped(name: str, what: str, registry: CollectorRegistry) -> Counter:
-    return Counter(name, f"{what}, by what became of them.", ["outcome"], registry=registry)
+def _dropped(name: str, what: str, registry: CollectorRegistry) -> _OfLabel:
+    return _counter(name, f"{what}, by what became of them.", "outcome", registry)
 
 
-def _count(counter: Counter, considered: int, dropped: int) -> None:
-    counter.labels("dropped").inc(dropped)
-    counter.labels("kept").inc(considered - dropped)
+def _counter(name: str, meaning: str, label: str, registry: CollectorRegistry) -> _OfLabel:
+    """Return the counter of each value of a label. The values are few, and looked up once."""
+    return cache(Counter(name, meaning, [label], registry=registry).labels)
+
+
+def _count(counter: _OfLabel, considered: int, dropped: int) -> None:
+    counter("dropped").inc(dropped)
+    counter("kept").inc(considered - dropped)

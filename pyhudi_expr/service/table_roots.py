@@ -28,12 +28,11 @@ class TableRoots:
         self._roots = tuple(map(_location, roots))
 
     def resolve(self, base_path: str) -> str:
-        """Return the path to open for a table, without symbolic links. Raises RootError."""
-        scheme, _ = _split(base_path)
-        if scheme and not self._roots:
-            return base_path
+        """Return the path to open for a table; with roots without links. Raises RootError."""
+        if not self._roots:
+            return _unrestricted(base_path)
         store, path = _location(base_path)
-        if self._roots and not any(
+        if not any(
             store == root_store and f"{path}/".startswith(f"{root.rstrip('/')}/")
             for root_store, root in self._roots
         ):
@@ -45,6 +44,22 @@ def local_directory(root: str) -> str | None:
     """Return a root's path without symbolic links; None in an object store. Raises RootError."""
     store, path = _location(root)
     return None if store else path
+
+
+def _unrestricted(location: str) -> str:
+    """Return a location, for local paths in one spelling. Raises RootError."""
+    scheme, rest = _split(location)
+    if scheme:
+        return location
+    path = _absolute(location, rest)
+    # What ".." means depends on links.
+    return os.path.realpath(path) if "/.." in path else os.path.normpath(path)
+
+
+def _absolute(location: str, rest: str) -> str:
+    if not rest.startswith("/") or "\0" in rest:
+        raise RootError(f"{location!r}: a table's path must be absolute")
+    return "/" + rest.lstrip("/")
 
 
 def _split(location: str) -> tuple[str, str]:
@@ -59,9 +74,7 @@ def _location(location: str) -> tuple[str, str]:
     """Return the store ("" for local files, else scheme and authority) and the normalised path."""
     scheme, rest = _split(location)
     if not scheme:
-        if not rest.startswith("/") or "\0" in rest:
-            raise RootError(f"{location!r}: a table's path must be absolute")
-        return "", os.path.realpath("/" + rest.lstrip("/"))
+        return "", os.path.realpath(_absolute(location, rest))
     match = _AUTHORITY.fullmatch(rest)
     if match is None or set("%?#") & set(rest):
         raise RootError(f"{location}: this form of URI cannot be checked against table_roots")

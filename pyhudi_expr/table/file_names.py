@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_numbers
 
 _BASE_PARTS = 3
 _BASE_END = r"^(?P<instant>[0-9]+)(?:_[^.]*)?\.{format}$"
@@ -55,14 +55,14 @@ def log_files(names: AnyArray) -> ParsedNames:
     """Parse the log files among the names."""
     found = pc.extract_regex(names, _LOG)
     row = np.flatnonzero(_flags(pc.is_valid(found)))
-    file_id, instant, version = found.take(row).flatten()
+    file_id, instant, version = found.take(arrow_numbers(row)).flatten()
     versions = pc.cast(version, pa.int64()).to_numpy(zero_copy_only=False)
     return ParsedNames(row, file_id, instant, versions)
 
 
 def _only(array: AnyArray, rows: Int64Array) -> AnyArray:
     """Return the array's ascending rows; without a copy if these are all rows."""
-    return array if len(rows) == len(array) else array.take(rows)
+    return array if len(rows) == len(array) else array.take(arrow_numbers(rows))
 
 
 def _flags(answer: pa.BooleanArray) -> BoolArray:

@@ -28,6 +28,7 @@ from pyhudi_expr.arrays import (
     AnyDictionaryArray,
     BoolArray,
     Int64Array,
+    arrow_numbers,
     dictionary_of,
     string_list,
 )
@@ -282,7 +283,7 @@ def _latest_merged(
 
 
 def _log_order(files: StoredFiles, logs: ParsedNames, instants: _Instants) -> Int64Array:
-    names = files.name.take(logs.row)
+    names = files.name.take(arrow_numbers(logs.row))
     by_name = np.empty(len(names), np.int64)
     by_name[pc.array_sort_indices(names).to_numpy()] = np.arange(len(names))
     order = np.empty(len(names), np.int64)
@@ -317,18 +318,19 @@ def _assemble(
     rows, is_log, slice_order = rows[~again], is_log[~again], slice_order[~again]
     slice_key, file_partition, group = slice_key[~again], file_partition[~again], group[~again]
 
-    _, first, file_slice = np.unique(slice_order, return_index=True, return_inverse=True)
-    used, slice_partition = np.unique(file_partition[first], return_inverse=True)
+    first, file_slice = _runs(slice_order)
+    of_slices = file_partition[first]
+    begins, slice_partition = _runs(of_slices)
     base_instants = pa.array(instants.values, pa.string())
     return FileListing(
         instant=instant,
         view=view,
-        partitions=partitions.take(used),
+        partitions=partitions.take(arrow_numbers(of_slices[begins])),
         slice_partition=_frozen(slice_partition.astype(np.int32)),
-        slice_file_id=groups.file_ids.take(group[first] % groups.count),
-        slice_base_instant=base_instants.take(slice_key[first] % instants.count),
+        slice_file_id=groups.file_ids.take(arrow_numbers(group[first] % groups.count)),
+        slice_base_instant=base_instants.take(arrow_numbers(slice_key[first] % instants.count)),
         file_slice=_frozen(file_slice.astype(np.int32)),
-        file_name=files.name.take(rows),
+        file_name=files.name.take(arrow_numbers(rows)),
         file_size=_frozen(files.size[rows]),
         file_is_log=_frozen(is_log),
     )
@@ -338,6 +340,12 @@ def _distinct(keys: Int64Array) -> Int64Array:
     """Return the distinct keys, sorted; numpy's `unique` hashes, which is far slower."""
     ordered = np.sort(keys)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def _runs(ordered: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return where each run of equal keys begins, and for each key the number of its run."""
+    begins = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
+    return np.flatnonzero(begins), np.cumsum(begins) - 1
 
 
 def _searched(ordered: Int64Array, keys: Int64Array) -> Int64Array:
@@ -362,7 +370,7 @@ def _rank(values: AnyArray) -> tuple[AnyArray, Int64Array]:
     order = pc.array_sort_indices(values).to_numpy()
     rank = np.empty(len(values), np.int64)
     rank[order] = np.arange(len(values))
-    return values.take(pa.array(order)), rank
+    return values.take(arrow_numbers(order)), rank
 
 
 def _sorted_dictionary(encoded: AnyDictionaryArray) -> tuple[AnyArray, Int64Array]:

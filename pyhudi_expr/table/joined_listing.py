@@ -256,7 +256,7 @@ class JoinedListing(FileListing):
         """See `FileListing`."""
         return np.searchsorted(self.zone_bounds, slices, "right") - 1
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """See `FileListing`: that of the parts and its own numbers."""
         own = (*self.numbers, self.slice_partition)

@@ -22,6 +22,7 @@ from pyhudi_expr.arrays import (
     arrow_array,
     arrow_buffer,
     arrow_nulls,
+    arrow_numbers,
     string_list,
 )
 from pyhudi_expr.table.file_names import log_files
@@ -145,14 +146,23 @@ class FileListing:
     @cached_property
     def partition_instants(self) -> tuple[Int32Array, AnyArray]:
         """The distinct pairs of a partition (by index) and one of its `file_instants`."""
-        codes = self.file_instants.dictionary_encode()
+        # Neighbours are mostly alike, and to tell a million texts apart takes long.
+        firsts = self._first_of_instants
+        codes = self.file_instants.take(arrow_numbers(firsts)).dictionary_encode()
         count = len(codes.dictionary) + 1
         code = np.asarray(codes.indices.fill_null(count - 1).to_numpy(), np.int64)
-        pairs = self.file_partition.astype(np.int64) * count + code
-        # Neighbours are mostly alike, and to sort a million numbers takes long.
-        pairs = np.unique(pairs[np.append(True, pairs[1:] != pairs[:-1])]) if len(pairs) else pairs
+        pairs = np.sort(self.file_partition[firsts].astype(np.int64) * count + code)
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]]
         instants = pa.concat_arrays([codes.dictionary, arrow_nulls(1, codes.dictionary.type)])
-        return (pairs // count).astype(np.int32), instants.take(pa.array(pairs % count))
+        return (pairs // count).astype(np.int32), instants.take(arrow_numbers(pairs % count))
+
+    @property
+    def _first_of_instants(self) -> Int64Array:
+        """The files that have another partition or instant than the file before them."""
+        partitions, instants = self.file_partition, self.file_instants
+        differ = pc.not_equal(instants[1:], instants[:-1]).fill_null(True)
+        others = differ.to_numpy(zero_copy_only=False) | (partitions[1:] != partitions[:-1])
+        return np.flatnonzero(np.append(True, others)[: self.num_files])
 
     def some(self, slices: BoolArray) -> FileListing:
         """Return the listing of the flagged slices only."""
@@ -264,7 +274,7 @@ class FileListing:
             return self._partition_slice_bounds
         return np.append(self._slice_start, self.num_files)[self._partition_slice_bounds]
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Memory of the names and the numbers in bytes."""
         names: int = self.file_name.nbytes + self.slice_file_id.nbytes

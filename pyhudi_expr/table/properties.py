@@ -11,8 +11,6 @@ from enum import Enum
 from functools import lru_cache
 from types import MappingProxyType
 
-import javaproperties
-
 from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.hudi_names import (
@@ -21,6 +19,7 @@ from pyhudi_expr.table.hudi_names import (
     PROPERTIES_BACKUP_FILE,
     PROPERTIES_FILE,
 )
+from pyhudi_expr.table.properties_text import parse_properties
 from pyhudi_expr.table.storage import Storage
 
 SUPPORTED_VERSIONS = frozenset({6, 8, 9})
@@ -151,7 +150,7 @@ class TableProperties:
 
 def load_properties(content: bytes) -> Mapping[str, str]:
     """Parse a properties file."""
-    return dict(javaproperties.loads(content))
+    return parse_properties(content)
 
 
 @lru_cache(maxsize=1024)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-import javaproperties
-
 from pyhudi_expr.table.errors import HudiError, TableNotFound
 from pyhudi_expr.table.hudi_names import PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
 from pyhudi_expr.table.properties import load_properties
@@ -61,6 +59,9 @@ def recover(storage: Storage) -> None:
 
 def dump_properties(properties: Mapping[str, str]) -> bytes:
     """Return the content of a properties file."""
+    # Imported on use: few processes write properties, and the import takes time.
+    import javaproperties
+
     now = datetime.now(timezone.utc).isoformat()
     text: str = javaproperties.dumps(
         dict(sorted(properties.items())), comments=f"Updated at {now}", timestamp=False

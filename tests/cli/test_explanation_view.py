@@ -5,7 +5,6 @@ import io
 import pytest
 from rich.console import Console
 
-from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.explanation_view import print_explanation
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest
@@ -15,7 +14,9 @@ def shown(monkeypatch, table, predicate, width, **settings):
     """The lines on a terminal of that width."""
     screen = io.StringIO()
     settings = {"force_terminal": True, "width": width, "color_system": None, **settings}
-    monkeypatch.setattr(reports, "Console", lambda **own: Console(file=screen, **settings, **own))
+    monkeypatch.setattr(
+        "rich.console.Console", lambda **own: Console(file=screen, **settings, **own)
+    )
     result = Pruner().prune(str(table), PruneRequest(parse_predicate(predicate), zone="UTC"))
     print_explanation(predicate, result.explain())
     return screen.getvalue().splitlines()

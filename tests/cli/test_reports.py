@@ -13,7 +13,7 @@ def render(monkeypatch: pytest.MonkeyPatch, rows: list[tuple[str, str]], width: 
     """The output on a terminal of that width; 0: in a file."""
     screen = io.StringIO()
     settings = {"file": screen, "force_terminal": bool(width), "width": width or None}
-    monkeypatch.setattr(reports, "Console", lambda **own: Console(**settings, **own))
+    monkeypatch.setattr("rich.console.Console", lambda **own: Console(**settings, **own))
     table = Table("name", "columns")
     for row in rows:
         table.add_row(*row)

@@ -110,7 +110,7 @@ def activity() -> Activity:
     tables: dict[str, TableActivity] = {}
     for number in range(400):
         answer = _answer(number, random)
-        totals, trend = totals.plus(Totals.of(answer)), trend.plus(answer)
+        totals, trend = totals.plus(Totals.of(answer)), trend.plus(answer.at, Totals.of(answer))
         recent.insert(0, answer)
         new = TableActivity(answer.table, Totals(), None, answer.at, Trend(_START))
         known = tables.get(answer.table, new)
@@ -119,7 +119,7 @@ def activity() -> Activity:
             totals=known.totals.plus(Totals.of(answer)),
             instant=answer.instant,
             last=answer.at,
-            trend=known.trend.plus(answer),
+            trend=known.trend.plus(answer.at, Totals.of(answer)),
             savings=_savings(known.savings, answer.dropped),
         )
     now = answer.at + timedelta(seconds=5)

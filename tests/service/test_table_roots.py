@@ -1,5 +1,7 @@
 """Which locations `table_roots` allows."""
 
+from pathlib import Path
+
 import pytest
 
 from pyhudi_expr.service.table_roots import RootError, TableRoots
@@ -50,6 +52,15 @@ def test_locations_outside_the_roots_are_refused(location):
 def test_without_roots_every_absolute_location_is_allowed():
     anywhere = TableRoots()
     assert anywhere.resolve("file:///data/t") == "/data/t"
+    assert anywhere.resolve("/data//./t/") == "/data/t"
     assert anywhere.resolve("s3://bucket/a?region=eu") == "s3://bucket/a?region=eu"
     with pytest.raises(RootError):
         anywhere.resolve("data/t")
+
+
+def test_without_roots_a_path_means_what_it_means_to_the_file_system(tmp_path: Path):
+    (tmp_path / "a" / "t").mkdir(parents=True)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "link").symlink_to(tmp_path / "a" / "t")
+    assert TableRoots().resolve(f"{tmp_path}/b/link/../t") == f"{tmp_path}/a/t"
+    assert TableRoots().resolve(f"{tmp_path}/b/link") == f"{tmp_path}/b/link"

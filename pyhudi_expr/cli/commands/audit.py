@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.audit.findings import Audit, Finding, Severity
 from pyhudi_expr.audit.remedies import Repair, carry_out, plan_repair
 from pyhudi_expr.audit.runner import AuditOptions
@@ -18,7 +19,6 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.commands.index_building import build_options, with_writing
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
-from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
@@ -103,7 +103,7 @@ def audit(
 def _audited(path: str, options: AuditOptions, in_spark: bool, settings: dict[str, Any]) -> Audit:
     opened = HudiTable.open(path)
     if not in_spark:
-        with progress_while("auditing") as bar:
+        with ProgressBar("auditing") as bar:
             return audit_table(opened, options, bar.advance)
     with spark_session("auditing", settings["master"], settings["settings"]) as spark:
         from pyhudi_expr.spark.audit import row_checks

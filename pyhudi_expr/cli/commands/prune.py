@@ -10,9 +10,7 @@ import click
 
 from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.explanation_view import print_details, print_explanation
 from pyhudi_expr.cli.html_page import AS_HTML, write_page
-from pyhudi_expr.cli.inspection import as_text, inspect_table
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
@@ -29,10 +27,8 @@ from pyhudi_expr.cli.predicate_options import (
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
-from pyhudi_expr.index.explanation import remarks
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.kept_rows import OF_ANY_SIZE, RowJudge, without_merged_slices
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.listing import TableView
 
@@ -126,6 +122,8 @@ def explain(
     explanation = result.explain(snapshot.row_counts())
     rows = None
     if judges_rows:
+        from pyhudi_expr.kept_rows import OF_ANY_SIZE, RowJudge, without_merged_slices
+
         rows = RowJudge(OF_ANY_SIZE).rows(without_merged_slices(result), snapshot.table)
     if html is not None:
         from pyhudi_expr.pages.explanation import explain_page
@@ -140,6 +138,10 @@ def explain(
     click.echo(reports.summary(result))
     if rows is not None:
         click.echo(f"can match: {rows}")
+    # Imported on use, as what other commands of this module need: that takes a part of their time.
+    from pyhudi_expr.cli.explanation_view import print_details, print_explanation
+    from pyhudi_expr.index.explanation import remarks
+
     show = print_details if verbose else print_explanation
     show(predicate, explanation)
     for remark in remarks(result.files_kept, result.unasked, explanation):
@@ -159,6 +161,8 @@ def explain(
 @AS_JSON
 def inspect(table: str, as_json: bool) -> None:
     """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""
+    from pyhudi_expr.cli.inspection import as_text, inspect_table
+
     with progress_while("reading the table"):
         report = inspect_table(table_location(table))
     click.echo(reports.as_json(report) if as_json else as_text(report))

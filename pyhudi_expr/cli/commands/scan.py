@@ -15,6 +15,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.cli.options import comma_separated, examples
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
@@ -27,7 +28,7 @@ from pyhudi_expr.cli.predicate_options import (
     prune_options,
     timeline_instant,
 )
-from pyhudi_expr.cli.progress import ProgressBar, iter_with_progress, progress_while
+from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue

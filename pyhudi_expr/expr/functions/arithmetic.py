@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyScalar, BoolArray
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
+from pyhudi_expr.expr.common_domains import MAX_DIGITS, as_decimal
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, integer_range
-from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal, conversion
+from pyhudi_expr.expr.functions.casts import conversion
 from pyhudi_expr.expr.functions.conversions import Within, identity
 from pyhudi_expr.expr.functions.float_arithmetic import (
     OPERATIONS,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from pyhudi_expr.expr.common_domains import as_decimal
 from pyhudi_expr.expr.domains import Domain, Kind, integer_range
 from pyhudi_expr.expr.functions.conversions import (
     DatesToTimestamps,
@@ -49,59 +48,6 @@ _FOLD_DAYS = 1
 _LARGE_WHOLE = Domain(Kind.DECIMAL, precision=18)
 #: Below the last place of all decimals.
 _LEAST_ERROR = 1e-38
-
-
-#: Maximum digits of decimals.
-MAX_DIGITS = 38
-
-#: Digits of the integers of so many bits.
-INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
-
-
-def reads_unchanged(stored: Domain, declared: Domain) -> bool:
-    """Return whether an engine that declares a column with a type reads stored values unchanged."""
-    # Hive and Spark show instants on a wall clock; literals have the zone.
-    shown = declared.kind is Kind.WALL_CLOCK and stored.kind is Kind.INSTANT
-    if declared.kind is not stored.kind and not shown:
-        return False
-    if declared.kind is Kind.DECIMAL:
-        return declared.scale == stored.scale and declared.precision >= stored.precision
-    return declared.bits >= stored.bits and declared.units >= stored.units
-
-
-def common_domain(left: Domain, right: Domain) -> Domain | None:
-    """Return the domain in which engines compare two terms; None if they differ or round."""
-    if left == right:
-        return left
-    if left.kind is right.kind and left.kind in (Kind.INTEGER, Kind.FLOAT):
-        return left if left.bits >= right.bits else right
-    if left.kind is right.kind and left.kind in (Kind.WALL_CLOCK, Kind.INSTANT):
-        return left if left.units >= right.units else right
-    if left.kind is right.kind is Kind.DECIMAL or {left.kind, right.kind} == {
-        Kind.INTEGER,
-        Kind.DECIMAL,
-    }:
-        return common_decimal((left, right))
-    pair = {left.kind: left, right.kind: right}
-    if pair.keys() == {Kind.INTEGER, Kind.FLOAT}:
-        exact = pair[Kind.INTEGER].bits <= 32 and pair[Kind.FLOAT].bits == 64
-        return pair[Kind.FLOAT] if exact else None
-    return None
-
-
-def common_decimal(domains: Iterable[Domain]) -> Domain | None:
-    """Return the decimals that hold all numbers of fixed-point domains; None if none has them."""
-    decimals = [as_decimal(domain) for domain in domains]
-    scale = max(decimal.scale for decimal in decimals)
-    digits = scale + max(decimal.precision - decimal.scale for decimal in decimals)
-    return None if digits > MAX_DIGITS else Domain(Kind.DECIMAL, precision=digits, scale=scale)
-
-
-def as_decimal(domain: Domain) -> Domain:
-    """Return the decimals that hold all numbers of a fixed-point domain."""
-    if domain.kind is Kind.DECIMAL:
-        return domain
-    return Domain(Kind.DECIMAL, precision=INTEGER_DIGITS[domain.bits])
 
 
 def conversion(source: Domain, target: Domain, zone: str | None = None) -> Function | None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or, may_be_nan
+from pyhudi_expr.expr.common_domains import MAX_DIGITS, as_decimal
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -22,7 +23,7 @@ from pyhudi_expr.expr.domains import (
     float_ordinals,
     floats_of,
 )
-from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal, conversion
+from pyhudi_expr.expr.functions.casts import conversion
 from pyhudi_expr.expr.functions.conversions import identity_or_null
 from pyhudi_expr.expr.functions.float_conversions import nudge_doubles
 from pyhudi_expr.expr.functions.signature import (

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_or, may_be_nan
+from pyhudi_expr.expr.common_domains import common_domain
 from pyhudi_expr.expr.domains import Kind
-from pyhudi_expr.expr.functions.casts import as_read, common_domain, conversion
+from pyhudi_expr.expr.functions.casts import as_read, conversion
 from pyhudi_expr.expr.functions.conversions import identity
 from pyhudi_expr.expr.functions.signature import (
     OnOperands,

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.common_domains import MAX_DIGITS
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, floats_of
-from pyhudi_expr.expr.functions.casts import MAX_DIGITS, conversion
+from pyhudi_expr.expr.functions.casts import conversion
 from pyhudi_expr.expr.functions.conversions import Within, identity, identity_or_null, within
 from pyhudi_expr.expr.functions.float_arithmetic import finite_or_infinite, float_bounds
 from pyhudi_expr.expr.functions.float_conversions import nudge_doubles

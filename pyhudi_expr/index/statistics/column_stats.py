@@ -23,7 +23,6 @@ import pyarrow as pa
 from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.index.statistics import parquet_footers
 from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
 from pyhudi_expr.index.statistics.column_bounds import (
     ColumnBounds,
@@ -347,6 +346,9 @@ class ColumnStats:
         return doubted
 
     def _check(self, column: BoundColumn, known: _Column, positions: Int64Array) -> None:
+        # Imported on use: few questions read footers, and the import takes time.
+        from pyhudi_expr.index.statistics import parquet_footers
+
         paths = self._listing.paths(positions)
         bounds = parquet_footers.read_bounds(self.storage, paths, column)
         with self._lock:

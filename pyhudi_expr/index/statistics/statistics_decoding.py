@@ -26,7 +26,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_nulls, from_buffer
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    arrow_nulls,
+    arrow_numbers,
+    from_buffer,
+)
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
@@ -70,10 +77,10 @@ class StatisticsEntries:
 
     def filter(self, chosen: BoolArray) -> StatisticsEntries:
         """Return the chosen entries (one flag for each)."""
-        mask = pa.array(chosen)
+        rows = arrow_numbers(np.flatnonzero(chosen))
         return StatisticsEntries(
-            {encoding: values.filter(mask) for encoding, values in self.minimum.items()},
-            {encoding: values.filter(mask) for encoding, values in self.maximum.items()},
+            {encoding: values.take(rows) for encoding, values in self.minimum.items()},
+            {encoding: values.take(rows) for encoding, values in self.maximum.items()},
             self.null_count[chosen],
             self.value_count[chosen],
         )

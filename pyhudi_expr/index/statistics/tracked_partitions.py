@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import javaproperties
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +19,7 @@ from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.hudi_names import PARTITION_MARKER
 from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.properties import load_properties
 
 _COMPLETION_TIMES_LAYOUT = 2
 
@@ -48,7 +48,7 @@ def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable
 def _start_time(mdt: MetadataTable, name: str) -> str | None:
     """Return when the commit that created the metadata partition completed; None if unknown."""
     marker = mdt.metadata.storage.read(f"{name}/{PARTITION_MARKER}")
-    instant = str(javaproperties.loads(marker).get("commitTime", ""))
+    instant = str(load_properties(marker).get("commitTime", ""))
     for commit in mdt.metadata.timeline.writes:
         if commit.requested == instant:
             return commit.completed

@@ -1,9 +1,10 @@
 """The compiled kernel (`kernel.c`): loops over bytes that Python would run once for each cell.
 
 The wheel has it as a shared library if the machine that built it had a C compiler
-(`hatch_build.py`). `kernel.h` defines its functions, for the compiler and for cffi. The library
-holds no Python, so one build serves every interpreter of a platform, and building it takes no
-Python headers: that is why cffi opens it (its ABI mode) instead of compiling a module of its own.
+(`hatch_build.py`). `kernel.h` defines its functions, for the compiler and for cffi, which knows it
+by `kernel_types`, generated of it by `devtools.kernel_types`. The library holds no Python, so one
+build serves every interpreter of a platform, and building it takes no Python headers: that is why
+cffi opens it (its ABI mode) instead of compiling a module of its own.
 
 Without the library `library` returns None, and callers use slower numpy code.
 """
@@ -19,15 +20,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from cffi import FFI
 
 from pyhudi_expr.arrays import UInt8Array
+from pyhudi_expr.mdt.bytes.kernel_types import ffi
 
 LIBRARY = Path(__file__).with_name(f"_kernel{sysconfig.get_config_var('SHLIB_SUFFIX') or '.so'}")
 _HEADER, _SOURCE = (LIBRARY.with_name(name) for name in ("kernel.h", "kernel.c"))
-_TYPES = FFI()
 _C_ARRAYS = {
-    np.dtype(element): _TYPES.typeof(array)
+    np.dtype(element): ffi.typeof(array)
     for element, array in (
         (np.uint8, "uint8_t[]"),
         (np.int32, "int32_t[]"),
@@ -46,8 +46,6 @@ Kernel: TypeAlias = Any
 def library() -> Kernel | None:
     """Return the kernel; None, logged once, if it was not built or cannot be loaded."""
     try:
-        ffi = FFI()
-        ffi.cdef(_HEADER.read_text())
         kernel: Kernel = ffi.dlopen(str(LIBRARY))
         if kernel.kernel_source() == _checksum():
             return kernel
@@ -65,7 +63,7 @@ def pointer(array: npt.NDArray[np.generic]) -> Pointer:
 
     Its C type is that of the elements, and cffi refuses it where the kernel takes another one.
     """
-    return _TYPES.from_buffer(_C_ARRAYS[array.dtype], array)
+    return ffi.from_buffer(_C_ARRAYS[array.dtype], array)
 
 
 def as_bytes(data: bytes) -> UInt8Array:

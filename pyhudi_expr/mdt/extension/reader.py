@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
-from pyhudi_expr.mdt.extension.coverage import Coverage
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import TableNotFound
@@ -15,6 +14,10 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.properties import TableProperties
 from pyhudi_expr.table.storage import Expected, Storage
 from pyhudi_expr.table.timeline.commit_metadata import read_record
+
+if TYPE_CHECKING:
+    from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+    from pyhudi_expr.mdt.extension.coverage import Coverage
 
 EXTENSION_DIR = f"{HOODIE_DIR}/pyhudi/metadata"
 COVERAGE_DIR = f"{HOODIE_DIR}/coverage"
@@ -68,6 +71,8 @@ class Extension:
     @property
     def definitions(self) -> Mapping[str, IndexDefinition]:
         """Definitions of the complete partitions, by name. Raises CorruptFile."""
+        from pyhudi_expr.mdt.changes.index_definitions import index_definitions
+
         every = index_definitions(self.records.metadata)
         return {name: definition for name, definition in every.items() if name in self.partitions}
 
@@ -96,6 +101,9 @@ def extension_exists(storage: Storage) -> bool:
 
 def _coverage(extension: HudiTable) -> Coverage:
     """Return the coverage of the newest commit."""
+    # Imported on use, as is what reads definitions: most tables have no extension.
+    from pyhudi_expr.mdt.extension.coverage import Coverage
+
     newest = extension.timeline.last_write
     if newest is None:
         return Coverage()

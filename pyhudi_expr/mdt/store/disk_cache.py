@@ -27,14 +27,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 import xxhash
 
+from pyhudi_expr.installation import version
 from pyhudi_expr.mdt.store.shared_snapshots import SharedSnapshots
 
 _HEADER = struct.Struct("<7sBQQQ")
@@ -51,11 +50,6 @@ def user_directory() -> Path | None:
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     # Without a home directory nothing is expanded, and nothing is cached.
     return Path(cache) / "pyhudi" if os.path.isabs(cache) else None
-
-
-@cache
-def _code_version() -> str:
-    return version("pyhudi-expr")
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ class Identity:
 
         Another version may decode the same bytes in another way, for example trust fewer of them.
         """
-        return json.dumps({**asdict(self), "by": _code_version()}, sort_keys=True).encode()
+        return json.dumps({**asdict(self), "by": version()}, sort_keys=True).encode()
 
 
 class DiskCache:

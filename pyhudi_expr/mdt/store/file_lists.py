@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from pyhudi_expr.mdt.avro.schema import Column, Entries, Numbers, Struct, Union
 from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION, partition_key
 from pyhudi_expr.mdt.hfile.cells import Cells
 from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.records.encoded_records import joined_by_schema
 from pyhudi_expr.mdt.records.metadata_records import Payload
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.mdt.store.file_group import EncodedRecords, FileGroup, Scan, all_cells
@@ -171,12 +173,13 @@ def _tables_of(group: FileGroup, ask: Scan) -> Iterator[pa.Table]:
 
 
 def _log_tables(group: FileGroup, ask: Scan) -> Iterator[pa.Table]:
-    for answer in group.log_records(ask):
-        if isinstance(answer, EncodedRecords):
-            if len(answer.cells):
-                yield _table(answer)
-        elif answer:
-            raise _UnusualError
+    answers = group.log_records(ask)
+    if any(isinstance(answer, list) and answer for answer in answers):
+        raise _UnusualError
+    found = [one for one in answers if isinstance(one, EncodedRecords) and len(one.cells)]
+    # Neighbours of one schema are decoded at once, which takes no longer than one of them.
+    for _, alike in groupby(found, lambda records: records.schema):
+        yield from map(_table, joined_by_schema([*alike]))
 
 
 def _table(records: EncodedRecords) -> pa.Table:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, string_list
+from pyhudi_expr.arrays import AnyArray, arrow_numbers, string_list
 from pyhudi_expr.mdt.bytes.keys import shard
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.log.valid_instants import BOOTSTRAP_PREFIX, valid_instants
@@ -320,7 +320,7 @@ class MetadataTable:
         bases = base_files(names, self.metadata.properties.base_file_format.lower())
         unread = np.ones(len(names), np.bool_)
         unread[bases.row] = unread[log_files(names).row] = False
-        for name in string_list(names.filter(pa.array(unread))):
+        for name in string_list(names.take(arrow_numbers(np.flatnonzero(unread)))):
             if _OF_A_SHARD.match(name):
                 path = f"{self.metadata.base_path}/{partition}/{name}"
                 raise UnsupportedTable(f"{path}: a file of this name is neither HFile nor log file")

@@ -16,6 +16,7 @@ from pyhudi_expr.arrays import (
     Int64Array,
     arrow_array,
     arrow_nulls,
+    arrow_numbers,
     combined,
     without_dictionary,
 )
@@ -251,7 +252,10 @@ def _numbers(column: Column) -> npt.NDArray[Any]:
 def _primitive_values(column: Column, type_: pa.DataType) -> AnyArray:
     if isinstance(column, Texts):
         return column.values.array().cast(type_)
-    return pa.array(_numbers(column), type_)
+    numbers = _numbers(column)
+    if numbers.dtype != np.bool_ and pa.from_numpy_dtype(numbers.dtype) == type_:
+        return arrow_numbers(numbers)
+    return pa.array(numbers, type_)
 
 
 def read_statistics(

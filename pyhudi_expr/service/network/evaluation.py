@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -17,6 +18,15 @@ Evaluate = Callable[[bytes], bytes]
 """Returns the reply to a frame."""
 
 
+def _started(threads: int, name: str) -> ThreadPoolExecutor:
+    """Return a pool all of whose threads run from the beginning, so that load adds none."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+    all_run = threading.Barrier(threads)
+    for _ in range(threads):
+        pool.submit(all_run.wait)
+    return pool
+
+
 class Evaluation:
     """Evaluates requests. Use it in the event loop in which it was created.
 
@@ -25,10 +35,10 @@ class Evaluation:
 
     def __init__(self, threads: int) -> None:
         self._loop = asyncio.get_running_loop()
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="prune")
+        self._threads = _started(threads, "prune")
         # The answer that the service is busy must not wait for busy threads.
-        self._refusals = ThreadPoolExecutor(1, thread_name_prefix="refuse")
-        self._lane = Lane(self._threads, self._run)
+        self._refusals = _started(1, "refuse")
+        self._lane = Lane(self._threads, self._have_run)
         self._admission = Admission(threads, self._start, self._refuse)
         self._timer: asyncio.TimerHandle | None = None
 
@@ -79,6 +89,14 @@ class Evaluation:
         job.run()
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(then or self._ended, job)
+
+    def _have_run(self, jobs: Sequence[Job]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._all_ended, jobs)
+
+    def _all_ended(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self._ended(job)
 
     def _ended(self, job: Job) -> None:
         self._admission.ended(job)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import structlog
 
+from pyhudi_expr.installation import version
 from pyhudi_expr.service.access import exposure
 from pyhudi_expr.service.settings import NEED_RESTART, ServiceSettings, unknown_variables
 
@@ -75,7 +75,7 @@ def _digest(file: Path) -> str:
 
 def log_start(settings: ServiceSettings) -> None:
     """Log the version, what is open to whom, and variables without effect."""
-    _log.info("starting", version=version("pyhudi-expr"), **exposure(settings))
+    _log.info("starting", version=version(), **exposure(settings))
     for name in unknown_variables():
         _log.warning("no setting has this name", variable=name)
 

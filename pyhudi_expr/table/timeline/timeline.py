@@ -162,7 +162,7 @@ class Timeline:
         return self.start is not None and requested < self.start
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _parse(name: str) -> Instant | None:
     """Parse a file's name. Cached: warm requests list the same names again."""
     match = _FILE.match(name)

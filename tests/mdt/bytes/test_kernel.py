@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devtools.kernel_types import TARGET, generate
 from pyhudi_expr.mdt.bytes import kernel
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.bytes.string_index import StringIndex
@@ -25,6 +26,12 @@ STRINGS = st.lists(st.binary(max_size=6), max_size=30)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_the_kernel_is_built_if_there_is_a_compiler() -> None:
     assert kernel.library() is not None, "run `python hatch_build.py`"
+
+
+def test_the_types_are_those_of_the_header(tmp_path: Path) -> None:
+    generate(tmp_path / "types.py")
+    fresh = (tmp_path / "types.py").read_text()
+    assert TARGET.read_text() == fresh, "run `python -m devtools.kernel_types`"
 
 
 def test_a_library_of_other_source_is_not_used(

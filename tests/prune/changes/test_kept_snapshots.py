@@ -114,7 +114,7 @@ def test_a_release_does_not_use_what_another_one_has_decoded(
     table: str, expected: list[list[str]], directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = set(large_files(directory))
-    monkeypatch.setattr(disk_cache, "_code_version", lambda: "0.0.1")
+    monkeypatch.setattr(disk_cache, "version", lambda: "0.0.1")
     assert answers(table, str(directory)) == expected
     fresh = set(large_files(directory)) - known
     assert len(fresh) == len(known)

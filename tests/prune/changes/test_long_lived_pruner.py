@@ -52,7 +52,7 @@ class ExpectedSnapshot:
             predicate = bind(parse_predicate(text), Scope(schema, "UTC"))
             needed = list(columns(predicate).values())
             everywhere = np.ones(len(partitions), np.bool_)
-            reading = self.snapshot.reading(PartitionReader.ANY, predicate)
+            reading = self.snapshot.reading(PartitionReader.ANY, needed)
             evidence_found = self.snapshot.file_evidence(predicate, needed, everywhere, 10, reading)
             sources = [answer.evidence for answer in evidence_found.answers]
             keep = keep_slices(predicate, sources, listing, self.snapshot.merging)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from pyhudi_expr.pages.activity import Activity, AnsweredRequest
+from pyhudi_expr.pages.activity import Activity, AnsweredRequest, Totals
 from pyhudi_expr.protocol.ttypes import PruneCounts, PruneResponse, PruneStatus
 from pyhudi_expr.service.history import History
 from pyhudi_expr.service.metrics import Metrics
@@ -92,7 +92,7 @@ def test_trends_of_different_starts_have_all_requests_at_their_time() -> None:
         trend = now.trend.__class__(begin)
         for at in times:
             answer = AnsweredRequest(at, "", "/t", "OK", None, 1, 1, 1.0, "")
-            trend = trend.plus(answer)
+            trend = trend.plus(answer.at, Totals.of(answer))
         return Activity(begin, now.now, now.totals, trend, {}, ())
 
     minutes = [start + timedelta(minutes=minute) for minute in range(40)]

@@ -1,0 +1,62 @@
+"""A look at a table serves the questions that were asked before it, and no later one."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.tables import synthetic
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.prune import Pruner, PruneRequest
+
+_REQUEST = PruneRequest(parse_predicate("id >= 0"))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    synthetic.write_table(tmp_path / "table", files=20, partitions=2)
+    return tmp_path / "table"
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[TableSnapshot]:
+    """The snapshots about which it was looked whether they are current."""
+    found: list[TableSnapshot] = []
+    really_look = TableSnapshot.is_current
+
+    def looked(snapshot: TableSnapshot) -> bool:
+        found.append(snapshot)
+        return really_look(snapshot)
+
+    monkeypatch.setattr(TableSnapshot, "is_current", looked)
+    return found
+
+
+def test_questions_that_were_asked_before_a_look_share_it(
+    table: Path, looks: list[TableSnapshot]
+) -> None:
+    pruner, asked = Pruner(), time.monotonic()
+    first = pruner.snapshot(str(table), _REQUEST, asked)
+    assert [pruner.snapshot(str(table), _REQUEST, asked) for _ in range(5)] == [first] * 5
+    assert not looks  # it was opened since then
+    later = time.monotonic()
+    assert [pruner.snapshot(str(table), _REQUEST, later) for _ in range(5)] == [first] * 5
+    assert looks == [first]
+
+
+def test_a_question_that_is_asked_after_a_commit_sees_it(
+    table: Path, looks: list[TableSnapshot]
+) -> None:
+    pruner, before = Pruner(), time.monotonic()
+    first = pruner.snapshot(str(table), _REQUEST, before)
+    synthetic.add_commit(table, files=20, number=0)
+    after = time.monotonic()
+    assert pruner.snapshot(str(table), _REQUEST, before) is first
+    found = pruner.snapshot(str(table), _REQUEST, after)
+    assert found is not first
+    assert found.table.instant != first.table.instant
+    assert pruner.snapshot(str(table), _REQUEST, before) is found
+    assert pruner.snapshot(str(table), _REQUEST).table.instant == found.table.instant
