@@ -28,8 +28,7 @@ def counted(
     return [
         ttypes.EqualRows(
             values=[
-                literal(value, column)
-                for value, column in zip(values, found.columns, strict=True)
+                literal(value, column) for value, column in zip(values, found.columns, strict=True)
             ],
             rows=rows,
         )
