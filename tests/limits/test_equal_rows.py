@@ -64,7 +64,7 @@ def test_rows_of_log_files_are_not_counted(golden: Mapping[str, Path]) -> None:
         assert rows is not None
         found = equal_rows(snapshot, request, result, ["q", "p"])
         has_logs = snapshot.listing.slice_has_logs[result.keep]
-        logged += has_logs.any() and (rows[result.keep] > 0).all()
+        logged += int(has_logs.any() and (rows[result.keep] > 0).all())
         assert found is None or not has_logs.any()
     assert logged
 
