@@ -73,7 +73,7 @@ def equal_rows(
 
 
 def _columns(schema: pa.Schema, names: Sequence[str]) -> tuple[BoundColumn, ...] | None:
-    """Return the columns; None if one of them is missing, or has no order."""
+    """Return the columns; None if there are none, or one is missing, twice, or has no order."""
     fields = {field.name.lower(): field for field in schema}
     found = []
     for name in names:
@@ -82,7 +82,7 @@ def _columns(schema: pa.Schema, names: Sequence[str]) -> tuple[BoundColumn, ...]
         if field is None or domain is None:
             return None
         found.append(BoundColumn(field.name, field.type, domain))
-    return tuple(found) or None
+    return tuple(found) if found and len(set(found)) == len(found) else None
 
 
 def _are_single(bounds: Bounds) -> BoolArray:

@@ -48,7 +48,9 @@ def test_rows_of_dropped_files_are_not(golden: Mapping[str, Path]) -> None:
     assert found.rows == Counter({group: n for group, n in every.items() if group != (b"eu",)})
 
 
-@pytest.mark.parametrize("names", [("txn_id",), ("region", "amount"), ("none",), ()])
+@pytest.mark.parametrize(
+    "names", [("txn_id",), ("region", "amount"), ("none",), ("region", "REGION"), ()]
+)
 def test_other_columns_have_many_values(golden: Mapping[str, Path], names: tuple[str, ...]) -> None:
     assert counted(golden["cow_v9_txns_simple_meta"], "true", *names) is None
 
