@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.TreeMap;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
@@ -62,13 +63,23 @@ public final class PartitionQuery {
   public static Optional<PartitionQuery> of(
       JobConf job, List<Path> locations, Collection<String> partitionColumns) {
     TableScanOperator scan = partitionColumns.isEmpty() ? null : SingleScan.of(job, locations);
-    if (scan == null || !needsOnly(scan.getConf(), partitionColumns) || SingleScan.isSampled(job)) {
+    return scan == null || SingleScan.isSampled(job)
+        ? Optional.empty()
+        : of(scan, partitionColumns, job);
+  }
+
+  /**
+   * @param table the configuration with the names and types of the table's columns
+   */
+  static Optional<PartitionQuery> of(
+      Operator<TableScanDesc> scan, Collection<String> partitionColumns, Configuration table) {
+    if (!needsOnly(scan.getConf(), partitionColumns)) {
       return Optional.empty();
     }
     List<String> declared =
-        DataWritableReadSupport.getColumnNames(job.get(IOConstants.COLUMNS, ""));
+        DataWritableReadSupport.getColumnNames(table.get(IOConstants.COLUMNS, ""));
     List<TypeInfo> types =
-        DataWritableReadSupport.getColumnTypes(job.get(IOConstants.COLUMNS_TYPES, ""));
+        DataWritableReadSupport.getColumnTypes(table.get(IOConstants.COLUMNS_TYPES, ""));
     TreeMap<String, TypeInfo> needed = new TreeMap<>();
     for (String name : scan.getConf().getNeededColumns()) {
       int position = declared.indexOf(name);
@@ -96,7 +107,7 @@ public final class PartitionQuery {
   }
 
   /** Returns whether an operator groups all rows, and asks for nothing that equal rows change. */
-  static boolean ignoresEqualRows(Operator<? extends OperatorDesc> operator) {
+  private static boolean ignoresEqualRows(Operator<? extends OperatorDesc> operator) {
     Operator<? extends OperatorDesc> next = operator;
     while (next != null && isPlain(next.getConf())) {
       next = onlyChild(next);
