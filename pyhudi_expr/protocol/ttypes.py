@@ -954,11 +954,13 @@ class PruneRequest(object):
     as services that do not know this field list every slice.
      - describeMatching: Answer with the rows that match, if that is certain, and with what these columns hold there; their
     names in any case.
+     - countBy: Answer with the number of rows of the kept slices by the values of these partition columns, if both
+    are known of each slice; names in any case.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None, countBy=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -975,6 +977,7 @@ class PruneRequest(object):
         self.firstRows = firstRows
         self.firstRowsOfEach = firstRowsOfEach
         self.describeMatching = describeMatching
+        self.countBy = countBy
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1084,6 +1087,16 @@ class PruneRequest(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 17:
+                if ftype == TType.LIST:
+                    self.countBy = []
+                    (_etype67, _size64) = iprot.readListBegin()
+                    for _i68 in range(_size64):
+                        _elem69 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.countBy.append(_elem69)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1109,8 +1122,8 @@ class PruneRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter64 in self.filter:
-                iter64.write(oprot)
+            for iter70 in self.filter:
+                iter70.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.view is not None:
@@ -1156,15 +1169,22 @@ class PruneRequest(object):
         if self.firstRowsOfEach is not None:
             oprot.writeFieldBegin('firstRowsOfEach', TType.LIST, 15)
             oprot.writeListBegin(TType.STRUCT, len(self.firstRowsOfEach))
-            for iter65 in self.firstRowsOfEach:
-                iter65.write(oprot)
+            for iter71 in self.firstRowsOfEach:
+                iter71.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.describeMatching is not None:
             oprot.writeFieldBegin('describeMatching', TType.LIST, 16)
             oprot.writeListBegin(TType.STRING, len(self.describeMatching))
-            for iter66 in self.describeMatching:
-                oprot.writeString(iter66.encode('utf-8') if sys.version_info[0] == 2 else iter66)
+            for iter72 in self.describeMatching:
+                oprot.writeString(iter72.encode('utf-8') if sys.version_info[0] == 2 else iter72)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.countBy is not None:
+            oprot.writeFieldBegin('countBy', TType.LIST, 17)
+            oprot.writeListBegin(TType.STRING, len(self.countBy))
+            for iter73 in self.countBy:
+                oprot.writeString(iter73.encode('utf-8') if sys.version_info[0] == 2 else iter73)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1236,10 +1256,10 @@ class PartitionVerdict(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.tokens = []
-                    (_etype70, _size67) = iprot.readListBegin()
-                    for _i71 in range(_size67):
-                        _elem72 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.tokens.append(_elem72)
+                    (_etype77, _size74) = iprot.readListBegin()
+                    for _i78 in range(_size74):
+                        _elem79 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.tokens.append(_elem79)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1269,8 +1289,8 @@ class PartitionVerdict(object):
         if self.tokens is not None:
             oprot.writeFieldBegin('tokens', TType.LIST, 3)
             oprot.writeListBegin(TType.STRING, len(self.tokens))
-            for iter73 in self.tokens:
-                oprot.writeString(iter73.encode('utf-8') if sys.version_info[0] == 2 else iter73)
+            for iter80 in self.tokens:
+                oprot.writeString(iter80.encode('utf-8') if sys.version_info[0] == 2 else iter80)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.digest is not None:
@@ -1387,11 +1407,11 @@ class PruneCounts(object):
             elif fid == 10:
                 if ftype == TType.MAP:
                     self.filesDroppedBy = {}
-                    (_ktype75, _vtype76, _size74) = iprot.readMapBegin()
-                    for _i78 in range(_size74):
-                        _key79 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val80 = iprot.readI64()
-                        self.filesDroppedBy[_key79] = _val80
+                    (_ktype82, _vtype83, _size81) = iprot.readMapBegin()
+                    for _i85 in range(_size81):
+                        _key86 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val87 = iprot.readI64()
+                        self.filesDroppedBy[_key86] = _val87
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1444,9 +1464,9 @@ class PruneCounts(object):
         if self.filesDroppedBy is not None:
             oprot.writeFieldBegin('filesDroppedBy', TType.MAP, 10)
             oprot.writeMapBegin(TType.STRING, TType.I64, len(self.filesDroppedBy))
-            for kiter81, viter82 in self.filesDroppedBy.items():
-                oprot.writeString(kiter81.encode('utf-8') if sys.version_info[0] == 2 else kiter81)
-                oprot.writeI64(viter82)
+            for kiter88, viter89 in self.filesDroppedBy.items():
+                oprot.writeString(kiter88.encode('utf-8') if sys.version_info[0] == 2 else kiter88)
+                oprot.writeI64(viter89)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1674,80 +1694,80 @@ class KeptSlices(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.partitions = []
-                    (_etype86, _size83) = iprot.readListBegin()
-                    for _i87 in range(_size83):
-                        _elem88 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.partitions.append(_elem88)
+                    (_etype93, _size90) = iprot.readListBegin()
+                    for _i94 in range(_size90):
+                        _elem95 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.partitions.append(_elem95)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.partitionSlices = []
-                    (_etype92, _size89) = iprot.readListBegin()
-                    for _i93 in range(_size89):
-                        _elem94 = iprot.readI32()
-                        self.partitionSlices.append(_elem94)
+                    (_etype99, _size96) = iprot.readListBegin()
+                    for _i100 in range(_size96):
+                        _elem101 = iprot.readI32()
+                        self.partitionSlices.append(_elem101)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.fileIds = []
-                    (_etype98, _size95) = iprot.readListBegin()
-                    for _i99 in range(_size95):
-                        _elem100 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileIds.append(_elem100)
+                    (_etype105, _size102) = iprot.readListBegin()
+                    for _i106 in range(_size102):
+                        _elem107 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileIds.append(_elem107)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.baseInstants = []
-                    (_etype104, _size101) = iprot.readListBegin()
-                    for _i105 in range(_size101):
-                        _elem106 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.baseInstants.append(_elem106)
+                    (_etype111, _size108) = iprot.readListBegin()
+                    for _i112 in range(_size108):
+                        _elem113 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.baseInstants.append(_elem113)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.haveBaseFile = []
-                    (_etype110, _size107) = iprot.readListBegin()
-                    for _i111 in range(_size107):
-                        _elem112 = iprot.readBool()
-                        self.haveBaseFile.append(_elem112)
+                    (_etype117, _size114) = iprot.readListBegin()
+                    for _i118 in range(_size114):
+                        _elem119 = iprot.readBool()
+                        self.haveBaseFile.append(_elem119)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.logFiles = []
-                    (_etype116, _size113) = iprot.readListBegin()
-                    for _i117 in range(_size113):
-                        _elem118 = iprot.readI32()
-                        self.logFiles.append(_elem118)
+                    (_etype123, _size120) = iprot.readListBegin()
+                    for _i124 in range(_size120):
+                        _elem125 = iprot.readI32()
+                        self.logFiles.append(_elem125)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.fileNames = []
-                    (_etype122, _size119) = iprot.readListBegin()
-                    for _i123 in range(_size119):
-                        _elem124 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileNames.append(_elem124)
+                    (_etype129, _size126) = iprot.readListBegin()
+                    for _i130 in range(_size126):
+                        _elem131 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileNames.append(_elem131)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.fileSizes = []
-                    (_etype128, _size125) = iprot.readListBegin()
-                    for _i129 in range(_size125):
-                        _elem130 = iprot.readI64()
-                        self.fileSizes.append(_elem130)
+                    (_etype135, _size132) = iprot.readListBegin()
+                    for _i136 in range(_size132):
+                        _elem137 = iprot.readI64()
+                        self.fileSizes.append(_elem137)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1768,57 +1788,57 @@ class KeptSlices(object):
         if self.partitions is not None:
             oprot.writeFieldBegin('partitions', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.partitions))
-            for iter131 in self.partitions:
-                oprot.writeString(iter131.encode('utf-8') if sys.version_info[0] == 2 else iter131)
+            for iter138 in self.partitions:
+                oprot.writeString(iter138.encode('utf-8') if sys.version_info[0] == 2 else iter138)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.partitionSlices is not None:
             oprot.writeFieldBegin('partitionSlices', TType.LIST, 3)
             oprot.writeListBegin(TType.I32, len(self.partitionSlices))
-            for iter132 in self.partitionSlices:
-                oprot.writeI32(iter132)
+            for iter139 in self.partitionSlices:
+                oprot.writeI32(iter139)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileIds is not None:
             oprot.writeFieldBegin('fileIds', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.fileIds))
-            for iter133 in self.fileIds:
-                oprot.writeString(iter133.encode('utf-8') if sys.version_info[0] == 2 else iter133)
+            for iter140 in self.fileIds:
+                oprot.writeString(iter140.encode('utf-8') if sys.version_info[0] == 2 else iter140)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.baseInstants is not None:
             oprot.writeFieldBegin('baseInstants', TType.LIST, 5)
             oprot.writeListBegin(TType.STRING, len(self.baseInstants))
-            for iter134 in self.baseInstants:
-                oprot.writeString(iter134.encode('utf-8') if sys.version_info[0] == 2 else iter134)
+            for iter141 in self.baseInstants:
+                oprot.writeString(iter141.encode('utf-8') if sys.version_info[0] == 2 else iter141)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.haveBaseFile is not None:
             oprot.writeFieldBegin('haveBaseFile', TType.LIST, 6)
             oprot.writeListBegin(TType.BOOL, len(self.haveBaseFile))
-            for iter135 in self.haveBaseFile:
-                oprot.writeBool(iter135)
+            for iter142 in self.haveBaseFile:
+                oprot.writeBool(iter142)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.logFiles is not None:
             oprot.writeFieldBegin('logFiles', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.logFiles))
-            for iter136 in self.logFiles:
-                oprot.writeI32(iter136)
+            for iter143 in self.logFiles:
+                oprot.writeI32(iter143)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileNames is not None:
             oprot.writeFieldBegin('fileNames', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.fileNames))
-            for iter137 in self.fileNames:
-                oprot.writeString(iter137.encode('utf-8') if sys.version_info[0] == 2 else iter137)
+            for iter144 in self.fileNames:
+                oprot.writeString(iter144.encode('utf-8') if sys.version_info[0] == 2 else iter144)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileSizes is not None:
             oprot.writeFieldBegin('fileSizes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.fileSizes))
-            for iter138 in self.fileSizes:
-                oprot.writeI64(iter138)
+            for iter145 in self.fileSizes:
+                oprot.writeI64(iter145)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1926,50 +1946,50 @@ class SelectedRows(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.rangeStarts = []
-                    (_etype142, _size139) = iprot.readListBegin()
-                    for _i143 in range(_size139):
-                        _elem144 = iprot.readI64()
-                        self.rangeStarts.append(_elem144)
+                    (_etype149, _size146) = iprot.readListBegin()
+                    for _i150 in range(_size146):
+                        _elem151 = iprot.readI64()
+                        self.rangeStarts.append(_elem151)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.rangeEnds = []
-                    (_etype148, _size145) = iprot.readListBegin()
-                    for _i149 in range(_size145):
-                        _elem150 = iprot.readI64()
-                        self.rangeEnds.append(_elem150)
+                    (_etype155, _size152) = iprot.readListBegin()
+                    for _i156 in range(_size152):
+                        _elem157 = iprot.readI64()
+                        self.rangeEnds.append(_elem157)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.rowGroupRows = []
-                    (_etype154, _size151) = iprot.readListBegin()
-                    for _i155 in range(_size151):
-                        _elem156 = iprot.readI64()
-                        self.rowGroupRows.append(_elem156)
+                    (_etype161, _size158) = iprot.readListBegin()
+                    for _i162 in range(_size158):
+                        _elem163 = iprot.readI64()
+                        self.rowGroupRows.append(_elem163)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.rowGroupOffsets = []
-                    (_etype160, _size157) = iprot.readListBegin()
-                    for _i161 in range(_size157):
-                        _elem162 = iprot.readI64()
-                        self.rowGroupOffsets.append(_elem162)
+                    (_etype167, _size164) = iprot.readListBegin()
+                    for _i168 in range(_size164):
+                        _elem169 = iprot.readI64()
+                        self.rowGroupOffsets.append(_elem169)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.rowGroupBytes = []
-                    (_etype166, _size163) = iprot.readListBegin()
-                    for _i167 in range(_size163):
-                        _elem168 = iprot.readI64()
-                        self.rowGroupBytes.append(_elem168)
+                    (_etype173, _size170) = iprot.readListBegin()
+                    for _i174 in range(_size170):
+                        _elem175 = iprot.readI64()
+                        self.rowGroupBytes.append(_elem175)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2002,36 +2022,36 @@ class SelectedRows(object):
         if self.rangeStarts is not None:
             oprot.writeFieldBegin('rangeStarts', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.rangeStarts))
-            for iter169 in self.rangeStarts:
-                oprot.writeI64(iter169)
+            for iter176 in self.rangeStarts:
+                oprot.writeI64(iter176)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rangeEnds is not None:
             oprot.writeFieldBegin('rangeEnds', TType.LIST, 6)
             oprot.writeListBegin(TType.I64, len(self.rangeEnds))
-            for iter170 in self.rangeEnds:
-                oprot.writeI64(iter170)
+            for iter177 in self.rangeEnds:
+                oprot.writeI64(iter177)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupRows is not None:
             oprot.writeFieldBegin('rowGroupRows', TType.LIST, 7)
             oprot.writeListBegin(TType.I64, len(self.rowGroupRows))
-            for iter171 in self.rowGroupRows:
-                oprot.writeI64(iter171)
+            for iter178 in self.rowGroupRows:
+                oprot.writeI64(iter178)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupOffsets is not None:
             oprot.writeFieldBegin('rowGroupOffsets', TType.LIST, 8)
             oprot.writeListBegin(TType.I64, len(self.rowGroupOffsets))
-            for iter172 in self.rowGroupOffsets:
-                oprot.writeI64(iter172)
+            for iter179 in self.rowGroupOffsets:
+                oprot.writeI64(iter179)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupBytes is not None:
             oprot.writeFieldBegin('rowGroupBytes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.rowGroupBytes))
-            for iter173 in self.rowGroupBytes:
-                oprot.writeI64(iter173)
+            for iter180 in self.rowGroupBytes:
+                oprot.writeI64(iter180)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2103,11 +2123,11 @@ class MatchingRows(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype177, _size174) = iprot.readListBegin()
-                    for _i178 in range(_size174):
-                        _elem179 = ColumnSummary()
-                        _elem179.read(iprot)
-                        self.columns.append(_elem179)
+                    (_etype184, _size181) = iprot.readListBegin()
+                    for _i185 in range(_size181):
+                        _elem186 = ColumnSummary()
+                        _elem186.read(iprot)
+                        self.columns.append(_elem186)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2128,8 +2148,8 @@ class MatchingRows(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter180 in self.columns:
-                iter180.write(oprot)
+            for iter187 in self.columns:
+                iter187.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2140,6 +2160,89 @@ class MatchingRows(object):
             raise TProtocolException(message='Required field rows is unset!')
         if self.columns is None:
             raise TProtocolException(message='Required field columns is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class EqualRows(object):
+    """
+    Rows of the kept slices that have the same values in the columns of the request.
+
+    Attributes:
+     - values: Of each column, in the order of the request.
+     - rows
+
+    """
+
+
+    def __init__(self, values=None, rows=None,):
+        self.values = values
+        self.rows = rows
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.values = []
+                    (_etype191, _size188) = iprot.readListBegin()
+                    for _i192 in range(_size188):
+                        _elem193 = Literal()
+                        _elem193.read(iprot)
+                        self.values.append(_elem193)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.rows = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('EqualRows')
+        if self.values is not None:
+            oprot.writeFieldBegin('values', TType.LIST, 1)
+            oprot.writeListBegin(TType.STRUCT, len(self.values))
+            for iter194 in self.values:
+                iter194.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.rows is not None:
+            oprot.writeFieldBegin('rows', TType.I64, 2)
+            oprot.writeI64(self.rows)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.values is None:
+            raise TProtocolException(message='Required field values is unset!')
+        if self.rows is None:
+            raise TProtocolException(message='Required field rows is unset!')
         return
 
     def __repr__(self):
@@ -2169,11 +2272,13 @@ class PruneResponse(object):
      - kept: Absent: not requested, or too many.
      - selectedRows: Of the base files that need not be read whole. Absent: not requested, or none.
      - matching: Absent: not requested, or not certain.
+     - counted: All rows of the kept slices, in the state that the service saw, whether they match or not. Absent:
+    not requested, not known of each slice, or too many.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None, selectedRows=None, matching=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None, selectedRows=None, matching=None, counted=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -2186,6 +2291,7 @@ class PruneResponse(object):
         self.kept = kept
         self.selectedRows = selectedRows
         self.matching = matching
+        self.counted = counted
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -2224,11 +2330,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype184, _size181) = iprot.readListBegin()
-                    for _i185 in range(_size181):
-                        _elem186 = PartitionVerdict()
-                        _elem186.read(iprot)
-                        self.verdicts.append(_elem186)
+                    (_etype198, _size195) = iprot.readListBegin()
+                    for _i199 in range(_size195):
+                        _elem200 = PartitionVerdict()
+                        _elem200.read(iprot)
+                        self.verdicts.append(_elem200)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2246,11 +2352,11 @@ class PruneResponse(object):
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype190, _size187) = iprot.readListBegin()
-                    for _i191 in range(_size187):
-                        _elem192 = ColumnSummary()
-                        _elem192.read(iprot)
-                        self.columns.append(_elem192)
+                    (_etype204, _size201) = iprot.readListBegin()
+                    for _i205 in range(_size201):
+                        _elem206 = ColumnSummary()
+                        _elem206.read(iprot)
+                        self.columns.append(_elem206)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2263,11 +2369,11 @@ class PruneResponse(object):
             elif fid == 11:
                 if ftype == TType.LIST:
                     self.selectedRows = []
-                    (_etype196, _size193) = iprot.readListBegin()
-                    for _i197 in range(_size193):
-                        _elem198 = SelectedRows()
-                        _elem198.read(iprot)
-                        self.selectedRows.append(_elem198)
+                    (_etype210, _size207) = iprot.readListBegin()
+                    for _i211 in range(_size207):
+                        _elem212 = SelectedRows()
+                        _elem212.read(iprot)
+                        self.selectedRows.append(_elem212)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2275,6 +2381,17 @@ class PruneResponse(object):
                 if ftype == TType.STRUCT:
                     self.matching = MatchingRows()
                     self.matching.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 13:
+                if ftype == TType.LIST:
+                    self.counted = []
+                    (_etype216, _size213) = iprot.readListBegin()
+                    for _i217 in range(_size213):
+                        _elem218 = EqualRows()
+                        _elem218.read(iprot)
+                        self.counted.append(_elem218)
+                    iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             else:
@@ -2310,8 +2427,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter199 in self.verdicts:
-                iter199.write(oprot)
+            for iter219 in self.verdicts:
+                iter219.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -2325,8 +2442,8 @@ class PruneResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 9)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter200 in self.columns:
-                iter200.write(oprot)
+            for iter220 in self.columns:
+                iter220.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -2336,13 +2453,20 @@ class PruneResponse(object):
         if self.selectedRows is not None:
             oprot.writeFieldBegin('selectedRows', TType.LIST, 11)
             oprot.writeListBegin(TType.STRUCT, len(self.selectedRows))
-            for iter201 in self.selectedRows:
-                iter201.write(oprot)
+            for iter221 in self.selectedRows:
+                iter221.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.matching is not None:
             oprot.writeFieldBegin('matching', TType.STRUCT, 12)
             self.matching.write(oprot)
+            oprot.writeFieldEnd()
+        if self.counted is not None:
+            oprot.writeFieldBegin('counted', TType.LIST, 13)
+            oprot.writeListBegin(TType.STRUCT, len(self.counted))
+            for iter222 in self.counted:
+                iter222.write(oprot)
+            oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -2428,11 +2552,11 @@ class MetadataRequest(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype205, _size202) = iprot.readListBegin()
-                    for _i206 in range(_size202):
-                        _elem207 = Node()
-                        _elem207.read(iprot)
-                        self.filter.append(_elem207)
+                    (_etype226, _size223) = iprot.readListBegin()
+                    for _i227 in range(_size223):
+                        _elem228 = Node()
+                        _elem228.read(iprot)
+                        self.filter.append(_elem228)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2444,10 +2568,10 @@ class MetadataRequest(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype211, _size208) = iprot.readListBegin()
-                    for _i212 in range(_size208):
-                        _elem213 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.columns.append(_elem213)
+                    (_etype232, _size229) = iprot.readListBegin()
+                    for _i233 in range(_size229):
+                        _elem234 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.columns.append(_elem234)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2480,8 +2604,8 @@ class MetadataRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter214 in self.filter:
-                iter214.write(oprot)
+            for iter235 in self.filter:
+                iter235.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.timeZone is not None:
@@ -2491,8 +2615,8 @@ class MetadataRequest(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.columns))
-            for iter215 in self.columns:
-                oprot.writeString(iter215.encode('utf-8') if sys.version_info[0] == 2 else iter215)
+            for iter236 in self.columns:
+                oprot.writeString(iter236.encode('utf-8') if sys.version_info[0] == 2 else iter236)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2576,45 +2700,45 @@ class MetadataColumn(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.texts = []
-                    (_etype219, _size216) = iprot.readListBegin()
-                    for _i220 in range(_size216):
-                        _elem221 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.texts.append(_elem221)
+                    (_etype240, _size237) = iprot.readListBegin()
+                    for _i241 in range(_size237):
+                        _elem242 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.texts.append(_elem242)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.integers = []
-                    (_etype225, _size222) = iprot.readListBegin()
-                    for _i226 in range(_size222):
-                        _elem227 = iprot.readI64()
-                        self.integers.append(_elem227)
+                    (_etype246, _size243) = iprot.readListBegin()
+                    for _i247 in range(_size243):
+                        _elem248 = iprot.readI64()
+                        self.integers.append(_elem248)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.textLists = []
-                    (_etype231, _size228) = iprot.readListBegin()
-                    for _i232 in range(_size228):
-                        _elem233 = []
-                        (_etype237, _size234) = iprot.readListBegin()
-                        for _i238 in range(_size234):
-                            _elem239 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                            _elem233.append(_elem239)
+                    (_etype252, _size249) = iprot.readListBegin()
+                    for _i253 in range(_size249):
+                        _elem254 = []
+                        (_etype258, _size255) = iprot.readListBegin()
+                        for _i259 in range(_size255):
+                            _elem260 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                            _elem254.append(_elem260)
                         iprot.readListEnd()
-                        self.textLists.append(_elem233)
+                        self.textLists.append(_elem254)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.nulls = []
-                    (_etype243, _size240) = iprot.readListBegin()
-                    for _i244 in range(_size240):
-                        _elem245 = iprot.readI32()
-                        self.nulls.append(_elem245)
+                    (_etype264, _size261) = iprot.readListBegin()
+                    for _i265 in range(_size261):
+                        _elem266 = iprot.readI32()
+                        self.nulls.append(_elem266)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2643,32 +2767,32 @@ class MetadataColumn(object):
         if self.texts is not None:
             oprot.writeFieldBegin('texts', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.texts))
-            for iter246 in self.texts:
-                oprot.writeString(iter246.encode('utf-8') if sys.version_info[0] == 2 else iter246)
+            for iter267 in self.texts:
+                oprot.writeString(iter267.encode('utf-8') if sys.version_info[0] == 2 else iter267)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.integers is not None:
             oprot.writeFieldBegin('integers', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.integers))
-            for iter247 in self.integers:
-                oprot.writeI64(iter247)
+            for iter268 in self.integers:
+                oprot.writeI64(iter268)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.textLists is not None:
             oprot.writeFieldBegin('textLists', TType.LIST, 6)
             oprot.writeListBegin(TType.LIST, len(self.textLists))
-            for iter248 in self.textLists:
-                oprot.writeListBegin(TType.STRING, len(iter248))
-                for iter249 in iter248:
-                    oprot.writeString(iter249.encode('utf-8') if sys.version_info[0] == 2 else iter249)
+            for iter269 in self.textLists:
+                oprot.writeListBegin(TType.STRING, len(iter269))
+                for iter270 in iter269:
+                    oprot.writeString(iter270.encode('utf-8') if sys.version_info[0] == 2 else iter270)
                 oprot.writeListEnd()
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.nulls is not None:
             oprot.writeFieldBegin('nulls', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.nulls))
-            for iter250 in self.nulls:
-                oprot.writeI32(iter250)
+            for iter271 in self.nulls:
+                oprot.writeI32(iter271)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2754,11 +2878,11 @@ class MetadataResponse(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype254, _size251) = iprot.readListBegin()
-                    for _i255 in range(_size251):
-                        _elem256 = MetadataColumn()
-                        _elem256.read(iprot)
-                        self.columns.append(_elem256)
+                    (_etype275, _size272) = iprot.readListBegin()
+                    for _i276 in range(_size272):
+                        _elem277 = MetadataColumn()
+                        _elem277.read(iprot)
+                        self.columns.append(_elem277)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2806,8 +2930,8 @@ class MetadataResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter257 in self.columns:
-                iter257.write(oprot)
+            for iter278 in self.columns:
+                iter278.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowsConsidered is not None:
@@ -2995,6 +3119,7 @@ PruneRequest.thrift_spec = (
     (14, TType.STRUCT, 'firstRows', [FirstRows, None], None, ),  # 14
     (15, TType.LIST, 'firstRowsOfEach', (TType.STRUCT, [FirstRows, None], False), None, ),  # 15
     (16, TType.LIST, 'describeMatching', (TType.STRING, 'UTF8', False), None, ),  # 16
+    (17, TType.LIST, 'countBy', (TType.STRING, 'UTF8', False), None, ),  # 17
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (
@@ -3062,6 +3187,12 @@ MatchingRows.thrift_spec = (
     (1, TType.I64, 'rows', None, None, ),  # 1
     (2, TType.LIST, 'columns', (TType.STRUCT, [ColumnSummary, None], False), None, ),  # 2
 )
+all_structs.append(EqualRows)
+EqualRows.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'values', (TType.STRUCT, [Literal, None], False), None, ),  # 1
+    (2, TType.I64, 'rows', None, None, ),  # 2
+)
 all_structs.append(PruneResponse)
 PruneResponse.thrift_spec = (
     None,  # 0
@@ -3077,6 +3208,7 @@ PruneResponse.thrift_spec = (
     (10, TType.STRUCT, 'kept', [KeptSlices, None], None, ),  # 10
     (11, TType.LIST, 'selectedRows', (TType.STRUCT, [SelectedRows, None], False), None, ),  # 11
     (12, TType.STRUCT, 'matching', [MatchingRows, None], None, ),  # 12
+    (13, TType.LIST, 'counted', (TType.STRUCT, [EqualRows, None], False), None, ),  # 13
 )
 all_structs.append(MetadataRequest)
 MetadataRequest.thrift_spec = (

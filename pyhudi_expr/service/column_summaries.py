@@ -29,13 +29,14 @@ def to_thrift(summary: ColumnSummary) -> ttypes.ColumnSummary:
     )
     may_be_cut = column.domain.kind in _MAY_BE_CUT and not summary.attained
     if summary.least is not None and not may_be_cut:
-        sent.least = _literal(summary.least, column)
-        sent.greatest = _literal(summary.greatest, column)
+        sent.least = literal(summary.least, column)
+        sent.greatest = literal(summary.greatest, column)
         sent.attained = summary.attained
     return sent
 
 
-def _literal(value: PythonValue, column: BoundColumn) -> ttypes.Literal:
+def literal(value: PythonValue, column: BoundColumn) -> ttypes.Literal:
+    """Return a value of a column, in the units of its domain, in the protocol's form."""
     if column.domain.kind in (Kind.WALL_CLOCK, Kind.INSTANT):
         seconds, units = divmod(value, column.domain.units)
         nanos = units * (_NANOS // column.domain.units)

@@ -26,7 +26,7 @@ from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service.answers.announcements import Announcements
-from pyhudi_expr.service.answers.matching import matching
+from pyhudi_expr.service.answers.known_rows import add_known_rows
 from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.column_summaries import to_thrift
@@ -137,9 +137,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             # Enough rows are in the listed slices of one state. Verdicts are about files of any
             # state, so they stay those of the filter.
             listed = narrowed(self._pruner, snapshot, prune_request, result, wanted)
-            if request.describeMatching is not None:
-                names = request.describeMatching
-                response.matching = matching(self._pruner, snapshot, prune_request, result, names)
+            add_known_rows(response, request, self._pruner, snapshot, prune_request, result)
         check_wanted()
         _check_as_new(result, request)
         self._metrics.count_result(request.basePath, listed)
@@ -368,6 +366,7 @@ def _failed(response: PruneResponse, status: int, message: str) -> None:
     response.status, response.message = status, message
     response.instant = response.verdicts = response.counts = None
     response.columns = response.kept = response.selectedRows = None
+    response.matching = response.counted = None
 
 
 def _without_literals(result: PruneResult) -> list[str]:

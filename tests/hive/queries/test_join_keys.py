@@ -245,17 +245,63 @@ def test_other_plans_find_the_same_rows(
     assert answer.files == (FILES, FILES if read is None else read)
 
 
+# The query, and how many of the eight files it reads.
 OUTER = [
-    "SELECT k.k_id, f.id FROM key_other k LEFT JOIN {} f ON f.amount = k.k_dec",
-    "SELECT k.k_id, f.id FROM key_other k LEFT JOIN {} f ON f.n = k.k_n",
-    "SELECT k.k_id, f.id FROM {} f FULL JOIN key_other k ON f.d = k.k_d",
-    "SELECT f.id FROM {} f WHERE f.n NOT IN (SELECT k_n FROM key_other WHERE k_n IS NOT NULL)",
-    "SELECT f.id FROM {} f LEFT JOIN key_other k ON f.v = k.k_v20 WHERE k.k_id IS NULL",
+    ("SELECT k.k_id, f.id FROM key_other k LEFT JOIN {} f ON f.amount = k.k_dec", FILES),
+    ("SELECT k.k_id, f.id FROM {} f FULL JOIN key_other k ON f.d = k.k_d", FILES),
+    (
+        "SELECT f.id FROM {} f WHERE f.n NOT IN (SELECT k_n FROM key_other WHERE k_n IS NOT NULL)",
+        FILES,
+    ),
+    ("SELECT f.id FROM {} f LEFT JOIN key_other k ON f.v = k.k_v20 WHERE k.k_id IS NULL", FILES),
+    # One of the keys is NULL, and Hive collects another value in its place.
+    ("SELECT k.k_id, f.id FROM key_other k LEFT JOIN {} f ON f.n = k.k_n", 3),
+    ("SELECT k.k_id, f.id FROM key_other k LEFT JOIN {} f ON f.i = k.k_i", 4),
+    ("SELECT k.k_id, f.id FROM key_other k LEFT JOIN {} f ON f.l = k.k_l", 4),
+    ("SELECT k.k_id, f.id FROM key_other k LEFT JOIN {} f ON f.s = k.k_s", 4),
+    ("SELECT k.k_id, f.id FROM key_other k LEFT JOIN {} f ON f.dt = k.k_dt", 3),
+    ("SELECT k.k_id, f.id FROM key_other k LEFT JOIN {} f ON f.ts = k.k_ts", 4),
 ]
 
 
-@pytest.mark.parametrize("query", OUTER)
-def test_rows_without_a_partner_are_kept(hive: Hive, tables: None, query: str) -> None:
+@pytest.mark.parametrize(("query", "read"), OUTER)
+def test_rows_without_a_partner_are_kept(hive: Hive, tables: None, query: str, read: int) -> None:
     answer = query_both_ways(hive, query, "key_typed", {})
     assert answer.rows
+    assert answer.files == (FILES, read)
+
+
+# The keys, NULL among them, come from a join before: one that computes them, and one of each kind.
+JOINED = [
+    "SELECT CASE WHEN a.k_id > 20 THEN a.k_n END AS k FROM key_other a"
+    " JOIN key_other b ON a.k_id = b.k_id",
+    "SELECT b.k_n AS k FROM key_other a LEFT JOIN key_other b ON a.k_id = b.k_id + 10",
+    "SELECT b.k_n AS k FROM key_other a FULL JOIN key_other b ON a.k_id = b.k_id + 10",
+    "SELECT k_n AS k FROM key_other WHERE k_id IN (SELECT max(k_id) FROM key_other) OR k_id < 0",
+]
+
+
+@pytest.mark.parametrize("settings", [{}, SHUFFLED, SEMIJOINS], ids=["-", "shuffled", "semijoins"])
+@pytest.mark.parametrize("keys", JOINED)
+def test_keys_that_pass_through_a_join_restrict_a_scan(
+    hive: Hive, tables: None, keys: str, settings: Mapping[str, str]
+) -> None:
+    for joined in (
+        f"SELECT f.id, f.n FROM {{}} f JOIN ({keys}) k ON f.n = k.k",
+        f"SELECT k.k, f.id FROM ({keys}) k LEFT JOIN {{}} f ON f.n = k.k",
+        f"SELECT f.id FROM {{}} f WHERE f.n IN (SELECT k FROM ({keys}) k)",
+    ):
+        answer = query_both_ways(hive, joined, "key_fact", settings)
+        assert answer.rows
+        assert answer.scan.files_kept < FILES == answer.scan.files_considered, joined
+
+
+@pytest.mark.parametrize("settings", [{}, SHUFFLED], ids=["-", "shuffled"])
+@pytest.mark.parametrize("keys", JOINED)
+def test_null_that_equals_null_restricts_nothing(
+    hive: Hive, tables: None, keys: str, settings: Mapping[str, str]
+) -> None:
+    joined = f"SELECT f.id, k.k FROM {{}} f JOIN ({keys}) k ON f.n <=> k.k"
+    answer = query_both_ways(hive, joined, "key_fact", settings)
+    assert any(row[1] is None for row in answer.rows)
     assert answer.files == (FILES, FILES)

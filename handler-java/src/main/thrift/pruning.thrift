@@ -204,7 +204,10 @@ struct PruneRequest {
   15: optional list<FirstRows> firstRowsOfEach,
   /** Answer with the rows that match, if that is certain, and with what these columns hold there; their
       names in any case. */
-  16: optional list<string> describeMatching
+  16: optional list<string> describeMatching,
+  /** Answer with the number of rows of the kept slices by the values of these partition columns, if both
+      are known of each slice; names in any case. */
+  17: optional list<string> countBy
 }
 
 /** The meaning of a partition's verdict. */
@@ -341,6 +344,13 @@ struct MatchingRows {
   2: required list<ColumnSummary> columns
 }
 
+/** Rows of the kept slices that have the same values in the columns of the request. */
+struct EqualRows {
+  /** Of each column, in the order of the request. */
+  1: required list<Literal> values,
+  2: required i64 rows
+}
+
 struct PruneResponse {
   1: required i32 protocolVersion,
   2: required string requestId,
@@ -360,7 +370,10 @@ struct PruneResponse {
   /** Of the base files that need not be read whole. Absent: not requested, or none. */
   11: optional list<SelectedRows> selectedRows,
   /** Absent: not requested, or not certain. */
-  12: optional MatchingRows matching
+  12: optional MatchingRows matching,
+  /** All rows of the kept slices, in the state that the service saw, whether they match or not. Absent:
+      not requested, not known of each slice, or too many. */
+  13: optional list<EqualRows> counted
 }
 
 /** A question for rows that describe a table. */

@@ -443,14 +443,14 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
           case 2: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list198.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem199;
-                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
+                org.apache.thrift.protocol.TList _list206 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list206.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem207;
+                for (int _i208 = 0; _i208 < _list206.size; ++_i208)
                 {
-                  _elem199 = new ColumnSummary();
-                  _elem199.read(iprot);
-                  struct.columns.add(_elem199);
+                  _elem207 = new ColumnSummary();
+                  _elem207.read(iprot);
+                  struct.columns.add(_elem207);
                 }
                 iprot.readListEnd();
               }
@@ -485,9 +485,9 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
         oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-          for (ColumnSummary _iter201 : struct.columns)
+          for (ColumnSummary _iter209 : struct.columns)
           {
-            _iter201.write(oprot);
+            _iter209.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -514,9 +514,9 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
       oprot.writeI64(struct.rows);
       {
         oprot.writeI32(struct.columns.size());
-        for (ColumnSummary _iter202 : struct.columns)
+        for (ColumnSummary _iter210 : struct.columns)
         {
-          _iter202.write(oprot);
+          _iter210.write(oprot);
         }
       }
     }
@@ -527,14 +527,14 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
       struct.rows = iprot.readI64();
       struct.setRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list203 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.columns = new java.util.ArrayList<ColumnSummary>(_list203.size);
-        @org.apache.thrift.annotation.Nullable ColumnSummary _elem204;
-        for (int _i205 = 0; _i205 < _list203.size; ++_i205)
+        org.apache.thrift.protocol.TList _list211 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.columns = new java.util.ArrayList<ColumnSummary>(_list211.size);
+        @org.apache.thrift.annotation.Nullable ColumnSummary _elem212;
+        for (int _i213 = 0; _i213 < _list211.size; ++_i213)
         {
-          _elem204 = new ColumnSummary();
-          _elem204.read(iprot);
-          struct.columns.add(_elem204);
+          _elem212 = new ColumnSummary();
+          _elem212.read(iprot);
+          struct.columns.add(_elem212);
         }
       }
       struct.setColumnsIsSet(true);

@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list246 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list246.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem247;
-                for (int _i248 = 0; _i248 < _list246.size; ++_i248)
+                org.apache.thrift.protocol.TList _list270 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list270.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem271;
+                for (int _i272 = 0; _i272 < _list270.size; ++_i272)
                 {
-                  _elem247 = iprot.readString();
-                  struct.texts.add(_elem247);
+                  _elem271 = iprot.readString();
+                  struct.texts.add(_elem271);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list249 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list249.size);
-                long _elem250;
-                for (int _i251 = 0; _i251 < _list249.size; ++_i251)
+                org.apache.thrift.protocol.TList _list273 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list273.size);
+                long _elem274;
+                for (int _i275 = 0; _i275 < _list273.size; ++_i275)
                 {
-                  _elem250 = iprot.readI64();
-                  struct.integers.add(_elem250);
+                  _elem274 = iprot.readI64();
+                  struct.integers.add(_elem274);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list252 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list252.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem253;
-                for (int _i254 = 0; _i254 < _list252.size; ++_i254)
+                org.apache.thrift.protocol.TList _list276 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list276.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem277;
+                for (int _i278 = 0; _i278 < _list276.size; ++_i278)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list255 = iprot.readListBegin();
-                    _elem253 = new java.util.ArrayList<java.lang.String>(_list255.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem256;
-                    for (int _i257 = 0; _i257 < _list255.size; ++_i257)
+                    org.apache.thrift.protocol.TList _list279 = iprot.readListBegin();
+                    _elem277 = new java.util.ArrayList<java.lang.String>(_list279.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem280;
+                    for (int _i281 = 0; _i281 < _list279.size; ++_i281)
                     {
-                      _elem256 = iprot.readString();
-                      _elem253.add(_elem256);
+                      _elem280 = iprot.readString();
+                      _elem277.add(_elem280);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem253);
+                  struct.textLists.add(_elem277);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list258 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list258.size);
-                int _elem259;
-                for (int _i260 = 0; _i260 < _list258.size; ++_i260)
+                org.apache.thrift.protocol.TList _list282 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list282.size);
+                int _elem283;
+                for (int _i284 = 0; _i284 < _list282.size; ++_i284)
                 {
-                  _elem259 = iprot.readI32();
-                  struct.nulls.add(_elem259);
+                  _elem283 = iprot.readI32();
+                  struct.nulls.add(_elem283);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter261 : struct.texts)
+            for (java.lang.String _iter285 : struct.texts)
             {
-              oprot.writeString(_iter261);
+              oprot.writeString(_iter285);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter262 : struct.integers)
+            for (long _iter286 : struct.integers)
             {
-              oprot.writeI64(_iter262);
+              oprot.writeI64(_iter286);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter263 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter287 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter263.size()));
-                for (java.lang.String _iter264 : _iter263)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter287.size()));
+                for (java.lang.String _iter288 : _iter287)
                 {
-                  oprot.writeString(_iter264);
+                  oprot.writeString(_iter288);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter265 : struct.nulls)
+            for (int _iter289 : struct.nulls)
             {
-              oprot.writeI32(_iter265);
+              oprot.writeI32(_iter289);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter266 : struct.texts)
+          for (java.lang.String _iter290 : struct.texts)
           {
-            oprot.writeString(_iter266);
+            oprot.writeString(_iter290);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter267 : struct.integers)
+          for (long _iter291 : struct.integers)
           {
-            oprot.writeI64(_iter267);
+            oprot.writeI64(_iter291);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter268 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter292 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter268.size());
-              for (java.lang.String _iter269 : _iter268)
+              oprot.writeI32(_iter292.size());
+              for (java.lang.String _iter293 : _iter292)
               {
-                oprot.writeString(_iter269);
+                oprot.writeString(_iter293);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter270 : struct.nulls)
+          for (int _iter294 : struct.nulls)
           {
-            oprot.writeI32(_iter270);
+            oprot.writeI32(_iter294);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list271 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list271.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem272;
-          for (int _i273 = 0; _i273 < _list271.size; ++_i273)
+          org.apache.thrift.protocol.TList _list295 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list295.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem296;
+          for (int _i297 = 0; _i297 < _list295.size; ++_i297)
           {
-            _elem272 = iprot.readString();
-            struct.texts.add(_elem272);
+            _elem296 = iprot.readString();
+            struct.texts.add(_elem296);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list274 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list274.size);
-          long _elem275;
-          for (int _i276 = 0; _i276 < _list274.size; ++_i276)
+          org.apache.thrift.protocol.TList _list298 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list298.size);
+          long _elem299;
+          for (int _i300 = 0; _i300 < _list298.size; ++_i300)
           {
-            _elem275 = iprot.readI64();
-            struct.integers.add(_elem275);
+            _elem299 = iprot.readI64();
+            struct.integers.add(_elem299);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list277 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list277.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem278;
-          for (int _i279 = 0; _i279 < _list277.size; ++_i279)
+          org.apache.thrift.protocol.TList _list301 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list301.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem302;
+          for (int _i303 = 0; _i303 < _list301.size; ++_i303)
           {
             {
-              org.apache.thrift.protocol.TList _list280 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem278 = new java.util.ArrayList<java.lang.String>(_list280.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem281;
-              for (int _i282 = 0; _i282 < _list280.size; ++_i282)
+              org.apache.thrift.protocol.TList _list304 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem302 = new java.util.ArrayList<java.lang.String>(_list304.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem305;
+              for (int _i306 = 0; _i306 < _list304.size; ++_i306)
               {
-                _elem281 = iprot.readString();
-                _elem278.add(_elem281);
+                _elem305 = iprot.readString();
+                _elem302.add(_elem305);
               }
             }
-            struct.textLists.add(_elem278);
+            struct.textLists.add(_elem302);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list283 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list283.size);
-          int _elem284;
-          for (int _i285 = 0; _i285 < _list283.size; ++_i285)
+          org.apache.thrift.protocol.TList _list307 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list307.size);
+          int _elem308;
+          for (int _i309 = 0; _i309 < _list307.size; ++_i309)
           {
-            _elem284 = iprot.readI32();
-            struct.nulls.add(_elem284);
+            _elem308 = iprot.readI32();
+            struct.nulls.add(_elem308);
           }
         }
         struct.setNullsIsSet(true);

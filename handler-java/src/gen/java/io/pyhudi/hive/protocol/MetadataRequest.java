@@ -968,14 +968,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list230 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list230.size);
-                @org.apache.thrift.annotation.Nullable Node _elem231;
-                for (int _i232 = 0; _i232 < _list230.size; ++_i232)
+                org.apache.thrift.protocol.TList _list254 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list254.size);
+                @org.apache.thrift.annotation.Nullable Node _elem255;
+                for (int _i256 = 0; _i256 < _list254.size; ++_i256)
                 {
-                  _elem231 = new Node();
-                  _elem231.read(iprot);
-                  struct.filter.add(_elem231);
+                  _elem255 = new Node();
+                  _elem255.read(iprot);
+                  struct.filter.add(_elem255);
                 }
                 iprot.readListEnd();
               }
@@ -995,13 +995,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list233 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list233.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem234;
-                for (int _i235 = 0; _i235 < _list233.size; ++_i235)
+                org.apache.thrift.protocol.TList _list257 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list257.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem258;
+                for (int _i259 = 0; _i259 < _list257.size; ++_i259)
                 {
-                  _elem234 = iprot.readString();
-                  struct.columns.add(_elem234);
+                  _elem258 = iprot.readString();
+                  struct.columns.add(_elem258);
                 }
                 iprot.readListEnd();
               }
@@ -1051,9 +1051,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter236 : struct.filter)
+          for (Node _iter260 : struct.filter)
           {
-            _iter236.write(oprot);
+            _iter260.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1071,9 +1071,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter237 : struct.columns)
+            for (java.lang.String _iter261 : struct.columns)
             {
-              oprot.writeString(_iter237);
+              oprot.writeString(_iter261);
             }
             oprot.writeListEnd();
           }
@@ -1104,9 +1104,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter238 : struct.filter)
+        for (Node _iter262 : struct.filter)
         {
-          _iter238.write(oprot);
+          _iter262.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
@@ -1123,9 +1123,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter239 : struct.columns)
+          for (java.lang.String _iter263 : struct.columns)
           {
-            oprot.writeString(_iter239);
+            oprot.writeString(_iter263);
           }
         }
       }
@@ -1143,14 +1143,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list240 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list240.size);
-        @org.apache.thrift.annotation.Nullable Node _elem241;
-        for (int _i242 = 0; _i242 < _list240.size; ++_i242)
+        org.apache.thrift.protocol.TList _list264 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list264.size);
+        @org.apache.thrift.annotation.Nullable Node _elem265;
+        for (int _i266 = 0; _i266 < _list264.size; ++_i266)
         {
-          _elem241 = new Node();
-          _elem241.read(iprot);
-          struct.filter.add(_elem241);
+          _elem265 = new Node();
+          _elem265.read(iprot);
+          struct.filter.add(_elem265);
         }
       }
       struct.setFilterIsSet(true);
@@ -1161,13 +1161,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list243 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list243.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem244;
-          for (int _i245 = 0; _i245 < _list243.size; ++_i245)
+          org.apache.thrift.protocol.TList _list267 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list267.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem268;
+          for (int _i269 = 0; _i269 < _list267.size; ++_i269)
           {
-            _elem244 = iprot.readString();
-            struct.columns.add(_elem244);
+            _elem268 = iprot.readString();
+            struct.columns.add(_elem268);
           }
         }
         struct.setColumnsIsSet(true);

@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list286 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list286.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem287;
-                for (int _i288 = 0; _i288 < _list286.size; ++_i288)
+                org.apache.thrift.protocol.TList _list310 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list310.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem311;
+                for (int _i312 = 0; _i312 < _list310.size; ++_i312)
                 {
-                  _elem287 = new MetadataColumn();
-                  _elem287.read(iprot);
-                  struct.columns.add(_elem287);
+                  _elem311 = new MetadataColumn();
+                  _elem311.read(iprot);
+                  struct.columns.add(_elem311);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter289 : struct.columns)
+            for (MetadataColumn _iter313 : struct.columns)
             {
-              _iter289.write(oprot);
+              _iter313.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter290 : struct.columns)
+          for (MetadataColumn _iter314 : struct.columns)
           {
-            _iter290.write(oprot);
+            _iter314.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list291 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list291.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem292;
-          for (int _i293 = 0; _i293 < _list291.size; ++_i293)
+          org.apache.thrift.protocol.TList _list315 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list315.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem316;
+          for (int _i317 = 0; _i317 < _list315.size; ++_i317)
           {
-            _elem292 = new MetadataColumn();
-            _elem292.read(iprot);
-            struct.columns.add(_elem292);
+            _elem316 = new MetadataColumn();
+            _elem316.read(iprot);
+            struct.columns.add(_elem316);
           }
         }
         struct.setColumnsIsSet(true);

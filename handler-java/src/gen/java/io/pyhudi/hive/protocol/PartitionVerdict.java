@@ -646,13 +646,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           case 3: // TOKENS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list76 = iprot.readListBegin();
-                struct.tokens = new java.util.ArrayList<java.lang.String>(_list76.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem77;
-                for (int _i78 = 0; _i78 < _list76.size; ++_i78)
+                org.apache.thrift.protocol.TList _list84 = iprot.readListBegin();
+                struct.tokens = new java.util.ArrayList<java.lang.String>(_list84.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem85;
+                for (int _i86 = 0; _i86 < _list84.size; ++_i86)
                 {
-                  _elem77 = iprot.readString();
-                  struct.tokens.add(_elem77);
+                  _elem85 = iprot.readString();
+                  struct.tokens.add(_elem85);
                 }
                 iprot.readListEnd();
               }
@@ -700,9 +700,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           oprot.writeFieldBegin(TOKENS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.tokens.size()));
-            for (java.lang.String _iter79 : struct.tokens)
+            for (java.lang.String _iter87 : struct.tokens)
             {
-              oprot.writeString(_iter79);
+              oprot.writeString(_iter87);
             }
             oprot.writeListEnd();
           }
@@ -747,9 +747,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       if (struct.isSetTokens()) {
         {
           oprot.writeI32(struct.tokens.size());
-          for (java.lang.String _iter80 : struct.tokens)
+          for (java.lang.String _iter88 : struct.tokens)
           {
-            oprot.writeString(_iter80);
+            oprot.writeString(_iter88);
           }
         }
       }
@@ -768,13 +768,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       java.util.BitSet incoming = iprot.readBitSet(2);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list81 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.tokens = new java.util.ArrayList<java.lang.String>(_list81.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem82;
-          for (int _i83 = 0; _i83 < _list81.size; ++_i83)
+          org.apache.thrift.protocol.TList _list89 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.tokens = new java.util.ArrayList<java.lang.String>(_list89.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem90;
+          for (int _i91 = 0; _i91 < _list89.size; ++_i91)
           {
-            _elem82 = iprot.readString();
-            struct.tokens.add(_elem82);
+            _elem90 = iprot.readString();
+            struct.tokens.add(_elem90);
           }
         }
         struct.setTokensIsSet(true);

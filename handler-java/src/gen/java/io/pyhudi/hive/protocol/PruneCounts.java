@@ -1141,15 +1141,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           case 10: // FILES_DROPPED_BY
             if (schemeField.type == org.apache.thrift.protocol.TType.MAP) {
               {
-                org.apache.thrift.protocol.TMap _map84 = iprot.readMapBegin();
-                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map84.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _key85;
-                long _val86;
-                for (int _i87 = 0; _i87 < _map84.size; ++_i87)
+                org.apache.thrift.protocol.TMap _map92 = iprot.readMapBegin();
+                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map92.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _key93;
+                long _val94;
+                for (int _i95 = 0; _i95 < _map92.size; ++_i95)
                 {
-                  _key85 = iprot.readString();
-                  _val86 = iprot.readI64();
-                  struct.filesDroppedBy.put(_key85, _val86);
+                  _key93 = iprot.readString();
+                  _val94 = iprot.readI64();
+                  struct.filesDroppedBy.put(_key93, _val94);
                 }
                 iprot.readMapEnd();
               }
@@ -1231,10 +1231,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           oprot.writeFieldBegin(FILES_DROPPED_BY_FIELD_DESC);
           {
             oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64, struct.filesDroppedBy.size()));
-            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter88 : struct.filesDroppedBy.entrySet())
+            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter96 : struct.filesDroppedBy.entrySet())
             {
-              oprot.writeString(_iter88.getKey());
-              oprot.writeI64(_iter88.getValue());
+              oprot.writeString(_iter96.getKey());
+              oprot.writeI64(_iter96.getValue());
             }
             oprot.writeMapEnd();
           }
@@ -1286,10 +1286,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       if (struct.isSetFilesDroppedBy()) {
         {
           oprot.writeI32(struct.filesDroppedBy.size());
-          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter89 : struct.filesDroppedBy.entrySet())
+          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter97 : struct.filesDroppedBy.entrySet())
           {
-            oprot.writeString(_iter89.getKey());
-            oprot.writeI64(_iter89.getValue());
+            oprot.writeString(_iter97.getKey());
+            oprot.writeI64(_iter97.getValue());
           }
         }
       }
@@ -1323,15 +1323,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TMap _map90 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
-          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map90.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _key91;
-          long _val92;
-          for (int _i93 = 0; _i93 < _map90.size; ++_i93)
+          org.apache.thrift.protocol.TMap _map98 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
+          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map98.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _key99;
+          long _val100;
+          for (int _i101 = 0; _i101 < _map98.size; ++_i101)
           {
-            _key91 = iprot.readString();
-            _val92 = iprot.readI64();
-            struct.filesDroppedBy.put(_key91, _val92);
+            _key99 = iprot.readString();
+            _val100 = iprot.readI64();
+            struct.filesDroppedBy.put(_key99, _val100);
           }
         }
         struct.setFilesDroppedByIsSet(true);

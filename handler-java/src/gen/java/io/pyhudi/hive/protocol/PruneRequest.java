@@ -26,6 +26,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField FIRST_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRows", org.apache.thrift.protocol.TType.STRUCT, (short)14);
   private static final org.apache.thrift.protocol.TField FIRST_ROWS_OF_EACH_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRowsOfEach", org.apache.thrift.protocol.TType.LIST, (short)15);
   private static final org.apache.thrift.protocol.TField DESCRIBE_MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("describeMatching", org.apache.thrift.protocol.TType.LIST, (short)16);
+  private static final org.apache.thrift.protocol.TField COUNT_BY_FIELD_DESC = new org.apache.thrift.protocol.TField("countBy", org.apache.thrift.protocol.TType.LIST, (short)17);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -97,6 +98,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * names in any case.
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> describeMatching; // optional
+  /**
+   * Answer with the number of rows of the kept slices by the values of these partition columns, if both
+   * are known of each slice; names in any case.
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> countBy; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -166,7 +172,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      * Answer with the rows that match, if that is certain, and with what these columns hold there; their
      * names in any case.
      */
-    DESCRIBE_MATCHING((short)16, "describeMatching");
+    DESCRIBE_MATCHING((short)16, "describeMatching"),
+    /**
+     * Answer with the number of rows of the kept slices by the values of these partition columns, if both
+     * are known of each slice; names in any case.
+     */
+    COUNT_BY((short)17, "countBy");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -214,6 +225,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return FIRST_ROWS_OF_EACH;
         case 16: // DESCRIBE_MATCHING
           return DESCRIBE_MATCHING;
+        case 17: // COUNT_BY
+          return COUNT_BY;
         default:
           return null;
       }
@@ -263,7 +276,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING,_Fields.COUNT_BY};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -300,6 +313,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, FirstRows.class))));
     tmpMap.put(_Fields.DESCRIBE_MATCHING, new org.apache.thrift.meta_data.FieldMetaData("describeMatching", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
+            new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING))));
+    tmpMap.put(_Fields.COUNT_BY, new org.apache.thrift.meta_data.FieldMetaData("countBy", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
@@ -377,6 +393,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       java.util.List<java.lang.String> __this__describeMatching = new java.util.ArrayList<java.lang.String>(other.describeMatching);
       this.describeMatching = __this__describeMatching;
     }
+    if (other.isSetCountBy()) {
+      java.util.List<java.lang.String> __this__countBy = new java.util.ArrayList<java.lang.String>(other.countBy);
+      this.countBy = __this__countBy;
+    }
   }
 
   @Override
@@ -407,6 +427,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.firstRows = null;
     this.firstRowsOfEach = null;
     this.describeMatching = null;
+    this.countBy = null;
   }
 
   public int getProtocolVersion() {
@@ -949,6 +970,55 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     }
   }
 
+  public int getCountBySize() {
+    return (this.countBy == null) ? 0 : this.countBy.size();
+  }
+
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Iterator<java.lang.String> getCountByIterator() {
+    return (this.countBy == null) ? null : this.countBy.iterator();
+  }
+
+  public void addToCountBy(java.lang.String elem) {
+    if (this.countBy == null) {
+      this.countBy = new java.util.ArrayList<java.lang.String>();
+    }
+    this.countBy.add(elem);
+  }
+
+  /**
+   * Answer with the number of rows of the kept slices by the values of these partition columns, if both
+   * are known of each slice; names in any case.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.List<java.lang.String> getCountBy() {
+    return this.countBy;
+  }
+
+  /**
+   * Answer with the number of rows of the kept slices by the values of these partition columns, if both
+   * are known of each slice; names in any case.
+   */
+  public PruneRequest setCountBy(@org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> countBy) {
+    this.countBy = countBy;
+    return this;
+  }
+
+  public void unsetCountBy() {
+    this.countBy = null;
+  }
+
+  /** Returns true if field countBy is set (has been assigned a value) and false otherwise */
+  public boolean isSetCountBy() {
+    return this.countBy != null;
+  }
+
+  public void setCountByIsSet(boolean value) {
+    if (!value) {
+      this.countBy = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -1080,6 +1150,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case COUNT_BY:
+      if (value == null) {
+        unsetCountBy();
+      } else {
+        setCountBy((java.util.List<java.lang.String>)value);
+      }
+      break;
+
     }
   }
 
@@ -1135,6 +1213,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case DESCRIBE_MATCHING:
       return getDescribeMatching();
 
+    case COUNT_BY:
+      return getCountBy();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1179,6 +1260,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetFirstRowsOfEach();
     case DESCRIBE_MATCHING:
       return isSetDescribeMatching();
+    case COUNT_BY:
+      return isSetCountBy();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1340,6 +1423,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_countBy = true && this.isSetCountBy();
+    boolean that_present_countBy = true && that.isSetCountBy();
+    if (this_present_countBy || that_present_countBy) {
+      if (!(this_present_countBy && that_present_countBy))
+        return false;
+      if (!this.countBy.equals(that.countBy))
+        return false;
+    }
+
     return true;
   }
 
@@ -1408,6 +1500,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetDescribeMatching()) ? 131071 : 524287);
     if (isSetDescribeMatching())
       hashCode = hashCode * 8191 + describeMatching.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetCountBy()) ? 131071 : 524287);
+    if (isSetCountBy())
+      hashCode = hashCode * 8191 + countBy.hashCode();
 
     return hashCode;
   }
@@ -1580,6 +1676,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetCountBy(), other.isSetCountBy());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetCountBy()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.countBy, other.countBy);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1730,6 +1836,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         sb.append("null");
       } else {
         sb.append(this.describeMatching);
+      }
+      first = false;
+    }
+    if (isSetCountBy()) {
+      if (!first) sb.append(", ");
+      sb.append("countBy:");
+      if (this.countBy == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.countBy);
       }
       first = false;
     }
@@ -1961,6 +2077,24 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 17: // COUNT_BY
+            if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
+              {
+                org.apache.thrift.protocol.TList _list61 = iprot.readListBegin();
+                struct.countBy = new java.util.ArrayList<java.lang.String>(_list61.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem62;
+                for (int _i63 = 0; _i63 < _list61.size; ++_i63)
+                {
+                  _elem62 = iprot.readString();
+                  struct.countBy.add(_elem62);
+                }
+                iprot.readListEnd();
+              }
+              struct.setCountByIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1997,9 +2131,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter61 : struct.filter)
+          for (Node _iter64 : struct.filter)
           {
-            _iter61.write(oprot);
+            _iter64.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -2070,9 +2204,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldBegin(FIRST_ROWS_OF_EACH_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.firstRowsOfEach.size()));
-            for (FirstRows _iter62 : struct.firstRowsOfEach)
+            for (FirstRows _iter65 : struct.firstRowsOfEach)
             {
-              _iter62.write(oprot);
+              _iter65.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -2084,9 +2218,23 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldBegin(DESCRIBE_MATCHING_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.describeMatching.size()));
-            for (java.lang.String _iter63 : struct.describeMatching)
+            for (java.lang.String _iter66 : struct.describeMatching)
             {
-              oprot.writeString(_iter63);
+              oprot.writeString(_iter66);
+            }
+            oprot.writeListEnd();
+          }
+          oprot.writeFieldEnd();
+        }
+      }
+      if (struct.countBy != null) {
+        if (struct.isSetCountBy()) {
+          oprot.writeFieldBegin(COUNT_BY_FIELD_DESC);
+          {
+            oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.countBy.size()));
+            for (java.lang.String _iter67 : struct.countBy)
+            {
+              oprot.writeString(_iter67);
             }
             oprot.writeListEnd();
           }
@@ -2116,9 +2264,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       oprot.writeString(struct.basePath);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter64 : struct.filter)
+        for (Node _iter68 : struct.filter)
         {
-          _iter64.write(oprot);
+          _iter68.write(oprot);
         }
       }
       oprot.writeI32(struct.view.getValue());
@@ -2156,7 +2304,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetDescribeMatching()) {
         optionals.set(10);
       }
-      oprot.writeBitSet(optionals, 11);
+      if (struct.isSetCountBy()) {
+        optionals.set(11);
+      }
+      oprot.writeBitSet(optionals, 12);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -2187,18 +2338,27 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetFirstRowsOfEach()) {
         {
           oprot.writeI32(struct.firstRowsOfEach.size());
-          for (FirstRows _iter65 : struct.firstRowsOfEach)
+          for (FirstRows _iter69 : struct.firstRowsOfEach)
           {
-            _iter65.write(oprot);
+            _iter69.write(oprot);
           }
         }
       }
       if (struct.isSetDescribeMatching()) {
         {
           oprot.writeI32(struct.describeMatching.size());
-          for (java.lang.String _iter66 : struct.describeMatching)
+          for (java.lang.String _iter70 : struct.describeMatching)
           {
-            oprot.writeString(_iter66);
+            oprot.writeString(_iter70);
+          }
+        }
+      }
+      if (struct.isSetCountBy()) {
+        {
+          oprot.writeI32(struct.countBy.size());
+          for (java.lang.String _iter71 : struct.countBy)
+          {
+            oprot.writeString(_iter71);
           }
         }
       }
@@ -2214,20 +2374,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.basePath = iprot.readString();
       struct.setBasePathIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list67 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list67.size);
-        @org.apache.thrift.annotation.Nullable Node _elem68;
-        for (int _i69 = 0; _i69 < _list67.size; ++_i69)
+        org.apache.thrift.protocol.TList _list72 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list72.size);
+        @org.apache.thrift.annotation.Nullable Node _elem73;
+        for (int _i74 = 0; _i74 < _list72.size; ++_i74)
         {
-          _elem68 = new Node();
-          _elem68.read(iprot);
-          struct.filter.add(_elem68);
+          _elem73 = new Node();
+          _elem73.read(iprot);
+          struct.filter.add(_elem73);
         }
       }
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(11);
+      java.util.BitSet incoming = iprot.readBitSet(12);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -2268,30 +2428,43 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       if (incoming.get(9)) {
         {
-          org.apache.thrift.protocol.TList _list70 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list70.size);
-          @org.apache.thrift.annotation.Nullable FirstRows _elem71;
-          for (int _i72 = 0; _i72 < _list70.size; ++_i72)
+          org.apache.thrift.protocol.TList _list75 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list75.size);
+          @org.apache.thrift.annotation.Nullable FirstRows _elem76;
+          for (int _i77 = 0; _i77 < _list75.size; ++_i77)
           {
-            _elem71 = new FirstRows();
-            _elem71.read(iprot);
-            struct.firstRowsOfEach.add(_elem71);
+            _elem76 = new FirstRows();
+            _elem76.read(iprot);
+            struct.firstRowsOfEach.add(_elem76);
           }
         }
         struct.setFirstRowsOfEachIsSet(true);
       }
       if (incoming.get(10)) {
         {
-          org.apache.thrift.protocol.TList _list73 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list73.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem74;
-          for (int _i75 = 0; _i75 < _list73.size; ++_i75)
+          org.apache.thrift.protocol.TList _list78 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list78.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem79;
+          for (int _i80 = 0; _i80 < _list78.size; ++_i80)
           {
-            _elem74 = iprot.readString();
-            struct.describeMatching.add(_elem74);
+            _elem79 = iprot.readString();
+            struct.describeMatching.add(_elem79);
           }
         }
         struct.setDescribeMatchingIsSet(true);
+      }
+      if (incoming.get(11)) {
+        {
+          org.apache.thrift.protocol.TList _list81 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.countBy = new java.util.ArrayList<java.lang.String>(_list81.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem82;
+          for (int _i83 = 0; _i83 < _list81.size; ++_i83)
+          {
+            _elem82 = iprot.readString();
+            struct.countBy.add(_elem82);
+          }
+        }
+        struct.setCountByIsSet(true);
       }
     }
   }

@@ -22,6 +22,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   private static final org.apache.thrift.protocol.TField KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("kept", org.apache.thrift.protocol.TType.STRUCT, (short)10);
   private static final org.apache.thrift.protocol.TField SELECTED_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectedRows", org.apache.thrift.protocol.TType.LIST, (short)11);
   private static final org.apache.thrift.protocol.TField MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("matching", org.apache.thrift.protocol.TType.STRUCT, (short)12);
+  private static final org.apache.thrift.protocol.TField COUNTED_FIELD_DESC = new org.apache.thrift.protocol.TField("counted", org.apache.thrift.protocol.TType.LIST, (short)13);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneResponseStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneResponseTupleSchemeFactory();
@@ -63,6 +64,11 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
    * Absent: not requested, or not certain.
    */
   public @org.apache.thrift.annotation.Nullable MatchingRows matching; // optional
+  /**
+   * All rows of the kept slices, in the state that the service saw, whether they match or not. Absent:
+   * not requested, not known of each slice, or too many.
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.List<EqualRows> counted; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -102,7 +108,12 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     /**
      * Absent: not requested, or not certain.
      */
-    MATCHING((short)12, "matching");
+    MATCHING((short)12, "matching"),
+    /**
+     * All rows of the kept slices, in the state that the service saw, whether they match or not. Absent:
+     * not requested, not known of each slice, or too many.
+     */
+    COUNTED((short)13, "counted");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -142,6 +153,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           return SELECTED_ROWS;
         case 12: // MATCHING
           return MATCHING;
+        case 13: // COUNTED
+          return COUNTED;
         default:
           return null;
       }
@@ -187,7 +200,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT,_Fields.SELECTED_ROWS,_Fields.MATCHING};
+  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT,_Fields.SELECTED_ROWS,_Fields.MATCHING,_Fields.COUNTED};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -218,6 +231,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, SelectedRows.class))));
     tmpMap.put(_Fields.MATCHING, new org.apache.thrift.meta_data.FieldMetaData("matching", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, MatchingRows.class)));
+    tmpMap.put(_Fields.COUNTED, new org.apache.thrift.meta_data.FieldMetaData("counted", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
+            new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, EqualRows.class))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneResponse.class, metaDataMap);
   }
@@ -290,6 +306,13 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     if (other.isSetMatching()) {
       this.matching = new MatchingRows(other.matching);
     }
+    if (other.isSetCounted()) {
+      java.util.List<EqualRows> __this__counted = new java.util.ArrayList<EqualRows>(other.counted.size());
+      for (EqualRows other_element : other.counted) {
+        __this__counted.add(new EqualRows(other_element));
+      }
+      this.counted = __this__counted;
+    }
   }
 
   @Override
@@ -312,6 +335,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     this.kept = null;
     this.selectedRows = null;
     this.matching = null;
+    this.counted = null;
   }
 
   public int getProtocolVersion() {
@@ -710,6 +734,55 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
   }
 
+  public int getCountedSize() {
+    return (this.counted == null) ? 0 : this.counted.size();
+  }
+
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Iterator<EqualRows> getCountedIterator() {
+    return (this.counted == null) ? null : this.counted.iterator();
+  }
+
+  public void addToCounted(EqualRows elem) {
+    if (this.counted == null) {
+      this.counted = new java.util.ArrayList<EqualRows>();
+    }
+    this.counted.add(elem);
+  }
+
+  /**
+   * All rows of the kept slices, in the state that the service saw, whether they match or not. Absent:
+   * not requested, not known of each slice, or too many.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.List<EqualRows> getCounted() {
+    return this.counted;
+  }
+
+  /**
+   * All rows of the kept slices, in the state that the service saw, whether they match or not. Absent:
+   * not requested, not known of each slice, or too many.
+   */
+  public PruneResponse setCounted(@org.apache.thrift.annotation.Nullable java.util.List<EqualRows> counted) {
+    this.counted = counted;
+    return this;
+  }
+
+  public void unsetCounted() {
+    this.counted = null;
+  }
+
+  /** Returns true if field counted is set (has been assigned a value) and false otherwise */
+  public boolean isSetCounted() {
+    return this.counted != null;
+  }
+
+  public void setCountedIsSet(boolean value) {
+    if (!value) {
+      this.counted = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -809,6 +882,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       break;
 
+    case COUNTED:
+      if (value == null) {
+        unsetCounted();
+      } else {
+        setCounted((java.util.List<EqualRows>)value);
+      }
+      break;
+
     }
   }
 
@@ -852,6 +933,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     case MATCHING:
       return getMatching();
 
+    case COUNTED:
+      return getCounted();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -888,6 +972,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       return isSetSelectedRows();
     case MATCHING:
       return isSetMatching();
+    case COUNTED:
+      return isSetCounted();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1013,6 +1099,15 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         return false;
     }
 
+    boolean this_present_counted = true && this.isSetCounted();
+    boolean that_present_counted = true && that.isSetCounted();
+    if (this_present_counted || that_present_counted) {
+      if (!(this_present_counted && that_present_counted))
+        return false;
+      if (!this.counted.equals(that.counted))
+        return false;
+    }
+
     return true;
   }
 
@@ -1065,6 +1160,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     hashCode = hashCode * 8191 + ((isSetMatching()) ? 131071 : 524287);
     if (isSetMatching())
       hashCode = hashCode * 8191 + matching.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetCounted()) ? 131071 : 524287);
+    if (isSetCounted())
+      hashCode = hashCode * 8191 + counted.hashCode();
 
     return hashCode;
   }
@@ -1193,6 +1292,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
     if (isSetMatching()) {
       lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.matching, other.matching);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetCounted(), other.isSetCounted());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetCounted()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.counted, other.counted);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -1328,6 +1437,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       first = false;
     }
+    if (isSetCounted()) {
+      if (!first) sb.append(", ");
+      sb.append("counted:");
+      if (this.counted == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.counted);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -1437,14 +1556,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list206 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list206.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem207;
-                for (int _i208 = 0; _i208 < _list206.size; ++_i208)
+                org.apache.thrift.protocol.TList _list222 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list222.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem223;
+                for (int _i224 = 0; _i224 < _list222.size; ++_i224)
                 {
-                  _elem207 = new PartitionVerdict();
-                  _elem207.read(iprot);
-                  struct.verdicts.add(_elem207);
+                  _elem223 = new PartitionVerdict();
+                  _elem223.read(iprot);
+                  struct.verdicts.add(_elem223);
                 }
                 iprot.readListEnd();
               }
@@ -1473,14 +1592,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list209 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list209.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem210;
-                for (int _i211 = 0; _i211 < _list209.size; ++_i211)
+                org.apache.thrift.protocol.TList _list225 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list225.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem226;
+                for (int _i227 = 0; _i227 < _list225.size; ++_i227)
                 {
-                  _elem210 = new ColumnSummary();
-                  _elem210.read(iprot);
-                  struct.columns.add(_elem210);
+                  _elem226 = new ColumnSummary();
+                  _elem226.read(iprot);
+                  struct.columns.add(_elem226);
                 }
                 iprot.readListEnd();
               }
@@ -1501,14 +1620,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list212 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list212.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem213;
-                for (int _i214 = 0; _i214 < _list212.size; ++_i214)
+                org.apache.thrift.protocol.TList _list228 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list228.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem229;
+                for (int _i230 = 0; _i230 < _list228.size; ++_i230)
                 {
-                  _elem213 = new SelectedRows();
-                  _elem213.read(iprot);
-                  struct.selectedRows.add(_elem213);
+                  _elem229 = new SelectedRows();
+                  _elem229.read(iprot);
+                  struct.selectedRows.add(_elem229);
                 }
                 iprot.readListEnd();
               }
@@ -1522,6 +1641,25 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
               struct.matching = new MatchingRows();
               struct.matching.read(iprot);
               struct.setMatchingIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
+          case 13: // COUNTED
+            if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
+              {
+                org.apache.thrift.protocol.TList _list231 = iprot.readListBegin();
+                struct.counted = new java.util.ArrayList<EqualRows>(_list231.size);
+                @org.apache.thrift.annotation.Nullable EqualRows _elem232;
+                for (int _i233 = 0; _i233 < _list231.size; ++_i233)
+                {
+                  _elem232 = new EqualRows();
+                  _elem232.read(iprot);
+                  struct.counted.add(_elem232);
+                }
+                iprot.readListEnd();
+              }
+              struct.setCountedIsSet(true);
             } else { 
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
@@ -1575,9 +1713,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter215 : struct.verdicts)
+            for (PartitionVerdict _iter234 : struct.verdicts)
             {
-              _iter215.write(oprot);
+              _iter234.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1603,9 +1741,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter216 : struct.columns)
+            for (ColumnSummary _iter235 : struct.columns)
             {
-              _iter216.write(oprot);
+              _iter235.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1624,9 +1762,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter217 : struct.selectedRows)
+            for (SelectedRows _iter236 : struct.selectedRows)
             {
-              _iter217.write(oprot);
+              _iter236.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1637,6 +1775,20 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         if (struct.isSetMatching()) {
           oprot.writeFieldBegin(MATCHING_FIELD_DESC);
           struct.matching.write(oprot);
+          oprot.writeFieldEnd();
+        }
+      }
+      if (struct.counted != null) {
+        if (struct.isSetCounted()) {
+          oprot.writeFieldBegin(COUNTED_FIELD_DESC);
+          {
+            oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.counted.size()));
+            for (EqualRows _iter237 : struct.counted)
+            {
+              _iter237.write(oprot);
+            }
+            oprot.writeListEnd();
+          }
           oprot.writeFieldEnd();
         }
       }
@@ -1687,16 +1839,19 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetMatching()) {
         optionals.set(7);
       }
-      oprot.writeBitSet(optionals, 8);
+      if (struct.isSetCounted()) {
+        optionals.set(8);
+      }
+      oprot.writeBitSet(optionals, 9);
       if (struct.isSetInstant()) {
         oprot.writeString(struct.instant);
       }
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter218 : struct.verdicts)
+          for (PartitionVerdict _iter238 : struct.verdicts)
           {
-            _iter218.write(oprot);
+            _iter238.write(oprot);
           }
         }
       }
@@ -1709,9 +1864,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter219 : struct.columns)
+          for (ColumnSummary _iter239 : struct.columns)
           {
-            _iter219.write(oprot);
+            _iter239.write(oprot);
           }
         }
       }
@@ -1721,14 +1876,23 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter220 : struct.selectedRows)
+          for (SelectedRows _iter240 : struct.selectedRows)
           {
-            _iter220.write(oprot);
+            _iter240.write(oprot);
           }
         }
       }
       if (struct.isSetMatching()) {
         struct.matching.write(oprot);
+      }
+      if (struct.isSetCounted()) {
+        {
+          oprot.writeI32(struct.counted.size());
+          for (EqualRows _iter241 : struct.counted)
+          {
+            _iter241.write(oprot);
+          }
+        }
       }
     }
 
@@ -1743,21 +1907,21 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       struct.setBasePathIsSet(true);
       struct.status = io.pyhudi.hive.protocol.PruneStatus.findByValue(iprot.readI32());
       struct.setStatusIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(8);
+      java.util.BitSet incoming = iprot.readBitSet(9);
       if (incoming.get(0)) {
         struct.instant = iprot.readString();
         struct.setInstantIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list221 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list221.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem222;
-          for (int _i223 = 0; _i223 < _list221.size; ++_i223)
+          org.apache.thrift.protocol.TList _list242 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list242.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem243;
+          for (int _i244 = 0; _i244 < _list242.size; ++_i244)
           {
-            _elem222 = new PartitionVerdict();
-            _elem222.read(iprot);
-            struct.verdicts.add(_elem222);
+            _elem243 = new PartitionVerdict();
+            _elem243.read(iprot);
+            struct.verdicts.add(_elem243);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1773,14 +1937,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list224 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list224.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem225;
-          for (int _i226 = 0; _i226 < _list224.size; ++_i226)
+          org.apache.thrift.protocol.TList _list245 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list245.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem246;
+          for (int _i247 = 0; _i247 < _list245.size; ++_i247)
           {
-            _elem225 = new ColumnSummary();
-            _elem225.read(iprot);
-            struct.columns.add(_elem225);
+            _elem246 = new ColumnSummary();
+            _elem246.read(iprot);
+            struct.columns.add(_elem246);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1792,14 +1956,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list227 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list227.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem228;
-          for (int _i229 = 0; _i229 < _list227.size; ++_i229)
+          org.apache.thrift.protocol.TList _list248 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list248.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem249;
+          for (int _i250 = 0; _i250 < _list248.size; ++_i250)
           {
-            _elem228 = new SelectedRows();
-            _elem228.read(iprot);
-            struct.selectedRows.add(_elem228);
+            _elem249 = new SelectedRows();
+            _elem249.read(iprot);
+            struct.selectedRows.add(_elem249);
           }
         }
         struct.setSelectedRowsIsSet(true);
@@ -1808,6 +1972,20 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         struct.matching = new MatchingRows();
         struct.matching.read(iprot);
         struct.setMatchingIsSet(true);
+      }
+      if (incoming.get(8)) {
+        {
+          org.apache.thrift.protocol.TList _list251 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.counted = new java.util.ArrayList<EqualRows>(_list251.size);
+          @org.apache.thrift.annotation.Nullable EqualRows _elem252;
+          for (int _i253 = 0; _i253 < _list251.size; ++_i253)
+          {
+            _elem252 = new EqualRows();
+            _elem252.read(iprot);
+            struct.counted.add(_elem252);
+          }
+        }
+        struct.setCountedIsSet(true);
       }
     }
   }

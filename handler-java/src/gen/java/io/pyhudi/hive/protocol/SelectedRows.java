@@ -1205,13 +1205,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 5: // RANGE_STARTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list158 = iprot.readListBegin();
-                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list158.size);
-                long _elem159;
-                for (int _i160 = 0; _i160 < _list158.size; ++_i160)
+                org.apache.thrift.protocol.TList _list166 = iprot.readListBegin();
+                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list166.size);
+                long _elem167;
+                for (int _i168 = 0; _i168 < _list166.size; ++_i168)
                 {
-                  _elem159 = iprot.readI64();
-                  struct.rangeStarts.add(_elem159);
+                  _elem167 = iprot.readI64();
+                  struct.rangeStarts.add(_elem167);
                 }
                 iprot.readListEnd();
               }
@@ -1223,13 +1223,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 6: // RANGE_ENDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list161 = iprot.readListBegin();
-                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list161.size);
-                long _elem162;
-                for (int _i163 = 0; _i163 < _list161.size; ++_i163)
+                org.apache.thrift.protocol.TList _list169 = iprot.readListBegin();
+                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list169.size);
+                long _elem170;
+                for (int _i171 = 0; _i171 < _list169.size; ++_i171)
                 {
-                  _elem162 = iprot.readI64();
-                  struct.rangeEnds.add(_elem162);
+                  _elem170 = iprot.readI64();
+                  struct.rangeEnds.add(_elem170);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 7: // ROW_GROUP_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list164 = iprot.readListBegin();
-                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list164.size);
-                long _elem165;
-                for (int _i166 = 0; _i166 < _list164.size; ++_i166)
+                org.apache.thrift.protocol.TList _list172 = iprot.readListBegin();
+                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list172.size);
+                long _elem173;
+                for (int _i174 = 0; _i174 < _list172.size; ++_i174)
                 {
-                  _elem165 = iprot.readI64();
-                  struct.rowGroupRows.add(_elem165);
+                  _elem173 = iprot.readI64();
+                  struct.rowGroupRows.add(_elem173);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 8: // ROW_GROUP_OFFSETS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list167 = iprot.readListBegin();
-                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list167.size);
-                long _elem168;
-                for (int _i169 = 0; _i169 < _list167.size; ++_i169)
+                org.apache.thrift.protocol.TList _list175 = iprot.readListBegin();
+                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list175.size);
+                long _elem176;
+                for (int _i177 = 0; _i177 < _list175.size; ++_i177)
                 {
-                  _elem168 = iprot.readI64();
-                  struct.rowGroupOffsets.add(_elem168);
+                  _elem176 = iprot.readI64();
+                  struct.rowGroupOffsets.add(_elem176);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 9: // ROW_GROUP_BYTES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list170 = iprot.readListBegin();
-                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list170.size);
-                long _elem171;
-                for (int _i172 = 0; _i172 < _list170.size; ++_i172)
+                org.apache.thrift.protocol.TList _list178 = iprot.readListBegin();
+                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list178.size);
+                long _elem179;
+                for (int _i180 = 0; _i180 < _list178.size; ++_i180)
                 {
-                  _elem171 = iprot.readI64();
-                  struct.rowGroupBytes.add(_elem171);
+                  _elem179 = iprot.readI64();
+                  struct.rowGroupBytes.add(_elem179);
                 }
                 iprot.readListEnd();
               }
@@ -1333,9 +1333,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_STARTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeStarts.size()));
-          for (long _iter173 : struct.rangeStarts)
+          for (long _iter181 : struct.rangeStarts)
           {
-            oprot.writeI64(_iter173);
+            oprot.writeI64(_iter181);
           }
           oprot.writeListEnd();
         }
@@ -1345,9 +1345,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_ENDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeEnds.size()));
-          for (long _iter174 : struct.rangeEnds)
+          for (long _iter182 : struct.rangeEnds)
           {
-            oprot.writeI64(_iter174);
+            oprot.writeI64(_iter182);
           }
           oprot.writeListEnd();
         }
@@ -1357,9 +1357,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_ROWS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupRows.size()));
-          for (long _iter175 : struct.rowGroupRows)
+          for (long _iter183 : struct.rowGroupRows)
           {
-            oprot.writeI64(_iter175);
+            oprot.writeI64(_iter183);
           }
           oprot.writeListEnd();
         }
@@ -1369,9 +1369,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_OFFSETS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupOffsets.size()));
-          for (long _iter176 : struct.rowGroupOffsets)
+          for (long _iter184 : struct.rowGroupOffsets)
           {
-            oprot.writeI64(_iter176);
+            oprot.writeI64(_iter184);
           }
           oprot.writeListEnd();
         }
@@ -1381,9 +1381,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_BYTES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupBytes.size()));
-          for (long _iter177 : struct.rowGroupBytes)
+          for (long _iter185 : struct.rowGroupBytes)
           {
-            oprot.writeI64(_iter177);
+            oprot.writeI64(_iter185);
           }
           oprot.writeListEnd();
         }
@@ -1413,37 +1413,37 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       oprot.writeBinary(struct.footerDigest);
       {
         oprot.writeI32(struct.rangeStarts.size());
-        for (long _iter178 : struct.rangeStarts)
+        for (long _iter186 : struct.rangeStarts)
         {
-          oprot.writeI64(_iter178);
+          oprot.writeI64(_iter186);
         }
       }
       {
         oprot.writeI32(struct.rangeEnds.size());
-        for (long _iter179 : struct.rangeEnds)
+        for (long _iter187 : struct.rangeEnds)
         {
-          oprot.writeI64(_iter179);
+          oprot.writeI64(_iter187);
         }
       }
       {
         oprot.writeI32(struct.rowGroupRows.size());
-        for (long _iter180 : struct.rowGroupRows)
+        for (long _iter188 : struct.rowGroupRows)
         {
-          oprot.writeI64(_iter180);
+          oprot.writeI64(_iter188);
         }
       }
       {
         oprot.writeI32(struct.rowGroupOffsets.size());
-        for (long _iter181 : struct.rowGroupOffsets)
+        for (long _iter189 : struct.rowGroupOffsets)
         {
-          oprot.writeI64(_iter181);
+          oprot.writeI64(_iter189);
         }
       }
       {
         oprot.writeI32(struct.rowGroupBytes.size());
-        for (long _iter182 : struct.rowGroupBytes)
+        for (long _iter190 : struct.rowGroupBytes)
         {
-          oprot.writeI64(_iter182);
+          oprot.writeI64(_iter190);
         }
       }
     }
@@ -1460,57 +1460,57 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       struct.footerDigest = iprot.readBinary();
       struct.setFooterDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list183 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list183.size);
-        long _elem184;
-        for (int _i185 = 0; _i185 < _list183.size; ++_i185)
+        org.apache.thrift.protocol.TList _list191 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list191.size);
+        long _elem192;
+        for (int _i193 = 0; _i193 < _list191.size; ++_i193)
         {
-          _elem184 = iprot.readI64();
-          struct.rangeStarts.add(_elem184);
+          _elem192 = iprot.readI64();
+          struct.rangeStarts.add(_elem192);
         }
       }
       struct.setRangeStartsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list186 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list186.size);
-        long _elem187;
-        for (int _i188 = 0; _i188 < _list186.size; ++_i188)
+        org.apache.thrift.protocol.TList _list194 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list194.size);
+        long _elem195;
+        for (int _i196 = 0; _i196 < _list194.size; ++_i196)
         {
-          _elem187 = iprot.readI64();
-          struct.rangeEnds.add(_elem187);
+          _elem195 = iprot.readI64();
+          struct.rangeEnds.add(_elem195);
         }
       }
       struct.setRangeEndsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list189 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list189.size);
-        long _elem190;
-        for (int _i191 = 0; _i191 < _list189.size; ++_i191)
+        org.apache.thrift.protocol.TList _list197 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list197.size);
+        long _elem198;
+        for (int _i199 = 0; _i199 < _list197.size; ++_i199)
         {
-          _elem190 = iprot.readI64();
-          struct.rowGroupRows.add(_elem190);
+          _elem198 = iprot.readI64();
+          struct.rowGroupRows.add(_elem198);
         }
       }
       struct.setRowGroupRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list192 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list192.size);
-        long _elem193;
-        for (int _i194 = 0; _i194 < _list192.size; ++_i194)
+        org.apache.thrift.protocol.TList _list200 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list200.size);
+        long _elem201;
+        for (int _i202 = 0; _i202 < _list200.size; ++_i202)
         {
-          _elem193 = iprot.readI64();
-          struct.rowGroupOffsets.add(_elem193);
+          _elem201 = iprot.readI64();
+          struct.rowGroupOffsets.add(_elem201);
         }
       }
       struct.setRowGroupOffsetsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list195 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list195.size);
-        long _elem196;
-        for (int _i197 = 0; _i197 < _list195.size; ++_i197)
+        org.apache.thrift.protocol.TList _list203 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list203.size);
+        long _elem204;
+        for (int _i205 = 0; _i205 < _list203.size; ++_i205)
         {
-          _elem196 = iprot.readI64();
-          struct.rowGroupBytes.add(_elem196);
+          _elem204 = iprot.readI64();
+          struct.rowGroupBytes.add(_elem204);
         }
       }
       struct.setRowGroupBytesIsSet(true);

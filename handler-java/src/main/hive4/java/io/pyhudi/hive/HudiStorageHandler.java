@@ -8,6 +8,7 @@ import io.pyhudi.hive.planning.StatesOfQuery;
 import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.DynamicPruning;
 import io.pyhudi.hive.predicate.JoinKeys;
+import io.pyhudi.hive.predicate.NullKeys;
 import io.pyhudi.hive.scan.ExplainedScan;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.TableSize;
@@ -244,7 +245,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
             && !ColumnStatistics.of(getConf(), table.getPath(), settings)
                 .keepsMostFiles(DynamicPruning.columnOf(condition))
             && (!DynamicPruning.isScannedAgain(table, condition)
-                || DynamicPruning.areRepeatable(condition) && ScansApart.keep());
+                || DynamicPruning.areRepeatable(condition) && ScansApart.keep())
+            && NullKeys.replace(condition);
     if (isRestricted) {
       JoinKeys.nameIn(condition);
     }

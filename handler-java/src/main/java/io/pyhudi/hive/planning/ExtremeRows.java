@@ -20,9 +20,6 @@ import org.apache.hadoop.hive.ql.exec.Utilities;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.JobConf;
-import org.apache.thrift.TDeserializer;
-import org.apache.thrift.TException;
-import org.apache.thrift.TSerializer;
 
 /**
  * Rows that represent all rows of a table in a query of minimum and maximum values and counts only:
@@ -32,7 +29,7 @@ import org.apache.thrift.TSerializer;
  * and the last rows have NULL in a column whose values are counted, as many as the column has
  * NULLs.
  */
-public final class ExtremeRows {
+public final class ExtremeRows extends GeneratedRows {
   /** Hive's own setting: whether statistics may answer queries. */
   private static final String BY_STATISTICS = "hive.compute.query.using.stats";
 
@@ -43,18 +40,15 @@ public final class ExtremeRows {
 
   private final Map<String, ColumnSummary> columns;
   private final long rows;
-  private final long files;
-  private final long bytes;
 
   /**
    * @param columns by lower-case name, with the minimum, the maximum and the number of NULLs to
    *     generate
    */
   private ExtremeRows(Map<String, ColumnSummary> columns, long rows, long files, long bytes) {
+    super(files, bytes);
     this.columns = columns;
     this.rows = rows;
-    this.files = files;
-    this.bytes = bytes;
   }
 
   /**
@@ -141,25 +135,12 @@ public final class ExtremeRows {
     return values > 1 || (values == 1 && column.getLeast().equals(column.getGreatest()));
   }
 
-  /** Returns the number of files that need not be read. */
-  public long files() {
-    return files;
-  }
-
-  /** Returns the size of these files, in bytes. */
-  public long bytes() {
-    return bytes;
-  }
-
-  /** Returns the number of rows. */
+  @Override
   public long rows() {
     return rows;
   }
 
-  /**
-   * Returns the value of a column in a row; null if it is NULL or the query does not use the
-   * column.
-   */
+  @Override
   public Writable value(String column, TypeInfo type, long row) {
     ColumnSummary found = columns.get(column.toLowerCase(Locale.ROOT));
     if (found == null || row >= rows - found.getNulls()) {
@@ -169,7 +150,7 @@ public final class ExtremeRows {
     return ExactValues.of(end, type).orElseThrow(IllegalStateException::new);
   }
 
-  /** Returns the first row after a row whose values differ from it, or {@link #rows}. */
+  @Override
   public long endOfRun(long row) {
     LongStream nulls = columns.values().stream().mapToLong(column -> rows - column.getNulls());
     return LongStream.concat(LongStream.of(1, rows), nulls)
@@ -178,47 +159,22 @@ public final class ExtremeRows {
         .orElse(rows);
   }
 
-  public void write(DataOutput out) throws IOException {
+  @Override
+  void writeRows(DataOutput out) throws IOException {
     out.writeLong(rows);
-    out.writeLong(files);
-    out.writeLong(bytes);
     out.writeInt(columns.size());
     for (ColumnSummary column : columns.values()) {
-      write(out, column);
+      ThriftValues.write(out, column);
     }
   }
 
-  public static ExtremeRows read(DataInput in) throws IOException {
+  static ExtremeRows readRows(DataInput in, long files, long bytes) throws IOException {
     long rows = in.readLong();
-    long files = in.readLong();
-    long bytes = in.readLong();
     Map<String, ColumnSummary> columns = new TreeMap<>();
     for (int left = in.readInt(); left > 0; left--) {
-      ColumnSummary column = readColumn(in);
+      ColumnSummary column = ThriftValues.read(in, new ColumnSummary());
       columns.put(column.getName(), column);
     }
     return new ExtremeRows(columns, rows, files, bytes);
-  }
-
-  private static void write(DataOutput out, ColumnSummary column) throws IOException {
-    try {
-      byte[] written = new TSerializer().serialize(column);
-      out.writeInt(written.length);
-      out.write(written);
-    } catch (TException e) {
-      throw new IOException(e);
-    }
-  }
-
-  private static ColumnSummary readColumn(DataInput in) throws IOException {
-    byte[] written = new byte[in.readInt()];
-    in.readFully(written);
-    try {
-      ColumnSummary column = new ColumnSummary();
-      new TDeserializer().deserialize(column, written);
-      return column;
-    } catch (TException e) {
-      throw new IOException(e);
-    }
   }
 }

@@ -86,7 +86,9 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
       context.addPartitionColsToBatch(batch, partitionValues);
     }
     batch.size =
-        rows instanceof ExtremeRowsReader ? repeat(batch, (ExtremeRowsReader) rows) : pack(batch);
+        rows instanceof GeneratedRowsReader
+            ? repeat(batch, (GeneratedRowsReader) rows)
+            : pack(batch);
     return batch.size > 0;
   }
 
@@ -99,8 +101,8 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
   }
 
   /** Fills a whole batch with one row. */
-  private int repeat(VectorizedRowBatch batch, ExtremeRowsReader extremes) {
-    if (!extremes.next(NullWritable.get(), row)) {
+  private int repeat(VectorizedRowBatch batch, GeneratedRowsReader generated) {
+    if (!generated.next(NullWritable.get(), row)) {
       return 0;
     }
     assign(batch, 0);
@@ -109,7 +111,7 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
         batch.cols[column].isRepeating = true;
       }
     }
-    return 1 + extremes.skipEqualRows(batch.getMaxSize() - 1);
+    return 1 + generated.skipEqualRows(batch.getMaxSize() - 1);
   }
 
   private void assign(VectorizedRowBatch batch, int index) {

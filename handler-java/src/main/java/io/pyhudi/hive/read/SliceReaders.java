@@ -59,12 +59,12 @@ public final class SliceReaders {
     boolean isForHive =
         split.isPlainFile() && (split.mergedSlice() == null || !isForHudi(split, projection));
     boolean inBatches = vectorized && isForBatches(projection);
-    if (split.extremes() == null && isForHive && inBatches) {
+    if (split.generated() == null && isForHive && inBatches) {
       return PlainParquet.batches(split, null, job, reporter);
     }
     RecordReader<NullWritable, ArrayWritable> rows;
-    if (split.extremes() != null) {
-      rows = new ExtremeRowsReader(split.extremes(), projection);
+    if (split.generated() != null) {
+      rows = new GeneratedRowsReader(split.generated(), projection);
     } else if (isForHive) {
       rows = PlainParquet.rows(split, null, job, reporter);
     } else if (split.isJoined()) {

@@ -3,7 +3,7 @@ package io.pyhudi.hive.scan;
 import io.pyhudi.hive.LastScan;
 import io.pyhudi.hive.metadata.MetadataRows;
 import io.pyhudi.hive.metadata.MetadataView;
-import io.pyhudi.hive.planning.ExtremeRows;
+import io.pyhudi.hive.planning.GeneratedRows;
 import io.pyhudi.hive.rows.FileRows;
 import io.pyhudi.hive.rows.RowSelection;
 import io.pyhudi.hive.table.Slice;
@@ -31,7 +31,7 @@ public final class HudiSplit extends FileSplit {
   private String hidesKeysOf;
   private ScanReport report;
   private String table;
-  private ExtremeRows extremes;
+  private GeneratedRows generated;
   private MetadataRows metadata;
   private long fileLength = -1;
   private RowSelection rows;
@@ -85,9 +85,9 @@ public final class HudiSplit extends FileSplit {
   }
 
   /** Creates a split of rows that represent all rows of a table. */
-  static HudiSplit extremes(Path basePath, ExtremeRows rows) {
+  static HudiSplit generated(Path basePath, GeneratedRows rows) {
     HudiSplit split = new HudiSplit(basePath, 0, 1, new String[0], null);
-    split.extremes = rows;
+    split.generated = rows;
     return split;
   }
 
@@ -104,8 +104,8 @@ public final class HudiSplit extends FileSplit {
   }
 
   /** Returns the rows that represent all rows of the table, or null if files are read. */
-  public ExtremeRows extremes() {
-    return extremes;
+  public GeneratedRows generated() {
+    return generated;
   }
 
   /**
@@ -229,9 +229,9 @@ public final class HudiSplit extends FileSplit {
     if (report != null) {
       report.write(out);
     }
-    out.writeBoolean(extremes != null);
-    if (extremes != null) {
-      extremes.write(out);
+    out.writeBoolean(generated != null);
+    if (generated != null) {
+      generated.write(out);
     }
     out.writeBoolean(metadata != null);
     if (metadata != null) {
@@ -253,7 +253,7 @@ public final class HudiSplit extends FileSplit {
     hidesKeysOf = readText(in);
     table = readText(in);
     report = in.readBoolean() ? ScanReport.read(in) : null;
-    extremes = in.readBoolean() ? ExtremeRows.read(in) : null;
+    generated = in.readBoolean() ? GeneratedRows.read(in) : null;
     metadata = in.readBoolean() ? MetadataRows.read(in) : null;
     fileLength = in.readLong();
     rows = in.readBoolean() ? RowSelection.read(in) : null;

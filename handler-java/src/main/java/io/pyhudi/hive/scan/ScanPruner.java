@@ -6,7 +6,10 @@ import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.planning.FirstRowsQuery;
+import io.pyhudi.hive.planning.GeneratedRows;
 import io.pyhudi.hive.planning.MinMaxQuery;
+import io.pyhudi.hive.planning.PartitionQuery;
+import io.pyhudi.hive.planning.PartitionRows;
 import io.pyhudi.hive.predicate.FilterEncoder;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.FirstRows;
@@ -63,7 +66,8 @@ final class ScanPruner {
         return answer.get();
       }
       List<FirstRows> first = firstRows(table, locations, filter);
-      if (filter == null && first.isEmpty()) {
+      Optional<PartitionQuery> groups = groups(table, locations);
+      if (filter == null && first.isEmpty() && !groups.isPresent()) {
         return ScanVerdict.unpruned(Outcome.NO_FILTER, null, 0);
       }
       Optional<MinMaxQuery> ends = ends(table, locations, filter);
@@ -75,17 +79,31 @@ final class ScanPruner {
               filter == null ? null : ScanFilter.text(job, filter),
               first,
               ends.map(MinMaxQuery::columnNames),
+              groups.map(PartitionQuery::columnNames),
               settings.asMap());
-      ScanVerdict verdict = RECENT.get(key, () -> request(table, locations, filter, first, ends));
-      return ends.isPresent() && verdict.matching() != null && verdict.counts() != null
-          ? ExtremeRows.of(job, ends.get(), verdict.matching(), verdict.counts())
-              .map(verdict::answeredBy)
-              .orElse(verdict)
-          : verdict;
+      ScanVerdict verdict =
+          RECENT.get(key, () -> request(table, locations, filter, first, ends, groups));
+      return generated(verdict, ends, groups).map(verdict::answeredBy).orElse(verdict);
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the filter cannot be read, nothing is pruned", table.basePath(), e);
       return ScanVerdict.unpruned(Outcome.FAILED, e.toString(), 0);
     }
+  }
+
+  /** Returns rows that can stand for those of the files to read, if an answer tells enough. */
+  private Optional<GeneratedRows> generated(
+      ScanVerdict verdict, Optional<MinMaxQuery> ends, Optional<PartitionQuery> groups) {
+    Optional<GeneratedRows> rows = Optional.empty();
+    if (ends.isPresent() && verdict.matching() != null && verdict.counts() != null) {
+      rows =
+          ExtremeRows.of(job, ends.get(), verdict.matching(), verdict.counts())
+              .map(GeneratedRows.class::cast);
+    }
+    boolean areCounted = verdict.counted() != null && verdict.counts() != null;
+    return !rows.isPresent() && groups.isPresent() && areCounted
+        ? PartitionRows.of(job, groups.get(), verdict.counted(), verdict.counts())
+            .map(GeneratedRows.class::cast)
+        : rows;
   }
 
   private Optional<ScanVerdict> answerFromStatistics(HudiTable table, List<Path> locations) {
@@ -127,6 +145,21 @@ final class ScanPruner {
     }
   }
 
+  /**
+   * Returns the query, if it needs nothing but values of partition columns. Numbers of rows are
+   * about the state of the service's list of files, too.
+   */
+  private Optional<PartitionQuery> groups(HudiTable table, List<Path> locations) {
+    try {
+      return ExtremeRows.areAllowed(job) && listsKept(table, locations)
+          ? PartitionQuery.of(job, locations, table.partitionColumns())
+          : Optional.empty();
+    } catch (RuntimeException | LinkageError e) {
+      LOG.warn("{}: it is not known which columns the query needs", table.basePath(), e);
+      return Optional.empty();
+    }
+  }
+
   private boolean listsKept(HudiTable table, List<Path> locations) {
     return settings.listing()
         && table.isScannedWhole(locations)
@@ -138,7 +171,8 @@ final class ScanPruner {
       List<Path> locations,
       ExprNodeGenericFuncDesc filter,
       List<FirstRows> first,
-      Optional<MinMaxQuery> ends) {
+      Optional<MinMaxQuery> ends,
+      Optional<PartitionQuery> groups) {
     long start = System.nanoTime();
     try {
       List<Node> nodes =
@@ -151,6 +185,7 @@ final class ScanPruner {
       PruneRequest request = newRequest(table, locations, nodes);
       setFirstRows(request, first);
       ends.ifPresent(query -> request.setDescribeMatching(query.columnNames()));
+      groups.ifPresent(query -> request.setCountBy(query.columnNames()));
       return RepeatedQuestions.ask(table, request, settings);
     } catch (PruningException e) {
       return ScanVerdict.unpruned(e.outcome(), e.getMessage(), micros(start));

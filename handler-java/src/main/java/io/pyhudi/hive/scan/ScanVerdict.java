@@ -2,11 +2,13 @@ package io.pyhudi.hive.scan;
 
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
-import io.pyhudi.hive.planning.ExtremeRows;
+import io.pyhudi.hive.planning.GeneratedRows;
+import io.pyhudi.hive.protocol.EqualRows;
 import io.pyhudi.hive.protocol.KeptSlices;
 import io.pyhudi.hive.protocol.MatchingRows;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.protocol.PruneResponse;
+import java.util.List;
 
 /**
  * The files of one table that a scan may skip by its filter, or the reason why it may skip none.
@@ -18,8 +20,9 @@ final class ScanVerdict {
   private final PruneCounts counts;
   private final KeptSlices kept;
   private final SelectedFiles rows;
-  private final ExtremeRows extremes;
+  private final GeneratedRows generated;
   private final MatchingRows matching;
+  private final List<EqualRows> counted;
   private final AnswerSource source;
   private final long elapsedMicros;
 
@@ -30,8 +33,9 @@ final class ScanVerdict {
       PruneCounts counts,
       KeptSlices kept,
       SelectedFiles rows,
-      ExtremeRows extremes,
+      GeneratedRows generated,
       MatchingRows matching,
+      List<EqualRows> counted,
       AnswerSource source,
       long elapsedMicros) {
     this.outcome = outcome;
@@ -40,8 +44,9 @@ final class ScanVerdict {
     this.counts = counts;
     this.kept = kept;
     this.rows = rows;
-    this.extremes = extremes;
+    this.generated = generated;
     this.matching = matching;
+    this.counted = counted;
     this.source = source;
     this.elapsedMicros = elapsedMicros;
   }
@@ -63,6 +68,7 @@ final class ScanVerdict {
         SelectedFiles.of(response.getSelectedRows()),
         null,
         response.getMatching(),
+        response.getCounted(),
         source,
         elapsedMicros);
   }
@@ -77,12 +83,13 @@ final class ScanVerdict {
         SelectedFiles.none(),
         null,
         null,
+        null,
         AnswerSource.NONE,
         elapsedMicros);
   }
 
   /** Returns the verdict for a query that statistics answer, so that no file has to be read. */
-  static ScanVerdict of(ExtremeRows extremes, long elapsedMicros) {
+  static ScanVerdict of(GeneratedRows generated, long elapsedMicros) {
     return new ScanVerdict(
         Outcome.ANSWERED,
         null,
@@ -90,7 +97,8 @@ final class ScanVerdict {
         null,
         null,
         SelectedFiles.none(),
-        extremes,
+        generated,
+        null,
         null,
         AnswerSource.NONE,
         elapsedMicros);
@@ -100,9 +108,19 @@ final class ScanVerdict {
    * Returns the same verdict with the rows that represent all rows that match, for a scan of the
    * state that the service saw.
    */
-  ScanVerdict answeredBy(ExtremeRows rows) {
+  ScanVerdict answeredBy(GeneratedRows rows) {
     return new ScanVerdict(
-        outcome, message, verdicts, counts, kept, this.rows, rows, matching, source, elapsedMicros);
+        outcome,
+        message,
+        verdicts,
+        counts,
+        kept,
+        this.rows,
+        rows,
+        matching,
+        counted,
+        source,
+        elapsedMicros);
   }
 
   Outcome outcome() {
@@ -134,13 +152,18 @@ final class ScanVerdict {
   }
 
   /** Returns the rows that represent all rows that the query needs, or null. */
-  ExtremeRows extremes() {
-    return extremes;
+  GeneratedRows generated() {
+    return generated;
   }
 
   /** Returns all rows that match, if the service knows them, or null. */
   MatchingRows matching() {
     return matching;
+  }
+
+  /** Returns all rows of the files to read by their values, if the service knows them, or null. */
+  List<EqualRows> counted() {
+    return counted;
   }
 
   AnswerSource source() {

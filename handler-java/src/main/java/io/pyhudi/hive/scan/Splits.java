@@ -42,8 +42,8 @@ public final class Splits {
     List<FileStatus> plain = new ArrayList<>();
     Map<Path, FileRows> selected = new HashMap<>();
     HudiTable table = scan.table();
-    if (scan.extremes() != null) {
-      splits.add(HudiSplit.extremes(table.basePath(), scan.extremes()));
+    if (scan.generated() != null) {
+      splits.add(HudiSplit.generated(table.basePath(), scan.generated()));
     }
     boolean isEmpty = scan.slices().isEmpty();
     boolean isOfChanges = table.changes() != null;

@@ -3,7 +3,7 @@ package io.pyhudi.hive.scan;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.metadata.MetadataView;
-import io.pyhudi.hive.planning.ExtremeRows;
+import io.pyhudi.hive.planning.GeneratedRows;
 import io.pyhudi.hive.protocol.KeptSlices;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.table.Changes;
@@ -28,7 +28,7 @@ public final class TableScan {
   private final List<Slice> slices;
   private final ScanReport report;
   private final boolean ofWholeTable;
-  private final ExtremeRows extremes;
+  private final GeneratedRows generated;
   private final SelectedFiles rows;
 
   private TableScan(
@@ -36,13 +36,13 @@ public final class TableScan {
       List<Slice> slices,
       ScanReport report,
       boolean ofWholeTable,
-      ExtremeRows extremes,
+      GeneratedRows generated,
       SelectedFiles rows) {
     this.table = table;
     this.slices = slices;
     this.report = report;
     this.ofWholeTable = ofWholeTable;
-    this.extremes = extremes;
+    this.generated = generated;
     this.rows = rows;
   }
 
@@ -98,7 +98,7 @@ public final class TableScan {
     if (kept != null) {
       Optional<List<Slice>> slices = ServiceListing.slices(table, kept, settings.view());
       if (slices.isPresent()) {
-        if (verdict.extremes() != null) {
+        if (verdict.generated() != null) {
           return answered(table, verdict);
         }
         return new TableScan(
@@ -126,7 +126,7 @@ public final class TableScan {
         Collections.emptyList(),
         answeredReport(verdict),
         true,
-        verdict.extremes(),
+        verdict.generated(),
         SelectedFiles.none());
   }
 
@@ -180,7 +180,7 @@ public final class TableScan {
   }
 
   private static ScanReport answeredReport(ScanVerdict verdict) {
-    ExtremeRows rows = verdict.extremes();
+    GeneratedRows rows = verdict.generated();
     return new ScanReport(
         Outcome.ANSWERED,
         Listing.NONE,
@@ -204,8 +204,8 @@ public final class TableScan {
   }
 
   /** Returns the rows that represent all that the query needs, or null if slices are read. */
-  ExtremeRows extremes() {
-    return extremes;
+  GeneratedRows generated() {
+    return generated;
   }
 
   /** Returns which rows of the slices are read. */

@@ -14,7 +14,6 @@ import org.apache.hadoop.hive.metastore.api.FieldSchema;
 import org.apache.hudi.common.model.HoodieFileFormat;
 import org.apache.hudi.common.model.HoodieTableType;
 import org.apache.hudi.common.table.HoodieTableConfig;
-import org.apache.hudi.common.util.Option;
 
 /**
  * A Hudi table's columns as Hive has to declare them, meta columns and partition columns included.
@@ -65,16 +64,7 @@ final class TableColumns {
       throw new IOException(location + ": " + e.getMessage(), e);
     }
     return new TableColumns(
-        columns, partitionFields(config), config.getTableType() == HoodieTableType.COPY_ON_WRITE);
-  }
-
-  private static List<String> partitionFields(HoodieTableConfig config) {
-    Option<String[]> fields = config.getPartitionFields();
-    List<String> names = new ArrayList<>();
-    for (String field : fields.isPresent() ? fields.get() : new String[0]) {
-      names.add(field.toLowerCase(Locale.ROOT));
-    }
-    return Collections.unmodifiableList(names);
+        columns, table.partitionColumns(), config.getTableType() == HoodieTableType.COPY_ON_WRITE);
   }
 
   private static String explainLocation(Configuration conf, Path location) {

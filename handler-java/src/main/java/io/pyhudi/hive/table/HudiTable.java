@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -243,6 +244,16 @@ public final class HudiTable {
               .isPresent();
     }
     return schemaHistory;
+  }
+
+  /** Returns the lower-case names of the partition columns, the outermost first. */
+  public List<String> partitionColumns() {
+    Option<String[]> fields = metaClient.getTableConfig().getPartitionFields();
+    List<String> names = new ArrayList<>();
+    for (String field : fields.isPresent() ? fields.get() : new String[0]) {
+      names.add(field.toLowerCase(Locale.ROOT));
+    }
+    return Collections.unmodifiableList(names);
   }
 
   /** Returns whether slices of the table may have log files. */

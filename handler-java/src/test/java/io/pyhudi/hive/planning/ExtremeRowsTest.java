@@ -76,7 +76,7 @@ class ExtremeRowsTest {
 
   /** The values of a column in all rows, as a split brings them to a task. */
   private static String values(ExtremeRows rows, String column) throws IOException {
-    ExtremeRows read = copy(rows);
+    GeneratedRows read = copy(rows);
     List<String> values = new ArrayList<>();
     for (long row = 0; row < read.rows(); row++) {
       values.add(String.valueOf(read.value(column, type(column), row)));
@@ -84,12 +84,12 @@ class ExtremeRowsTest {
     return String.join(" ", values);
   }
 
-  private static ExtremeRows copy(ExtremeRows rows) throws IOException {
+  private static GeneratedRows copy(ExtremeRows rows) throws IOException {
     DataOutputBuffer out = new DataOutputBuffer();
     rows.write(out);
     DataInputBuffer in = new DataInputBuffer();
     in.reset(out.getData(), out.getLength());
-    return ExtremeRows.read(in);
+    return GeneratedRows.read(in);
   }
 
   @Test

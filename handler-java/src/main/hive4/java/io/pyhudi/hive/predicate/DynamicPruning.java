@@ -12,26 +12,16 @@ import org.apache.hadoop.hive.metastore.api.FieldSchema;
 import org.apache.hadoop.hive.ql.exec.AppMasterEventOperator;
 import org.apache.hadoop.hive.ql.exec.CommonJoinOperator;
 import org.apache.hadoop.hive.ql.exec.FilterOperator;
-import org.apache.hadoop.hive.ql.exec.GroupByOperator;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.ReduceSinkOperator;
-import org.apache.hadoop.hive.ql.exec.SelectOperator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
 import org.apache.hadoop.hive.ql.metadata.Table;
 import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
-import org.apache.hadoop.hive.ql.plan.ExprNodeConstantDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDynamicListDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
-import org.apache.hadoop.hive.ql.udf.generic.GenericUDF;
-import org.apache.hadoop.hive.ql.udf.generic.GenericUDFBaseCompare;
-import org.apache.hadoop.hive.ql.udf.generic.GenericUDFBetween;
 import org.apache.hadoop.hive.ql.udf.generic.GenericUDFIn;
-import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPAnd;
-import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPEqualNS;
-import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNotEqualNS;
-import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNotNull;
 import org.apache.hadoop.hive.serde2.objectinspector.PrimitiveObjectInspector.PrimitiveCategory;
 import org.apache.hadoop.hive.serde2.typeinfo.PrimitiveTypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
@@ -44,8 +34,8 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
  * so. It is done only for the simplest case, because Hive 4.0
  *
  * <ul>
- *   <li>fails while it makes splits if a key is NULL, is of another type than the column, or of a
- *       type with parameters;
+ *   <li>fails while it makes splits if a key is of another type than the column, or of a type with
+ *       parameters; NULL among the keys is {@link NullKeys}' business;
  *   <li>passes all the keys as operands to comparisons other than IN;
  *   <li>restricts the scan for all its consumers, in the join or not.
  * </ul>
@@ -84,7 +74,6 @@ public final class DynamicPruning {
         && isExact(column.getTypeInfo())
         && column.getTypeInfo().equals(keys.getTypeInfo())
         && keys.getSource() instanceof ReduceSinkOperator
-        && areNeverNull((ReduceSinkOperator) keys.getSource(), keys)
         && isReadForOneJoin(table, condition, keys.getSource());
   }
 
@@ -120,63 +109,6 @@ public final class DynamicPruning {
   private static boolean isExact(TypeInfo type) {
     return type instanceof PrimitiveTypeInfo
         && EXACT.contains(((PrimitiveTypeInfo) type).getPrimitiveCategory());
-  }
-
-  /** Returns whether an operator before the join removes the rows whose key is NULL. */
-  private static boolean areNeverNull(ReduceSinkOperator side, ExprNodeDynamicListDesc keys) {
-    ExprNodeDesc key =
-        keys.getTarget() != null
-            ? keys.getTarget()
-            : side.getConf().getKeyCols().get(keys.getKeyIndex());
-    Operator<? extends OperatorDesc> operator = side;
-    while (key instanceof ExprNodeColumnDesc && operator.getNumParent() == 1) {
-      operator = operator.getParentOperators().get(0);
-      if (operator instanceof FilterOperator) {
-        if (rejectsNull(((FilterOperator) operator).getConf().getPredicate(), key)) {
-          return true;
-        }
-      } else if (isRenaming(operator) && operator.getColumnExprMap() != null) {
-        key = operator.getColumnExprMap().get(((ExprNodeColumnDesc) key).getColumn());
-      } else {
-        return false;
-      }
-    }
-    return key instanceof ExprNodeConstantDesc && ((ExprNodeConstantDesc) key).getValue() != null;
-  }
-
-  private static boolean isRenaming(Operator<? extends OperatorDesc> operator) {
-    return operator instanceof SelectOperator
-        || operator instanceof GroupByOperator
-        || operator instanceof ReduceSinkOperator;
-  }
-
-  private static boolean rejectsNull(ExprNodeDesc predicate, ExprNodeDesc key) {
-    if (!(predicate instanceof ExprNodeGenericFuncDesc)) {
-      return false;
-    }
-    GenericUDF function = ((ExprNodeGenericFuncDesc) predicate).getGenericUDF();
-    List<ExprNodeDesc> children = predicate.getChildren();
-    if (function instanceof GenericUDFOPAnd) {
-      return children.stream().anyMatch(child -> rejectsNull(child, key));
-    }
-    if (!children.stream().allMatch(DynamicPruning::isPlain)) {
-      // Hive may later remove conditions whose values are known only at run time.
-      return false;
-    }
-    if (function instanceof GenericUDFBetween) {
-      return children.get(1).isSame(key);
-    }
-    if (function instanceof GenericUDFOPNotNull || function instanceof GenericUDFIn) {
-      return children.get(0).isSame(key);
-    }
-    return function instanceof GenericUDFBaseCompare
-        && !(function instanceof GenericUDFOPEqualNS)
-        && !(function instanceof GenericUDFOPNotEqualNS)
-        && children.stream().anyMatch(child -> child.isSame(key));
-  }
-
-  private static boolean isPlain(ExprNodeDesc operand) {
-    return operand instanceof ExprNodeColumnDesc || operand instanceof ExprNodeConstantDesc;
   }
 
   /**

@@ -1,35 +1,35 @@
 package io.pyhudi.hive.read;
 
-import io.pyhudi.hive.planning.ExtremeRows;
+import io.pyhudi.hive.planning.GeneratedRows;
 import org.apache.hadoop.io.Writable;
 
 /** Reads the rows by which statistics answer a query; they contain long runs of equal rows. */
-final class ExtremeRowsReader extends RowReader {
-  private final ExtremeRows extremes;
+final class GeneratedRowsReader extends RowReader {
+  private final GeneratedRows generated;
   private final Projection projection;
   private final Writable[] current;
   private long given;
   private long endOfRun;
 
-  ExtremeRowsReader(ExtremeRows extremes, Projection projection) {
+  GeneratedRowsReader(GeneratedRows generated, Projection projection) {
     super(projection.columns());
-    this.extremes = extremes;
+    this.generated = generated;
     this.projection = projection;
     this.current = new Writable[projection.columns()];
   }
 
   @Override
   boolean hasNext() {
-    return given < extremes.rows();
+    return given < generated.rows();
   }
 
   @Override
   void fill(Writable[] values) {
     if (given == endOfRun) {
       for (int column : projection.projected()) {
-        current[column] = extremes.value(projection.name(column), projection.type(column), given);
+        current[column] = generated.value(projection.name(column), projection.type(column), given);
       }
-      endOfRun = extremes.endOfRun(given);
+      endOfRun = generated.endOfRun(given);
     }
     System.arraycopy(current, 0, values, 0, current.length);
     given++;
