@@ -25,7 +25,6 @@ class HistogramTest {
       assertEquals(rows, values.getN());
       assertEquals(1, values.getMinValue());
       assertEquals(50_000, values.getMaxValue());
-      assertEquals(1, share(values, 1, 50_000), 1e-12, "items stand for as many values");
       assertEquals(0.5, share(values, 1, 25_000), rows < 100 ? 0.2 : 0.01);
     }
   }
