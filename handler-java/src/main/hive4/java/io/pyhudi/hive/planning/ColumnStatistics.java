@@ -3,8 +3,6 @@ package io.pyhudi.hive.planning;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.protocol.ColumnSummary;
 import io.pyhudi.hive.protocol.Literal;
-import java.math.BigDecimal;
-import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,8 +36,6 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoUtils;
 public final class ColumnStatistics {
   /** The largest share of files kept by an equality for which waiting for the keys pays off. */
   private static final double WORTHWHILE = 0.5;
-
-  private static final long SECONDS_PER_DAY = 86_400;
 
   private final Map<String, ColumnSummary> columns;
 
@@ -101,7 +97,7 @@ public final class ColumnStatistics {
       case SHORT:
       case INT:
       case LONG:
-        return isInteger(least) ? longs(nulls, values, distinct, least, greatest) : null;
+        return isInteger(least) ? longs(nulls, distinct, least, greatest) : null;
       case FLOAT:
       case DOUBLE:
         return isDouble(least) ? doubles(nulls, distinct, least, greatest) : null;
@@ -110,7 +106,6 @@ public final class ColumnStatistics {
         if (least != null && least.isSetUnscaledValue()) {
           decimals.setLowValue(decimal(least));
           decimals.setHighValue(decimal(greatest));
-          decimals.setHistogram(Histogram.ofRange(number(least), number(greatest), values));
         }
         return ColumnStatisticsData.decimalStats(decimals);
       case DATE:
@@ -118,9 +113,6 @@ public final class ColumnStatistics {
         if (least != null && least.isSetEpochDays()) {
           dates.setLowValue(new Date(least.getEpochDays()));
           dates.setHighValue(new Date(greatest.getEpochDays()));
-          dates.setHistogram(
-              Histogram.ofNumbers(
-                  least.getEpochDays(), greatest.getEpochDays(), SECONDS_PER_DAY, values));
         }
         return ColumnStatisticsData.dateStats(dates);
       case TIMESTAMP:
@@ -128,8 +120,6 @@ public final class ColumnStatistics {
         if (least != null && least.isSetEpochSeconds()) {
           timestamps.setLowValue(new Timestamp(least.getEpochSeconds()));
           timestamps.setHighValue(new Timestamp(greatest.getEpochSeconds()));
-          timestamps.setHistogram(
-              Histogram.ofNumbers(least.getEpochSeconds(), greatest.getEpochSeconds(), 1, values));
         }
         return ColumnStatisticsData.timestampStats(timestamps);
       case BOOLEAN:
@@ -158,12 +148,10 @@ public final class ColumnStatistics {
   }
 
   private static ColumnStatisticsData longs(
-      long nulls, long values, long distinct, Literal least, Literal greatest) {
+      long nulls, long distinct, Literal least, Literal greatest) {
     LongColumnStatsData data = new LongColumnStatsData(nulls, distinct);
     data.setLowValue(least.getIntegerValue());
     data.setHighValue(greatest.getIntegerValue());
-    data.setHistogram(
-        Histogram.ofNumbers(least.getIntegerValue(), greatest.getIntegerValue(), 1, values));
     return ColumnStatisticsData.longStats(data);
   }
 
@@ -177,11 +165,6 @@ public final class ColumnStatistics {
 
   private static Decimal decimal(Literal literal) {
     return new Decimal((short) literal.getScale(), ByteBuffer.wrap(literal.getUnscaledValue()));
-  }
-
-  private static double number(Literal literal) {
-    return new BigDecimal(new BigInteger(literal.getUnscaledValue()), literal.getScale())
-        .doubleValue();
   }
 
   private static long longest(ColumnSummary summary) {
