@@ -113,17 +113,6 @@ def test_plans_use_column_statistics(session: HiveSession) -> None:
     assert "Column stats: COMPLETE" in output
 
 
-def test_the_planner_does_not_take_the_ends_of_between_for_independent(
-    session: HiveSession,
-) -> None:
-    """Two of seven days, of twelve rows; the shares of both ends multiplied make two rows."""
-    session.set({"hive.stats.fetch.column.stats": "true", "hive.fetch.task.conversion": "none"})
-    between = "txn_date BETWEEN DATE'2024-01-20' AND DATE'2024-01-21'"
-    output = plan(session, f"SELECT txn_id FROM counted WHERE {between} ORDER BY txn_id")
-    filtered = output[output.index("Filter Operator") :]
-    assert re.findall(r"Num rows: (\d+) ", filtered)[0] == "3"
-
-
 def test_old_statistics_of_analyze_are_not_used(session: HiveSession) -> None:
     """Hive would trust them, though the table has changed since."""
     stale = '{"BASIC_STATS":"true","COLUMN_STATS":{"txn_ts":"true"}}'

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.hadoop.hive.common.type.Date;
 import org.apache.hadoop.hive.common.type.Timestamp;
+import org.apache.hadoop.hive.ql.exec.CommonJoinOperator;
 import org.apache.hadoop.hive.ql.exec.FilterOperator;
 import org.apache.hadoop.hive.ql.exec.GroupByOperator;
 import org.apache.hadoop.hive.ql.exec.Operator;
@@ -16,6 +17,7 @@ import org.apache.hadoop.hive.ql.plan.ExprNodeConstantDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDynamicListDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
+import org.apache.hadoop.hive.ql.plan.JoinDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.udf.generic.GenericUDF;
 import org.apache.hadoop.hive.ql.udf.generic.GenericUDFBaseCompare;
@@ -36,7 +38,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Where no condition of the query excludes it, as for keys that come from another join, Hive is
  * made to collect another value in its place. One key more excludes no file, and keeps one only if
- * that file may have this value.
+ * that file may have this value. Of joins for which NULL equals NULL ({@code <=>}) it is no key too
+ * many, and the scan is not restricted.
  */
 public final class NullKeys {
   private static final Logger LOG = LoggerFactory.getLogger(NullKeys.class);
@@ -59,7 +62,26 @@ public final class NullKeys {
   public static boolean replace(ExprNodeDesc condition) {
     ExprNodeDynamicListDesc keys = (ExprNodeDynamicListDesc) condition.getChildren().get(1);
     ReduceSinkOperator side = (ReduceSinkOperator) keys.getSource();
-    return areExcluded(side, keyOf(side, keys)) || replace(keys, keyOf(side, keys));
+    ExprNodeDesc key = keyOf(side, keys);
+    return areExcluded(side, key) || (!mayEqualNull(side) && replace(keys, key));
+  }
+
+  /** Returns whether NULL equals NULL for a join of the rows: then files with NULL are needed. */
+  private static boolean mayEqualNull(ReduceSinkOperator side) {
+    for (Operator<? extends OperatorDesc> join : side.getChildOperators()) {
+      boolean[] nullSafes =
+          join instanceof CommonJoinOperator
+              ? ((JoinDesc) join.getConf()).getNullSafes()
+              : new boolean[] {true};
+      if (nullSafes != null) {
+        for (boolean isNullSafe : nullSafes) {
+          if (isNullSafe) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
   }
 
   private static ExprNodeDesc keyOf(ReduceSinkOperator side, ExprNodeDynamicListDesc keys) {
