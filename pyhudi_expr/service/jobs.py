@@ -28,16 +28,23 @@ class Job(Future[bytes]):
 
     Attributes:
         table: The table that it is about, as the caller writes it.
+        tells_cost: Whether its time is that of other requests about the table.
         answered: Called in the event loop when it is done.
         began: When its evaluation began, of `time.monotonic`; 0 before.
         seconds: How long that took; 0 before.
     """
 
     def __init__(
-        self, table: bytes, evaluate: Callable[[], bytes], answered: Callable[[Job], None]
+        self,
+        table: bytes,
+        evaluate: Callable[[], bytes],
+        answered: Callable[[Job], None],
+        *,
+        tells_cost: bool = True,
     ) -> None:
         super().__init__()
         self.table = table
+        self.tells_cost = tells_cost
         self.answered = answered
         self.began = 0.0
         self.seconds = 0.0

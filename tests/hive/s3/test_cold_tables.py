@@ -27,6 +27,10 @@ pytestmark = [pytest.mark.hive, pytest.mark.s3, pytest.mark.spark, pytest.mark.l
 
 _ID = 7 * ROWS_PER_FILE + 11
 _SERVICE_DELAY = 0.3  # seconds for each request
+# HiveServer2 needs three requests, one after another, before its first question, and the service
+# five for the answer: without an announcement that is longer than the planner's two questions and
+# the scan's wait together, with one it is shorter.
+_SLOW_DELAY = 1.2
 
 
 class OlderHandler(PruningHandler):
@@ -76,3 +80,31 @@ def test_the_first_query_about_a_table(
     assert len(first.rows) == 1
     if isinstance(handler, OlderHandler):
         assert handler.announcements == 1
+
+
+@pytest.mark.parametrize("kind", [PruningHandler, OlderHandler])
+def test_only_an_announced_table_is_pruned_at_once_in_a_slow_storage(
+    hive_on_s3: HiveOnS3,
+    s3_server: S3Server,
+    table_root: Path,
+    tmp_path: Path,
+    kind: type[PruningHandler],
+) -> None:
+    table = tmp_path / f"s3_slow_{kind.__name__.lower()}"
+    shutil.copytree(table_root / "s3_events", table)
+    hive = hive_on_s3.hive
+    hive.run(create_with_handler(table.name, upload(table, BUCKET)))
+    query = f"SELECT id, ts, city, amount FROM {table.name} WHERE id = {_ID}"
+    with slow_service(kind, s3_server, _SLOW_DELAY) as (address, _):
+        hive_on_s3.proxy.delay = _SLOW_DELAY
+        try:
+            first = hive.query(query, settings={"hudi.pruning.service.addresses": address})
+        finally:
+            hive_on_s3.proxy.delay = 0
+    if kind is PruningHandler:
+        assert first.scan.outcomes == ("PRUNED",)
+        assert first.files == (FILES, 1)
+    else:
+        assert first.scan.outcomes == ("TIMED_OUT",)
+        assert first.files == (FILES, FILES)
+    assert repr(first.rows) == repr(hive.query(query, pruning=False).rows)
