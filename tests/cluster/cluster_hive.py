@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from devtools.cluster import tables
 from devtools.cluster.hadoop import Cluster
-from devtools.ddl import create_with_handler
+from devtools.ddl import create_adopted, create_with_handler
 from devtools.hiveserver import ENGINES
 from devtools.scan_reports import ScanTotals
 from tests.hive.query_results import NOTHING, Hive, QuerySession, Rows
@@ -65,6 +66,16 @@ class ClusterHive(Hive):
         """Register both tables with the storage handler."""
         for name in ("events", "returns"):
             self.run(create_with_handler(name, f"{cluster.root}/warehouse/{name}"))
+
+    def register_adopted(self, cluster: Cluster, name: str) -> None:
+        """Register the table `NAME_synced`, with partitions and without the storage handler."""
+        statements = create_adopted(
+            self.at(FETCH).run(f"DESCRIBE {name}"),
+            f"{name}_synced",
+            f"{cluster.root}/warehouse/{name}",
+            sorted(one.name for one in (tables.DIRECTORY / name).glob("day=*")),
+        )
+        self.run(*statements)
 
     def at(self, place: str, settings: Mapping[str, str] = NOTHING) -> QuerySession:
         """Return the session of a place, with more settings.
