@@ -78,11 +78,27 @@ def create_adopted(
         location: Its URI.
         days: Its partitions' directories, "day=...".
     """
+    stored = (
+        f"ROW FORMAT SERDE '{_SERDE}' STORED AS INPUTFORMAT '{_OUR_INPUT_FORMAT}'"
+        f" OUTPUTFORMAT '{_OUTPUT_FORMAT}'"
+    )
+    return _by_day(columns, name, stored, location, days)
+
+
+def create_plain(
+    columns: Sequence[Sequence[Any]], name: str, location: str, days: Sequence[str]
+) -> list[str]:
+    """Return the statements for Hive's own Parquet table of the files, see `create_adopted`."""
+    return _by_day(columns, name, "STORED AS PARQUET", location, days)
+
+
+def _by_day(
+    columns: Sequence[Sequence[Any]], name: str, stored: str, location: str, days: Sequence[str]
+) -> list[str]:
     plain = {str(one[0]): str(one[1]) for one in columns if one[0] not in ("day", "")}
     create = (
         f"CREATE EXTERNAL TABLE {name} ({_columns(plain)}) PARTITIONED BY (day string)"
-        f" ROW FORMAT SERDE '{_SERDE}' STORED AS INPUTFORMAT '{_OUR_INPUT_FORMAT}'"
-        f" OUTPUTFORMAT '{_OUTPUT_FORMAT}' LOCATION '{location}'"
+        f" {stored} LOCATION '{location}'"
     )
     added = [
         f" PARTITION (day={_quoted(day.partition('=')[2])}) LOCATION '{location}/{day}'"

@@ -5,26 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from devtools.cluster import tables
 from devtools.cluster.hadoop import Cluster
+from devtools.cluster.hive import FETCH, MR, PLACES
 from devtools.ddl import create_adopted, create_with_handler
-from devtools.hiveserver import ENGINES
 from devtools.scan_reports import ScanTotals
 from tests.hive.query_results import NOTHING, Hive, QuerySession, Rows
-
-FETCH, MR = "fetch", "mr"
-MASTER, SERVER = "tez, splits in its master", "tez, splits in HiveServer2"
-PLACES: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        FETCH: ENGINES["fetch"],
-        MASTER: {**ENGINES["tez"], "hive.compute.splits.in.am": "true"},
-        SERVER: {**ENGINES["tez"], "hive.compute.splits.in.am": "false"},
-        MR: ENGINES["mr"],
-    }
-)
-"""Where a query's splits are made and read, and the settings that do it."""
 
 # The service reads the metadata table by WebHDFS, at the first question about a table.
 _PATIENT = {"hudi.pruning.timeout.ms": "20000"}

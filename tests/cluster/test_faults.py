@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from devtools.cluster.hadoop import Cluster
+from devtools.cluster.hive import MASTER, MR, SERVER
 from devtools.cluster.one_sided import way_to
 from devtools.cluster.service import ClusterService, ServiceWithOtherClock
-from tests.cluster.cluster_hive import MASTER, MR, SERVER, ClusterAnswer, ClusterHive
+from tests.cluster.cluster_hive import ClusterAnswer, ClusterHive
 
 pytestmark = pytest.mark.cluster
 

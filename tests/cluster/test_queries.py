@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from devtools.cluster.hadoop import Cluster
+from devtools.cluster.hive import FETCH, MASTER, MR, SERVER
 from devtools.cluster.service import ClusterService
-from tests.cluster.cluster_hive import FETCH, MASTER, MR, SERVER, ClusterHive
+from tests.cluster.cluster_hive import ClusterHive
 from tests.cluster.secrets import files_holding
 
 pytestmark = pytest.mark.cluster
