@@ -37,11 +37,16 @@ def adopted(hive: ClusterHive, cluster: Cluster) -> None:
         hive.register_adopted(cluster, name)
 
 
-@pytest.mark.parametrize("table", list(AGGREGATES))
 @pytest.mark.parametrize(
-    ("place", "settings"),
-    [(MASTER, VECTORISED), (MASTER, BY_HOOK), (SERVER, VECTORISED), (MR, VECTORISED)],
-    ids=["master", "master by hook", "server", "mr"],
+    ("table", "place", "settings"),
+    [
+        ("events", MASTER, VECTORISED),
+        ("returns", MASTER, VECTORISED),
+        ("returns", MASTER, BY_HOOK),
+        ("returns", SERVER, VECTORISED),
+        ("returns", MR, VECTORISED),
+    ],
+    ids=["master, base files", "master", "master by hook", "server", "mr"],
 )
 def test_a_job_skips_files(
     hive: ClusterHive, table: str, place: str, settings: dict[str, str]
