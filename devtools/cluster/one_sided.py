@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -14,35 +14,66 @@ _CHUNK = 1 << 16
 _START_SECONDS = 20.0
 
 
-@contextlib.contextmanager
-def way_to(port: int, cut_off: Callable[[], Sequence[int]]) -> Iterator[int]:
-    """Listen on a free port of every interface, and pass on what comes to another port.
+class WayTo:
+    """A free port of every interface: what comes there is passed on to another port.
 
-    Connections of processes that `cut_off` names are closed without a byte.
+    Attributes:
+        port: The port, once it has started.
     """
-    loop, started, stop = asyncio.new_event_loop(), Future[int](), asyncio.Event()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, target: int) -> None:
+        """Prepare the way to a port of this machine."""
+        self.port = 0
+        self._target = target
+        self._cut_off: Sequence[int] = ()
+        self._open: set[asyncio.StreamWriter] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self._started = Future[int]()
+
+    def cut_off(self, processes: Sequence[int]) -> None:
+        """Close all connections, and from now on at once those of these processes alone."""
+
+        def close() -> None:
+            self._cut_off = processes
+            for writer in self._open:
+                writer.close()
+
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(close)
+
+    def __enter__(self) -> "WayTo":
+        """Listen."""
+        self._thread.start()
+        self.port = self._started.result(_START_SECONDS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close all connections, and listen no more."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        server = await asyncio.start_server(self._connected, "0.0.0.0", 0)
+        self._started.set_result(server.sockets[0].getsockname()[1])
+        await self._stop.wait()
+        server.close()
+        # What still runs is cancelled by asyncio.run.
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         caller = writer.get_extra_info("peername")[1]
-        if await asyncio.to_thread(_is_open_in, caller, cut_off()):
+        if await asyncio.to_thread(_is_open_in, caller, self._cut_off):
             writer.close()
             return
-        target_reader, target_writer = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(_copy(reader, target_writer), _copy(target_reader, writer))
-
-    async def run() -> None:
-        server = await asyncio.start_server(connected, "0.0.0.0", 0)
-        started.set_result(server.sockets[0].getsockname()[1])
-        await stop.wait()
-        server.close()
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)
-    thread.start()
-    try:
-        yield started.result(_START_SECONDS)
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
+        there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        self._open.add(writer)
+        try:
+            await asyncio.gather(_copy(reader, back), _copy(there, writer))
+        finally:
+            self._open.discard(writer)
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

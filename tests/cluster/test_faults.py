@@ -14,7 +14,7 @@ import pytest
 
 from devtools.cluster.hadoop import Cluster
 from devtools.cluster.hive import MASTER, MR, SERVER
-from devtools.cluster.one_sided import way_to
+from devtools.cluster.one_sided import WayTo
 from devtools.cluster.service import ClusterService, ServiceWithOtherClock
 from tests.cluster.cluster_hive import ClusterAnswer, ClusterHive
 
@@ -73,20 +73,18 @@ def test_killed_containers_are_started_again(
 def test_a_node_that_does_not_reach_the_service_keeps_every_file(
     hive: ClusterHive, cluster: Cluster, service: ClusterService, expected: ClusterAnswer
 ) -> None:
-    processes: list[int] = []
-    with way_to(service.port, lambda: processes) as port:
-        host = service.address.rpartition(":")[0]
+    host = service.address.rpartition(":")[0]
+    with WayTo(service.port) as way:
         settings = {
-            "hudi.pruning.service.addresses": f"{host}:{port}",
+            "hudi.pruning.service.addresses": f"{host}:{way.port}",
             "hudi.pruning.cache.ms": "0",
             "hudi.pruning.breaker.ms": "0",
         }
         reached = hive.ask(QUERY, MASTER, settings=settings)
         master = _master(cluster)
-        processes[:] = cluster.containers(1 - master)
+        way.cut_off(cluster.containers(1 - master))
         elsewhere = hive.ask(QUERY, MASTER, settings=settings)
-        processes[:] = cluster.containers(master)
-        assert processes
+        way.cut_off(cluster.containers(master))
         cut = hive.ask(QUERY, MASTER, settings=settings)
     assert reached.scan.outcomes == elsewhere.scan.outcomes == ("PRUNED",)
     assert cut.scan.outcomes == ("UNREACHABLE",)
@@ -166,9 +164,11 @@ def _hold_a_map(cluster: Cluster, seconds: float = 15.0) -> None:
 
 def _is_map(process: int) -> bool:
     try:
-        return b"YarnChild" in Path(f"/proc/{process}/cmdline").read_bytes()
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
         return False
+    # Not the shell that has started it.
+    return b"YarnChild" in command and command.partition(b"\0")[0].endswith(b"java")
 
 
 def _master(cluster: Cluster) -> int:
