@@ -27,6 +27,7 @@ class WayTo:
         self._target = target
         self._cut_off: Sequence[int] = ()
         self._open: set[asyncio.StreamWriter] = set()
+        self._serving: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
@@ -57,11 +58,16 @@ class WayTo:
 
     async def _run(self) -> None:
         self._loop = asyncio.get_running_loop()
-        server = await asyncio.start_server(self._connected, "0.0.0.0", 0)
+        server = await asyncio.start_server(self._serve, "0.0.0.0", 0)
         self._started.set_result(server.sockets[0].getsockname()[1])
         await self._stop.wait()
         server.close()
         # What still runs is cancelled by asyncio.run.
+
+    def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._connected(reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         caller = writer.get_extra_info("peername")[1]
