@@ -8,7 +8,8 @@ while a table is being opened have done it before the table is open.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 from pyhudi_expr.index.expected_reads import expect_opening, expect_state
@@ -51,7 +52,7 @@ class CurrentSnapshots:
         opening = self._opening_of(key)
         # What another thread opens may be older than this question.
         state = self._state(base_path) if opening.locked() else None
-        with opening:
+        with self._held(key, opening):
             return self._in_state(key, state) or self._open(base_path, options)
 
     def recent(self, base_path: str, options: SnapshotOptions) -> TableSnapshot:
@@ -64,7 +65,7 @@ class CurrentSnapshots:
         known = self._kept.get(key)
         if known is not None:
             return known
-        with self._opening_of(key):
+        with self._held(key, self._opening_of(key)):
             return self._kept.get(key) or self._open(base_path, options)
 
     def measure(self, snapshot: TableSnapshot) -> None:
@@ -80,18 +81,24 @@ class CurrentSnapshots:
         with self._lock:
             return self._opening.setdefault(key, threading.Lock())
 
+    @contextmanager
+    def _held(self, key: SnapshotKey, opening: threading.Lock) -> Iterator[None]:
+        """Hold that lock, which is forgotten afterwards."""
+        with opening:
+            try:
+                yield
+            finally:
+                with self._lock:
+                    self._opening.pop(key, None)
+
     def _open(self, base_path: str, options: SnapshotOptions) -> TableSnapshot:
         """Open a table, and keep it. The lock for that is held."""
         key = _key(base_path, options)
-        try:
-            with Storage.open(base_path, self._storage_options).reading_ahead() as storage:
-                expect_opening(storage)
-                opened = TableSnapshot.open(HudiTable.at(storage), options, self._kept.get(key))
-            self._kept.keep(key, opened)
-            return opened
-        finally:
-            with self._lock:
-                self._opening.pop(key, None)
+        with Storage.open(base_path, self._storage_options).reading_ahead() as storage:
+            expect_opening(storage)
+            opened = TableSnapshot.open(HudiTable.at(storage), options, self._kept.get(key))
+        self._kept.keep(key, opened)
+        return opened
 
     def _state(self, base_path: str) -> TableState:
         """Return a table's state as it was read after this call began."""
