@@ -45,9 +45,11 @@ public final class AdoptedTables implements ExecuteWithHookContext {
   }
 
   private static void prepare(TableDesc table, Configuration conf) {
+    // Queries without a table scan one that has no format.
+    Class<?> format = table == null ? null : table.getInputFileFormatClass();
     boolean isAdopted =
-        table != null
-            && HudiInputFormat.class.isAssignableFrom(table.getInputFileFormatClass())
+        format != null
+            && HudiInputFormat.class.isAssignableFrom(format)
             && table.getProperties().getProperty(hive_metastoreConstants.META_TABLE_STORAGE)
                 == null;
     if (isAdopted) {
