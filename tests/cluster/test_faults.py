@@ -21,7 +21,7 @@ from tests.cluster.cluster_hive import ClusterAnswer, ClusterHive
 pytestmark = pytest.mark.cluster
 
 QUERY = "SELECT count(*), sum(amount) FROM events WHERE amount > 20500 OR id < 700"
-_PATIENCE = 60.0
+_PATIENCE = 180.0
 # Tasks of half a dozen files, so that both nodes have some.
 SLOW = {"tez.grouping.min-size": "400000", "tez.grouping.max-size": "400000"}
 
