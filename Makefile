@@ -341,7 +341,7 @@ audit: $(VENV) ## known faults of the Python packages that a user installs, by P
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(BIN)/pip-audit --skip-editable --progress-spinner off
 
-bench: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) ## measure everything, or BENCH=NAME, into bench/results.json
+bench: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(CLUSTER) ## measure everything, or BENCH=NAME, into bench/results.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python -m bench $(BENCH)
 

@@ -24,6 +24,7 @@ from bench import (
     wide,
 )
 from bench.clients import join_keys
+from bench.cluster import queries as cluster_queries
 from bench.fleet import measured as fleet
 from bench.indexes import key_builds
 from bench.limits import top_k
@@ -58,6 +59,7 @@ _MODULES = (
     sizes,
     top_k,
     spark_queries,
+    cluster_queries,
 )
 
 

@@ -1,7 +1,8 @@
 """Statements that register a Hudi table in Hive: with the storage handler, or natively."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from devtools.tables import HudiTable, PartitionStyle, TableType
@@ -13,6 +14,7 @@ HUDI_INPUT_FORMATS = {
 }
 """Hudi's own input formats that read the newest rows of each type of table."""
 
+_OUR_INPUT_FORMAT = "io.pyhudi.hive.HudiMergeOnReadInputFormat"
 _OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"
 _SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 
@@ -63,6 +65,46 @@ def create_native(table: HudiTable, name: str, input_format: str | None = None) 
         for path in partition_paths(table)
     ]
     return [create, *([f"ALTER TABLE {name} ADD{''.join(added)}"] if keys else [])]
+
+
+def create_adopted(
+    columns: Sequence[Sequence[Any]], name: str, location: str, days: Sequence[str]
+) -> list[str]:
+    """Return the statements that register a table by day as the sync does, with our input format.
+
+    Args:
+        columns: What DESCRIBE says of the table by the storage handler.
+        name: The table's name.
+        location: Its URI.
+        days: Its partitions' directories, "day=...".
+    """
+    stored = (
+        f"ROW FORMAT SERDE '{_SERDE}' STORED AS INPUTFORMAT '{_OUR_INPUT_FORMAT}'"
+        f" OUTPUTFORMAT '{_OUTPUT_FORMAT}'"
+    )
+    return _by_day(columns, name, stored, location, days)
+
+
+def create_plain(
+    columns: Sequence[Sequence[Any]], name: str, location: str, days: Sequence[str]
+) -> list[str]:
+    """Return the statements for Hive's own Parquet table of the files, see `create_adopted`."""
+    return _by_day(columns, name, "STORED AS PARQUET", location, days)
+
+
+def _by_day(
+    columns: Sequence[Sequence[Any]], name: str, stored: str, location: str, days: Sequence[str]
+) -> list[str]:
+    plain = {str(one[0]): str(one[1]) for one in columns if one[0] not in ("day", "")}
+    create = (
+        f"CREATE EXTERNAL TABLE {name} ({_columns(plain)}) PARTITIONED BY (day string)"
+        f" {stored} LOCATION '{location}'"
+    )
+    added = [
+        f" PARTITION (day={_quoted(day.partition('=')[2])}) LOCATION '{location}/{day}'"
+        for day in days
+    ]
+    return [create, f"ALTER TABLE {name} ADD{''.join(added)}"]
 
 
 def partition_paths(table: HudiTable) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class ServiceProcess:
         """
         self.stop()
         self.port = free_port()
-        command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--host", "127.0.0.1"]
+        command = [sys.executable, *self.program(), "serve", "--host", "127.0.0.1"]
         self._process = ServerProcess(
             "The pruning service",
             [*command, "--port", str(self.port), *self._options],
@@ -47,6 +47,10 @@ class ServiceProcess:
             env={"PYHUDI_SNAPSHOT_DIR": "", **os.environ},
         )
         self._process.wait_until(self._answers, START_SECONDS)
+
+    def program(self) -> Sequence[str]:
+        """Return what Python runs: `pyhudi`."""
+        return "-m", "pyhudi_expr.cli"
 
     def stop(self) -> None:
         """Stop the service if it runs."""

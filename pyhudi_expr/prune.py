@@ -8,7 +8,6 @@ every file.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,23 +22,20 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
-from pyhudi_expr.index.expected_reads import expect_opening
+from pyhudi_expr.index.current_snapshots import CurrentSnapshots
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.slice_sets import SliceSet
 from pyhudi_expr.index.snapshot import TableSnapshot, dropped_by
-from pyhudi_expr.index.snapshot_cache import SnapshotCache, SnapshotKey
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.mdt.store.shared_snapshots import SharedSnapshots
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_names import COMMIT_TIME
-from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory
-from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.timeline import query_instant
 
 if TYPE_CHECKING:
@@ -240,9 +236,7 @@ class Pruner:
         directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
         shared = SharedSnapshots.at(self._options.shared_snapshots, storage_options)
         self._cache = DiskCache(directory, limit, shared) if directory else None
-        self._snapshots = SnapshotCache(self._options.cache_bytes)
-        self._lock = threading.Lock()
-        self._opening: dict[SnapshotKey, threading.Lock] = {}
+        self._snapshots = CurrentSnapshots(self._options.cache_bytes, storage_options)
 
     @property
     def settings(self) -> tuple[PruneOptions, Mapping[str, str] | None]:
@@ -304,8 +298,7 @@ class Pruner:
         Raises:
             HudiError: The table cannot be read.
         """
-        known = self._snapshots.get((base_path, request.view, request.as_of))
-        snapshot = known or self.snapshot(base_path, request)
+        snapshot = self._snapshots.recent(base_path, self._of_request(request))
         self.prune_snapshot(snapshot, request)
         snapshot.row_counts()
 
@@ -323,36 +316,19 @@ class Pruner:
         Raises:
             HudiError: The table cannot be read.
         """
-        key = (base_path, request.view, request.as_of)
         asked = time.monotonic() if asked is None else asked
-        known = self._snapshots.current(key, asked)
-        if known is not None:
-            return known
-        with self._lock:
-            opening = self._opening.setdefault(key, threading.Lock())
-        with opening:
-            try:
-                # Another thread may have opened it in the meantime.
-                known = self._snapshots.current(key, asked)
-                if known is None:
-                    began = time.monotonic()
-                    options = SnapshotOptions(
-                        request.view,
-                        request.as_of,
-                        self._options.footers,
-                        self._cache,
-                        self._options.cache_bytes,
-                        self._options.streaming,
-                    )
-                    with Storage.open(base_path, self._storage_options).reading_ahead() as storage:
-                        expect_opening(storage)
-                        table, earlier = HudiTable.at(storage), self._snapshots.get(key)
-                        known = TableSnapshot.open(table, options, earlier)
-                    self._snapshots.keep(key, known, began)
-                return known
-            finally:
-                with self._lock:
-                    self._opening.pop(key, None)
+        return self._snapshots.current(base_path, self._of_request(request), asked)
+
+    def _of_request(self, request: PruneRequest) -> SnapshotOptions:
+        """Return what is read of a table for a request."""
+        return SnapshotOptions(
+            request.view,
+            request.as_of,
+            self._options.footers,
+            self._cache,
+            self._options.cache_bytes,
+            self._options.streaming,
+        )
 
     def held(self) -> tuple[int, int]:
         """Return the number of cached snapshots, and their memory in bytes."""

@@ -6,8 +6,20 @@ from types import MappingProxyType
 
 from devtools.cluster.configuration import SMALL_JVM
 from devtools.cluster.hadoop import Cluster
-from devtools.hiveserver import HiveServer
+from devtools.hiveserver import ENGINES, HiveServer
 from devtools.runtime import HANDLER_JAR, aux_jars
+
+FETCH, MR = "fetch", "mr"
+MASTER, SERVER = "tez, splits in its master", "tez, splits in HiveServer2"
+PLACES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        FETCH: ENGINES["fetch"],
+        MASTER: {**ENGINES["tez"], "hive.compute.splits.in.am": "true"},
+        SERVER: {**ENGINES["tez"], "hive.compute.splits.in.am": "false"},
+        MR: ENGINES["mr"],
+    }
+)
+"""Where a query's splits are made and read, and the settings that do it."""
 
 _CONTAINER_MB = 640
 NOTHING: Mapping[str, str] = MappingProxyType({})

@@ -3,6 +3,7 @@
 import json
 import secrets
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from devtools.cluster.hadoop import Cluster
@@ -19,11 +20,18 @@ class ClusterService(ServiceProcess):
         token_file: The file of its token.
     """
 
-    def __init__(self, cluster: Cluster, run_dir: Path, *options: str) -> None:
-        """Prepare the service without starting it; `options` are more options of `pyhudi serve`."""
+    def __init__(self, cluster: Cluster, run_dir: Path, *options: str, token: str = "") -> None:
+        """Prepare the service without starting it.
+
+        Args:
+            cluster: What it reads.
+            run_dir: Its directory.
+            options: More options of `pyhudi serve`.
+            token: The token that it wants; empty for a new one.
+        """
         run_dir.mkdir(parents=True, exist_ok=True)
         self.token_file = run_dir.resolve() / "token"
-        self._token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._token = token or secrets.token_urlsafe(_TOKEN_BYTES)
         self.token_file.write_text(self._token)
         configured = run_dir / "service.toml"
         settings = {
@@ -44,3 +52,16 @@ class ClusterService(ServiceProcess):
     def client(self, timeout: float = 2.0) -> PruningClient:
         """Return a client of the service, which the caller closes."""
         return PruningClient("127.0.0.1", self.port, timeout, token=self._token)
+
+
+class ServiceWithOtherClock(ClusterService):
+    """The same, whose clock is wrong."""
+
+    def __init__(self, cluster: Cluster, run_dir: Path, token: str, ahead: float) -> None:
+        """Prepare the service; its clock is so many seconds ahead of the others', or behind."""
+        super().__init__(cluster, run_dir, token=token)
+        self._ahead = ahead
+
+    def program(self) -> Sequence[str]:
+        """Return `pyhudi` with another clock."""
+        return "-m", "devtools.cluster.other_clock", str(self._ahead)

@@ -35,12 +35,19 @@ _METADATA = Expected(
 # Most tables have no extension: its absence shows by both files.
 _EXTENSION_FILES = (PROPERTIES_FILE, PROPERTIES_BACKUP_FILE)
 _EXTENSION = Expected(files=_EXTENSION_FILES, directories=(_TIMELINE_DIR,))
+_STATE = Expected(files=(PROPERTIES_FILE,), directories=_TIMELINES)
 
 
 def expect_opening(storage: Storage) -> None:
     """Announce what shows the state of a table that is not known yet."""
     storage.expect(_TABLE)
     storage.child(METADATA_DIR).expect(_METADATA)
+    storage.child(EXTENSION_DIR).expect(_EXTENSION)
+
+
+def expect_state(storage: Storage) -> None:
+    """Announce what `TableState.read` reads of a table that is not known yet."""
+    storage.expect(_STATE)
     storage.child(EXTENSION_DIR).expect(_EXTENSION)
 
 
@@ -51,7 +58,7 @@ def expect_commits(table: HudiTable) -> None:
 
 
 def expect_refresh(storage: Storage, table: HudiTable, extension: Extension | None) -> None:
-    """Announce what shows whether a table and its extension have changed."""
+    """Announce what `TableState.read` reads of a table that is known."""
     storage.expect(table.state_reads)
     known = None if extension is None else extension.records.metadata
     reads = Expected(files=_EXTENSION_FILES) if known is None else known.state_reads

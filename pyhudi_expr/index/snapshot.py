@@ -40,9 +40,10 @@ from pyhudi_expr.index.statistics.commit_times import CommitTimes
 from pyhudi_expr.index.statistics.null_keys import find_null_key
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
+from pyhudi_expr.index.table_state import TableState
 from pyhudi_expr.keys.definition import hidden_columns
 from pyhudi_expr.keys.key_columns import require_key_columns
-from pyhudi_expr.mdt.extension.reader import EXTENSION_DIR, Extension
+from pyhudi_expr.mdt.extension.reader import Extension
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import PARTITION_STATS
@@ -192,15 +193,15 @@ class TableSnapshot:
         """
         with self.table.storage.reading_ahead() as storage:
             expect_refresh(storage, self.table, self._extension)
-            if self.table.refreshed(storage) is not self.table:
-                return False
-            try:
-                if self._extension is None:
-                    return not Extension.exists(storage)
-                own = self._extension.records.metadata
-                return own.refreshed(storage.child(EXTENSION_DIR)) is own
-            except HudiError:
-                return False
+            return self.is_in(TableState.read(storage))
+
+    def is_in(self, state: TableState) -> bool:
+        """Return whether the table and its extension were in this state when they were opened."""
+        if not (state.is_complete and self.table.is_as(state.table)):
+            return False
+        if self._extension is None or state.extension is None:
+            return self._extension is None and state.extension is None
+        return self._extension.records.metadata.is_as(state.extension)
 
     @property
     def extension(self) -> Extension | None:

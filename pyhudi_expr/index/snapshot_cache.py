@@ -54,10 +54,14 @@ class SnapshotCache:
         known = self.get(key)
         if known is None or not self._was_current(known, asked):
             return None
+        self.use(key)
+        return known
+
+    def use(self, key: SnapshotKey) -> None:
+        """Make the snapshot of a key the most recently used one, if there is one."""
         with self._lock:
             if key in self._snapshots:
                 self._snapshots.move_to_end(key)
-        return known
 
     def _was_current(self, snapshot: TableSnapshot, asked: float) -> bool:
         with self._lock:

@@ -28,6 +28,7 @@ class Job(Future[bytes]):
 
     Attributes:
         table: The table that it is about, as the caller writes it.
+        tells_cost: Whether its time is that of other requests about the table.
         answered: Called in the event loop when it is done.
         came: When it came, of `time.monotonic`.
         began: When its evaluation began, of `time.monotonic`; 0 before.
@@ -35,10 +36,16 @@ class Job(Future[bytes]):
     """
 
     def __init__(
-        self, table: bytes, evaluate: Callable[[], bytes], answered: Callable[[Job], None]
+        self,
+        table: bytes,
+        evaluate: Callable[[], bytes],
+        answered: Callable[[Job], None],
+        *,
+        tells_cost: bool = True,
     ) -> None:
         super().__init__()
         self.table = table
+        self.tells_cost = tells_cost
         self.answered = answered
         self.came = time.monotonic()
         self.began = 0.0

@@ -93,8 +93,11 @@ class HudiTable:
             storage: The table's storage during one question, see `Storage.reading_ahead`.
         """
         latest = HudiTable.at(storage or self.storage)
-        same = latest.timeline == self.timeline and _same(latest.properties, self.properties)
-        return self if same else latest
+        return self if self.is_as(latest) else latest
+
+    def is_as(self, other: HudiTable) -> bool:
+        """Return whether another snapshot of the table has the same timeline and properties."""
+        return other.timeline == self.timeline and _same(other.properties, self.properties)
 
     @property
     def state_reads(self) -> Expected:

@@ -5,25 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
+from devtools.cluster import tables
 from devtools.cluster.hadoop import Cluster
-from devtools.ddl import create_with_handler
-from devtools.hiveserver import ENGINES
+from devtools.cluster.hive import FETCH, MR, PLACES
+from devtools.ddl import create_adopted, create_with_handler
 from devtools.scan_reports import ScanTotals
 from tests.hive.query_results import NOTHING, Hive, QuerySession, Rows
-
-FETCH, MR = "fetch", "mr"
-MASTER, SERVER = "tez, splits in its master", "tez, splits in HiveServer2"
-PLACES: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        FETCH: ENGINES["fetch"],
-        MASTER: {**ENGINES["tez"], "hive.compute.splits.in.am": "true"},
-        SERVER: {**ENGINES["tez"], "hive.compute.splits.in.am": "false"},
-        MR: ENGINES["mr"],
-    }
-)
-"""Where a query's splits are made and read, and the settings that do it."""
 
 # The service reads the metadata table by WebHDFS, at the first question about a table.
 _PATIENT = {"hudi.pruning.timeout.ms": "20000"}
@@ -65,6 +53,16 @@ class ClusterHive(Hive):
         """Register both tables with the storage handler."""
         for name in ("events", "returns"):
             self.run(create_with_handler(name, f"{cluster.root}/warehouse/{name}"))
+
+    def register_adopted(self, cluster: Cluster, name: str) -> None:
+        """Register the table `NAME_synced`, with partitions and without the storage handler."""
+        statements = create_adopted(
+            self.at(FETCH).run(f"DESCRIBE {name}"),
+            f"{name}_synced",
+            f"{cluster.root}/warehouse/{name}",
+            sorted(one.name for one in (tables.DIRECTORY / name).glob("day=*")),
+        )
+        self.run(*statements)
 
     def at(self, place: str, settings: Mapping[str, str] = NOTHING) -> QuerySession:
         """Return the session of a place, with more settings.

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
 from devtools.cluster.hadoop import Cluster
-from devtools.cluster.service import ClusterService
-from tests.cluster.cluster_hive import MASTER, SERVER, ClusterAnswer, ClusterHive
+from devtools.cluster.hive import MASTER, MR, SERVER
+from devtools.cluster.one_sided import WayTo
+from devtools.cluster.service import ClusterService, ServiceWithOtherClock
+from tests.cluster.cluster_hive import ClusterAnswer, ClusterHive
 
 pytestmark = pytest.mark.cluster
 
 QUERY = "SELECT count(*), sum(amount) FROM events WHERE amount > 20500 OR id < 700"
+_PATIENCE = 180.0
 # Tasks of half a dozen files, so that both nodes have some.
 SLOW = {"tez.grouping.min-size": "400000", "tez.grouping.max-size": "400000"}
 
@@ -64,6 +70,66 @@ def test_killed_containers_are_started_again(
     assert killed
 
 
+def test_a_node_that_does_not_reach_the_service_keeps_every_file(
+    hive: ClusterHive, cluster: Cluster, service: ClusterService, expected: ClusterAnswer
+) -> None:
+    host = service.address.rpartition(":")[0]
+    with WayTo(service.port) as way:
+        settings = {
+            "hudi.pruning.service.addresses": f"{host}:{way.port}",
+            "hudi.pruning.cache.ms": "0",
+            "hudi.pruning.breaker.ms": "0",
+        }
+        reached = hive.ask(QUERY, MASTER, settings=settings)
+        master = _master(cluster)
+        way.cut_off(cluster.containers(1 - master))
+        elsewhere = hive.ask(QUERY, MASTER, settings=settings)
+        way.cut_off(cluster.containers(master))
+        cut = hive.ask(QUERY, MASTER, settings=settings)
+    assert reached.scan.outcomes == elsewhere.scan.outcomes == ("PRUNED",)
+    assert cut.scan.outcomes == ("UNREACHABLE",)
+    assert cut.files == (40, 40)
+    assert reached.rows == elsewhere.rows == cut.rows == expected.rows
+
+
+@pytest.mark.parametrize(("ahead", "outcome"), [(7200, "UNREACHABLE"), (-7200, "PRUNED")])
+def test_a_wrong_clock_costs_pruning_only(
+    hive: ClusterHive,
+    cluster: Cluster,
+    service: ClusterService,
+    expected: ClusterAnswer,
+    tmp_path: Path,
+    ahead: float,
+    outcome: str,
+) -> None:
+    """A job's token is good for an hour, by the clocks of HiveServer2 and of the service."""
+    token = service.token_file.read_text()
+    with ServiceWithOtherClock(cluster, tmp_path, token, ahead) as other:
+        settings = {"hudi.pruning.service.addresses": other.address}
+        in_server = hive.ask(QUERY, SERVER, settings=settings)
+        answer = hive.ask(QUERY, MASTER, settings=settings)
+    assert in_server.scan.outcomes == ("PRUNED",)  # by the token of the file
+    assert answer.scan.outcomes == (outcome,)
+    assert answer.rows == in_server.rows == expected.rows
+
+
+def test_a_map_that_runs_twice_gives_its_rows_once(hive: ClusterHive, cluster: Cluster) -> None:
+    query = "SELECT count(*), max(score), sum(amount) FROM returns WHERE score > 0.5"
+    settings = {
+        "mapreduce.input.fileinputformat.split.maxsize": "500000",
+        "mapreduce.map.speculative": "true",
+        "mapreduce.job.speculative.slowtaskthreshold": "0.1",
+        "mapreduce.job.speculative.minimum-allowed-tasks": "1",
+        "mapreduce.job.speculative.retry-after-no-speculate": "500",
+        "mapreduce.job.speculative.retry-after-speculate": "500",
+    }
+    expected = hive.ask(query, MR, pruning=False)
+    with _meanwhile(lambda: _hold_a_map(cluster)):
+        answer = hive.ask(query, MR, settings=settings)
+    assert answer.rows == expected.rows
+    assert answer.scan.outcomes == ("PRUNED",)
+
+
 def test_a_lost_node_is_replaced(
     hive: ClusterHive, cluster: Cluster, expected: ClusterAnswer
 ) -> None:
@@ -78,6 +144,31 @@ def test_a_lost_node_is_replaced(
         answer = hive.ask(QUERY, MASTER, settings=SLOW)
     assert answer.rows == expected.rows
     assert answer.scan.outcomes == ("PRUNED",)
+
+
+def _hold_a_map(cluster: Cluster, seconds: float = 15.0) -> None:
+    """Stop the first map that runs from now on for a while, as if its node were busy."""
+    held: list[int] = []
+    end = time.monotonic() + _PATIENCE
+    while not held and time.monotonic() < end:
+        running = [process for node in (0, 1) for process in cluster.containers(node)]
+        held = [process for process in running if _is_map(process)][:1]
+        time.sleep(0.1)
+    for process in held:
+        os.kill(process, signal.SIGSTOP)
+        time.sleep(seconds)
+        with suppress(ProcessLookupError):  # another attempt has done its work
+            os.kill(process, signal.SIGCONT)
+    assert held
+
+
+def _is_map(process: int) -> bool:
+    try:
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return False
+    # Not the shell that has started it.
+    return b"YarnChild" in command and command.partition(b"\0")[0].endswith(b"java")
 
 
 def _master(cluster: Cluster) -> int:

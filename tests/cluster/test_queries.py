@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 
 from devtools.cluster.hadoop import Cluster
+from devtools.cluster.hive import FETCH, MASTER, MR, SERVER
 from devtools.cluster.service import ClusterService
-from tests.cluster.cluster_hive import FETCH, MASTER, MR, SERVER, ClusterHive
+from tests.cluster.cluster_hive import ClusterHive
+from tests.cluster.secrets import files_holding
 
 pytestmark = pytest.mark.cluster
 
@@ -87,12 +87,5 @@ def test_no_node_gets_the_services_token(
     answer = hive.ask(AGGREGATES["events"], MASTER)
     assert answer.scan.outcomes == ("PRUNED",)
     secret = service.token_file.read_bytes()
-    assert list(_holding(cluster, b"hudi.pruning#")), "the job's credentials are in no file"
-    assert not list(_holding(cluster, secret))
-
-
-def _holding(cluster: Cluster, content: bytes) -> Iterable[str]:
-    """The files of nodes that have some bytes, jars aside."""
-    for file in cluster.directory.glob("nodemanager*/**/*"):
-        if file.is_file() and file.suffix != ".jar" and content in file.read_bytes():
-            yield str(file)
+    assert list(files_holding(cluster, b"hudi.pruning#")), "the job's credentials are in no file"
+    assert not list(files_holding(cluster, secret))

@@ -5,7 +5,7 @@ A table's cost is what its latest answers took. By it there are three kinds of t
 - *quick*: requests of all of them are evaluated one after another, as Python's lock would have them
   take turns anyway; one that takes longer than expected is overtaken.
 - *slow*: they wait for storage, or are large. One table gets half of the threads at most.
-- *cold*: nothing is known. One request finds out, and reads what the others need.
+- *cold*: nothing is known. A few requests find out, and read what the others need.
 
 Slow and cold tables together leave a quarter of the threads to quick ones, and always have one of
 their own. If too many requests wait, the table with the most of them loses its newest.
@@ -23,6 +23,9 @@ from pyhudi_expr.service.jobs import Job
 _QUICK_SECONDS = 0.05
 #: Quick requests that are given to their thread, so that it need not wait for the event loop.
 _QUICK_AHEAD = 4
+#: Requests about one cold table: those of one query's planning look for changes while the first one
+#: opens it, see `CurrentSnapshots`.
+_COLD_AT_ONCE = 4
 #: A quick request that takes longer is overtaken.
 OVERTAKEN_SECONDS = 0.02
 _MAX_TABLES = 10_000
@@ -52,6 +55,7 @@ class Admission:
         self._threads = threads
         self._expensive = max(1, threads * 3 // 4)
         self._of_one_table = max(1, threads // 2)
+        self._of_cold_table = min(_COLD_AT_ONCE, self._of_one_table)
         self._start = start
         self._refuse = refuse
         self._waiting: OrderedDict[bytes, deque[Job]] = OrderedDict()
@@ -84,7 +88,7 @@ class Admission:
     def ended(self, job: Job) -> None:
         """Notice that a request has run, and begin others."""
         self._running.pop(job, None)
-        if job.seconds and not job.cancelled():
+        if job.seconds and job.tells_cost and not job.cancelled():
             self._learn(job.table, job.seconds)
         self.begin()
 
@@ -121,7 +125,7 @@ class Admission:
             if cost is Cost.QUICK:
                 cheap = cheap or (table if quick < _QUICK_AHEAD else None)
             elif costly is None and expensive < self._expensive:
-                most = 1 if cost is Cost.COLD else self._of_one_table
+                most = self._of_cold_table if cost is Cost.COLD else self._of_one_table
                 costly = table if of_table[table] < most else None
         if expensive == 0 and costly is not None:
             return costly

@@ -51,7 +51,8 @@ class Evaluation:
         self, head: Head, evaluate: Evaluate, most: int, answered: Callable[[Job], None]
     ) -> Job:
         """Evaluate a request; beyond `most` unanswered ones, one of them fails with BusyError."""
-        job = Job(head.table, partial(evaluate, head.frame), answered)
+        work = partial(evaluate, head.frame)
+        job = Job(head.table, work, answered, tells_cost=not head.is_announcement)
         self._admission.add(job, most)
         self._set_timer()
         return job

@@ -37,12 +37,14 @@ class Head:
         nodes: Number of nodes in its filter; of another form the most that it can have.
         without_filter: The same request without its filter, which a refusal need not decode; None
             for another form.
+        is_announcement: Whether it is answered at once, whatever the table.
     """
 
     frame: bytes
     table: bytes
     nodes: int
     without_filter: bytes | None
+    is_announcement: bool = False
 
     @property
     def memory(self) -> int:
@@ -92,7 +94,7 @@ def _head(frame: bytes) -> Head:
     kind, nodes = _LIST_BEGIN.unpack_from(frame, place)
     if kind != _STRUCT or not 0 <= nodes <= len(frame):
         raise _OtherFormError
-    return Head(frame, table, nodes, frame[:place] + _ENDS[method])
+    return Head(frame, table, nodes, frame[:place] + _ENDS[method], method == _ANNOUNCE)
 
 
 def _text(frame: bytes, place: int, number: int) -> tuple[bytes, int]:

@@ -27,6 +27,9 @@ pytestmark = [pytest.mark.hive, pytest.mark.s3, pytest.mark.spark, pytest.mark.l
 
 _ID = 7 * ROWS_PER_FILE + 11
 _SERVICE_DELAY = 0.3  # seconds for each request
+# A look for changes takes one such wait and is in time, to open a table takes two and is not.
+_SLOW_DELAY = 1.2
+_LISTED_BY_HIVE = 5  # requests of HiveServer2, at least, if it lists a table by itself
 
 
 class OlderHandler(PruningHandler):
@@ -76,3 +79,31 @@ def test_the_first_query_about_a_table(
     assert len(first.rows) == 1
     if isinstance(handler, OlderHandler):
         assert handler.announcements == 1
+
+
+def test_the_first_query_is_pruned_in_a_slow_storage(
+    hive_on_s3: HiveOnS3, s3_server: S3Server, table_root: Path, tmp_path: Path
+) -> None:
+    """It is, as its planning has begun to open the table; an announced one is planned in time, too.
+
+    Without an announcement the planner's question about the table's size is answered too late, and
+    HiveServer2 lists the files by itself.
+    """
+    hive, requests = hive_on_s3.hive, {}
+    for kind in (PruningHandler, OlderHandler):
+        table = tmp_path / f"s3_slow_{kind.__name__.lower()}"
+        shutil.copytree(table_root / "s3_events", table)
+        hive.run(create_with_handler(table.name, upload(table, BUCKET)))
+        query = f"SELECT id, ts, city, amount FROM {table.name} WHERE id = {_ID}"
+        with slow_service(kind, s3_server, _SLOW_DELAY) as (address, _):
+            hive_on_s3.proxy.delay = _SLOW_DELAY
+            try:
+                settings = {"hudi.pruning.service.addresses": address}
+                first, recording = hive_on_s3.requests(query, settings=settings)
+            finally:
+                hive_on_s3.proxy.delay = 0
+        assert first.scan.outcomes == ("PRUNED",), recording.summary()
+        assert first.files == (FILES, 1)
+        assert repr(first.rows) == repr(hive.query(query, pruning=False).rows)
+        requests[kind] = len(recording.requests)
+    assert requests[PruningHandler] + _LISTED_BY_HIVE <= requests[OlderHandler], requests

@@ -47,12 +47,20 @@ class Admitted:
         self.refused.append(job)
 
 
-def test_one_request_reads_a_cold_table_and_the_others_wait_for_it() -> None:
+def test_a_few_requests_read_a_cold_table_and_the_others_wait_for_them() -> None:
     admitted = Admitted()
-    first, *others = admitted.add("/cold", 20)
-    assert admitted.running == [first]
+    first, second, third, fourth, *others = admitted.add("/cold", 20)
+    assert admitted.running == [first, second, third, fourth]
     admitted.end(first, QUICK)
-    assert admitted.running == others[:4]  # what one thread will do next
+    assert admitted.running == [second, third, fourth, *others[:4]]  # what one thread will do next
+
+
+def test_an_announcement_says_nothing_of_what_questions_take() -> None:
+    admitted = Admitted()
+    announced = Job(b"/cold", bytes, lambda _: None, tells_cost=False)
+    admitted.admission.add(announced, MOST)
+    admitted.end(announced, QUICK)
+    assert admitted.admission.cost(b"/cold") is Cost.COLD
 
 
 def test_a_slow_table_gets_half_of_the_threads() -> None:
@@ -128,9 +136,9 @@ def test_beyond_the_limit_the_table_with_the_most_requests_loses_its_newest() ->
 
 def test_a_request_that_is_no_longer_wanted_does_not_begin() -> None:
     admitted = Admitted()
-    first, second, third = admitted.add("/cold", 3)
+    first, *_, second, third = admitted.add("/cold", 6)
     second.abandon()
     admitted.admission.forget(second)
     admitted.end(first, SLOW)
-    assert admitted.running == [third]
-    assert admitted.admission.unanswered == 1
+    assert admitted.running[-1] is third
+    assert admitted.admission.unanswered == 4

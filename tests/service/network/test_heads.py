@@ -52,6 +52,14 @@ def test_a_refusal_without_the_filter_names_the_request_and_its_table(
             assert response.message == "too many"
 
 
+@pytest.mark.parametrize("call", ["prune", "announce"])
+def test_an_announcement_is_known_by_its_method(call: str) -> None:
+    request = ttypes.PruneRequest(1, "id", "/table", [ttypes.Node(1)], 1)
+    head = head_of(frame_of(call, request))
+    assert head.table == b"/table"
+    assert head.is_announcement == (call == "announce")
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_have_a_head(frame: bytes) -> None:
     assert head_of(frame).memory >= len(frame)

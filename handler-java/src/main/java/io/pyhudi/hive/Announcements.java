@@ -65,7 +65,9 @@ final class Announcements {
     try {
       List<Node> nodes = FilterEncoder.encode(filter, job, ScanFilter.metastoreColumns(job));
       if (!FilterEncoder.isUnknown(nodes)) {
-        send(new Path(location), filter.getExprString(), nodes, PruningSettings.ofJob(job));
+        String format = job.get(hive_metastoreConstants.FILE_INPUT_FORMAT);
+        PruningSettings settings = PruningSettings.ofJob(job).asReadBy(format);
+        send(new Path(location), filter.getExprString(), nodes, settings);
       }
     } catch (PruningException | RuntimeException | LinkageError e) {
       LOG.debug("{}: not announced", location, e);

@@ -114,8 +114,10 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
     return true;
   }
 
+  /** Hive asks this while it compiles a query. */
   @Override
   public VectorizedSupport.Support[] getSupportedFeatures() {
+    AdoptedTables.add();
     return null;
   }
 }

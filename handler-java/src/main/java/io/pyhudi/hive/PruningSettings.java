@@ -160,6 +160,16 @@ public final class PruningSettings {
     return new PruningSettings(values, consume, secrets);
   }
 
+  /**
+   * Returns the settings that a scan by an input format has. What is asked while a query is planned
+   * is then about the view that its scan asks about, and the service opens the table once.
+   *
+   * @param inputFormat the name of its class; null if it is not known
+   */
+  public PruningSettings asReadBy(String inputFormat) {
+    return HudiCopyOnWriteInputFormat.class.getName().equals(inputFormat) ? readOptimized() : this;
+  }
+
   /** Returns the same settings for base files only. */
   public PruningSettings readOptimized() {
     return with(VIEW, "read_optimized", consume);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.StringWriter;
@@ -11,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Properties;
+import org.apache.hadoop.hive.ql.plan.PlanUtils;
 import org.apache.hadoop.hive.ql.plan.TableDesc;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.JobConf;
@@ -77,6 +79,31 @@ class ClusterJobsTest {
     job.writeXml(shown);
     assertFalse(shown.toString().contains("job1."));
     assertFalse(shown.toString().contains(SECRET));
+  }
+
+  @Test
+  void aTableWithoutTheHandlerBringsTheSameByHive() throws IOException {
+    TableDesc table = new TableDesc();
+    table.setProperties(new Properties());
+    table.getProperties().setProperty("name", "db.trips");
+    JobSecrets.addTo(table, TABLE, settings());
+    JobSecrets.addTo(table, TABLE + "/other", settings());
+    JobConf job = job("tez", "yarn");
+    PlanUtils.configureJobConf(table, job);
+    JobConf inContainer = new JobConf(job);
+    assertNotNull(JobSecrets.of(inContainer).ofTable(TABLE));
+    assertNotNull(JobSecrets.of(inContainer).ofTable(TABLE + "/other"));
+    assertNull(JobSecrets.of(inContainer).ofTable("/other"));
+    assertTrue(table.getJobSecrets().isEmpty(), "the plan would show them");
+  }
+
+  @Test
+  void mapReduceOnYarnTakesOurJarsFirstForATableWithoutTheHandler() {
+    TableDesc table = new TableDesc();
+    table.setProperties(new Properties());
+    JobConf query = job("mr", "yarn");
+    ClusterJobs.prepareAdopted(table, query);
+    assertEquals("true", query.get(JARS_FIRST));
   }
 
   @Test

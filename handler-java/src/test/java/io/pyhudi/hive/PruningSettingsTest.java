@@ -173,4 +173,14 @@ class PruningSettingsTest {
         TableView.READ_OPTIMIZED,
         PruningSettings.ofJob(new Configuration(false)).readOptimized().view());
   }
+
+  @Test
+  void planningAsksAboutTheViewThatTheScanReads() {
+    PruningSettings settings = PruningSettings.ofJob(new Configuration(false));
+    String baseFiles = HudiCopyOnWriteInputFormat.class.getName();
+    assertEquals(TableView.READ_OPTIMIZED, settings.asReadBy(baseFiles).view());
+    String merged = HudiMergeOnReadInputFormat.class.getName();
+    assertEquals(TableView.SNAPSHOT, settings.asReadBy(merged).view());
+    assertEquals(TableView.SNAPSHOT, settings.asReadBy(null).view());
+  }
 }

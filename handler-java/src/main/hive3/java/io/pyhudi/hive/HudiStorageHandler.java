@@ -31,7 +31,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler implements I
       throws HiveException {
     Table table = scan.getConf().getTableMetadata();
     Path location = table.getPath();
-    PruningSettings settings = PruningSettings.ofTable(table.getMetadata());
+    PruningSettings settings =
+        PruningSettings.ofTable(table.getMetadata()).asReadBy(table.getSd().getInputFormat());
     MetadataView view = MetadataView.of(location);
     Map<String, String> size =
         view == null ? TableSize.statistics(job, location, settings) : view.sizeEstimate();

@@ -24,13 +24,14 @@ import org.slf4j.LoggerFactory;
 /**
  * Shows pruning in EXPLAIN for tables without the storage handler that one of the input formats
  * reads, as {@code hive.semantic.analyzer.hook}. Hive offers an input format nothing for EXPLAIN.
- * It changes no plan, and other statements than EXPLAIN are left alone.
+ * It changes no plan. To queries it adds {@link AdoptedTables}, also where Hive does not vectorise.
  */
 public final class HudiExplainHook extends AbstractSemanticAnalyzerHook {
   private static final Logger LOG = LoggerFactory.getLogger(HudiExplainHook.class);
 
   @Override
   public void postAnalyze(HiveSemanticAnalyzerHookContext context, List<Task<?>> tasks) {
+    AdoptedTables.add();
     try {
       for (Task<?> task : tasks) {
         if (task instanceof ExplainTask) {

@@ -228,7 +228,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   }
 
   private PruningSettings settings(Table table) {
-    return PruningSettings.ofTable(table.getMetadata()).asOf(AsOfClause.of(table, getConf()));
+    PruningSettings settings = PruningSettings.ofTable(table.getMetadata());
+    return settings.asReadBy(table.getSd().getInputFormat()).asOf(AsOfClause.of(table, getConf()));
   }
 
   /**

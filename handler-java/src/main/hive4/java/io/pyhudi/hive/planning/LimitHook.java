@@ -13,7 +13,6 @@ import org.apache.hadoop.hive.ql.exec.TableScanOperator;
 import org.apache.hadoop.hive.ql.exec.Task;
 import org.apache.hadoop.hive.ql.hooks.ExecuteWithHookContext;
 import org.apache.hadoop.hive.ql.hooks.HookContext;
-import org.apache.hadoop.hive.ql.metadata.Hive;
 import org.apache.hadoop.hive.ql.plan.ExplainWork;
 import org.apache.hadoop.hive.ql.plan.FetchWork;
 import org.apache.hadoop.hive.ql.plan.MapWork;
@@ -32,20 +31,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class LimitHook implements ExecuteWithHookContext {
   private static final Logger LOG = LoggerFactory.getLogger(LimitHook.class);
-  private static final String BEFORE_EXECUTION = "hive.exec.pre.hooks";
 
   /** Adds the hook to the query that the current thread compiles, if it compiles one. */
   public static void add() {
-    Hive hive = Hive.getThreadLocal();
-    if (hive == null) {
-      return;
-    }
-    Configuration conf = hive.getConf();
-    String name = LimitHook.class.getName();
-    if (!conf.getStringCollection(BEFORE_EXECUTION).contains(name)) {
-      String hooks = conf.get(BEFORE_EXECUTION, "").trim();
-      conf.set(BEFORE_EXECUTION, hooks.isEmpty() ? name : hooks + "," + name);
-    }
+    QueryHooks.addBefore(LimitHook.class);
   }
 
   @Override

@@ -13,11 +13,11 @@ import org.apache.hadoop.hive.ql.plan.ExplainWork;
 import org.apache.hadoop.hive.ql.plan.FetchWork;
 import org.apache.hadoop.hive.ql.plan.MapWork;
 
-/** What scans tables in the plan that an EXPLAIN shows. */
+/** What scans tables in a plan. */
 public final class PlannedScans {
   private PlannedScans() {}
 
-  /** Returns the fetch tasks. */
+  /** Returns the fetch tasks of the plan that an EXPLAIN shows. */
   public static List<FetchWork> fetches(ExplainWork explained) {
     List<FetchWork> works = new ArrayList<>();
     if (explained.getFetchTask() instanceof FetchTask) {
@@ -33,7 +33,11 @@ public final class PlannedScans {
 
   /** Returns what the jobs of Tez and MapReduce do first. */
   public static List<MapWork> maps(ExplainWork explained) {
-    List<Task<?>> tasks = rootTasks(explained);
+    return maps(rootTasks(explained));
+  }
+
+  /** Returns what the jobs of Tez and MapReduce among these tasks, and after them, do first. */
+  public static List<MapWork> maps(List<Task<?>> tasks) {
     List<MapWork> works = new ArrayList<>();
     for (TezTask task : Utilities.getTezTasks(tasks)) {
       for (BaseWork work : task.getWork().getAllWork()) {

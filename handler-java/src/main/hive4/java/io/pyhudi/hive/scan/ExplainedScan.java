@@ -39,10 +39,7 @@ public final class ExplainedScan {
         new LinkedHashMap<>(properties == null ? Collections.emptyMap() : properties);
     try {
       Table table = scan.getTableMetadata();
-      PruningSettings settings = settings(scan, conf);
-      if (table.getInputFormatClass() == HudiCopyOnWriteInputFormat.class) {
-        settings = settings.readOptimized();
-      }
+      PruningSettings settings = settings(scan, conf).asReadBy(table.getSd().getInputFormat());
       Path location = new Path(table.getSd().getLocation());
       List<Path> everything = Collections.singletonList(location);
       JobConf job = job(scan, conf);

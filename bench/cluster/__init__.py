@@ -1,0 +1,1 @@
+"""Hive on a Hadoop cluster."""
