@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from devtools import recording
+from devtools.generators import recording
 from pyhudi_expr.cli.main import main
 from tests.docs.documents import ROOT
 

@@ -2,9 +2,9 @@
 
 The wheel has it as a shared library if the machine that built it had a C compiler
 (`hatch_build.py`). `kernel.h` defines its functions, for the compiler and for cffi, which knows it
-by `kernel_types`, generated of it by `devtools.kernel_types`. The library holds no Python, so one
-build serves every interpreter of a platform, and building it takes no Python headers: that is why
-cffi opens it (its ABI mode) instead of compiling a module of its own.
+by `kernel_types`, generated of it by `devtools.generators.kernel_types`. The library holds no
+Python, so one build serves every interpreter of a platform, and building it takes no Python
+headers: that is why cffi opens it (its ABI mode) instead of compiling a module of its own.
 
 Without the library `library` returns None, and callers use slower numpy code.
 """

@@ -54,7 +54,6 @@ def test_what_whole_files_match_is_counted(hive: Hive, parted: str, query: str) 
         "SELECT count(n) FROM {t} WHERE day > '2024-01-02' AND rand(7) < 0.5",
         long("SELECT count(n) FROM {t} WHERE substr(day, 1, 4) = '2024'"),
         long("SELECT count(*), sum(id) FROM {t} WHERE day > '2024-01-02'"),
-        long("SELECT count(*) FROM (SELECT id FROM {t} WHERE day > '2024-01-02' LIMIT 7) q"),
         long("SELECT count(*) FROM {t} a JOIN {t} b ON a.id = b.n WHERE a.day = '2024-01-02'"),
         long("SELECT count(*), max(d) FROM {t} WHERE day = '2024-01-02'"),
         long("SELECT count(*) FROM {t} WHERE day = 'never'"),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devtools.kernel_types import TARGET, generate
+from devtools.generators.kernel_types import TARGET, generate
 from pyhudi_expr.mdt.bytes import kernel
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.bytes.string_index import StringIndex
@@ -31,7 +31,7 @@ def test_the_kernel_is_built_if_there_is_a_compiler() -> None:
 def test_the_types_are_those_of_the_header(tmp_path: Path) -> None:
     generate(tmp_path / "types.py")
     fresh = (tmp_path / "types.py").read_text()
-    assert TARGET.read_text() == fresh, "run `python -m devtools.kernel_types`"
+    assert TARGET.read_text() == fresh, "run `python -m devtools.generators.kernel_types`"
 
 
 def test_a_library_of_other_source_is_not_used(

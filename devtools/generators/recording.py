@@ -1,4 +1,4 @@
-"""`python -m devtools.recording`: run the commands of docs/first-minutes.md, and show their output.
+"""`python -m devtools.generators.recording`: record the commands of docs/first-minutes.md.
 
 A block of the document begins with a command (`$ pyhudi ...`) or a line of Python (`>>> ...`). What
 follows is replaced by what a terminal of 80 columns shows. All run in one directory, in order.
@@ -6,18 +6,19 @@ follows is replaced by what a terminal of 80 columns shows. All run in one direc
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import os
 import re
 import shlex
-import sys
 import tempfile
 from code import InteractiveConsole
 from collections.abc import Iterator
-from pathlib import Path
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "first-minutes.md"
+from devtools.runtime import ROOT
+
+DOCUMENT = ROOT / "docs" / "first-minutes.md"
 _BLOCK = re.compile(r"(?<=^```text\n)((?:\$ pyhudi|>>> ).*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 _TERMINAL = {"COLUMNS": "80", "TERM": "xterm", "NO_COLOR": "1"}
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
@@ -92,5 +93,5 @@ def _type(lines: list[str], session: InteractiveConsole) -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser("devtools.generators.recording", description=__doc__).parse_args()
     DOCUMENT.write_text(recorded(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
-    sys.exit()

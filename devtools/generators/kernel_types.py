@@ -1,7 +1,8 @@
 """Generate what cffi knows of the compiled kernel, from its header.
 
-`python -m devtools.kernel_types` writes it. To parse the header takes a part of the time of a first
-answer, and a parser of C, so it is done when the header changes, and not by every process.
+`python -m devtools.generators.kernel_types` writes it. To parse the header takes a part of the time
+of a first answer, and a parser of C, so it is done when the header changes, and not by every
+process.
 """
 
 import argparse
@@ -25,5 +26,5 @@ def generate(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser("devtools.kernel_types", description=__doc__).parse_args()
+    argparse.ArgumentParser("devtools.generators.kernel_types", description=__doc__).parse_args()
     generate(TARGET)
