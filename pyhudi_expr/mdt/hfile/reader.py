@@ -137,12 +137,13 @@ class HFile:
             first = np.searchsorted(block_of, blocks[0], "left")
             end = np.searchsorted(block_of, blocks[-1], "right")
             positions = cells.key_strings.search(wanted.take(slice(first, end)))
-            found.append(cells.take(positions[positions >= 0]))
+            # Without the other cells of the blocks, or all of them would be concatenated.
+            found.append(cells.take(positions[positions >= 0]).packed())
         return concat_cells(found)
 
     def prefix(self, prefixes: Sequence[bytes]) -> Cells:
         """Return the cells whose keys begin with one of the prefixes, each once, in order."""
-        return concat_cells(list(self.prefix_scan(prefixes)))
+        return concat_cells([cells.packed() for cells in self.prefix_scan(prefixes)])
 
     def prefix_scan(self, prefixes: Sequence[bytes]) -> Iterator[Cells]:
         """Read the cells of `prefix` some megabytes at a time."""

@@ -77,6 +77,15 @@ def test_only_the_blocks_that_are_needed_are_read() -> None:
     assert file.bytes_read < 64 * 1024 + 5 * 20_000 < len(content) / 10
 
 
+def test_what_is_looked_up_does_not_hold_the_other_cells_of_its_blocks() -> None:
+    table = {f"{number:06d}".encode(): b"v" * 50 for number in range(5000)}
+    file = opened(hfile(sorted(table.items()), block_size=10_000, gzip=False, crc32=False))
+    for found in (file.lookup([b"000777", b"004000"]), file.prefix([b"000777", b"004000"])):
+        assert found.keys == [b"000777", b"004000"]
+        held = len(found.key_strings.data), len(found.value_strings.data)
+        assert held == (2 * len(b"000777"), 2 * 50)
+
+
 def test_the_schema_is_in_the_file_info() -> None:
     assert opened(hfile([], schema='"long"')).schema == '"long"'
 
