@@ -357,8 +357,8 @@ docs: $(VENV) ## the documentation's site, into .work/site; a warning fails
 
 docs-version: $(VENV) ## add the site of this version to the branch gh-pages, as "latest" (DOCS_ARGS=--push)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
-	version=$$(devtools/release/version.sh); NO_MKDOCS_2_WARNING=1 \
-		$(BIN)/mike deploy --update-aliases $(DOCS_ARGS) "$${version%.*}" latest
+	version=$$(devtools/release/version.sh); export NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH"; \
+		mike deploy --update-aliases $(DOCS_ARGS) "$${version%.*}" latest
 
 clean: ## remove what was built, downloads and tables included
 	rm -rf .work .venv handler-java/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
