@@ -172,9 +172,12 @@ def _is_map(process: int) -> bool:
 
 
 def _master(cluster: Cluster) -> int:
-    """The number of the node with the newest master: its container is an application's first."""
+    """The number of the node with the newest master: its container is an application's first.
+
+    By the number of the application: a master that ends writes to its directory, too.
+    """
     found = cluster.directory.glob("nodemanager*/logs/*/container_*_01_000001")
-    newest = max(found, key=lambda directory: directory.stat().st_mtime)
+    newest = max(found, key=lambda directory: directory.name)
     return int(newest.parts[-4].removeprefix("nodemanager")) - 1
 
 
