@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
+from tests.service.answers.known_rows import answer
 
 
 @pytest.fixture(scope="module")
@@ -23,31 +19,15 @@ def handler() -> PruningHandler:
     return PruningHandler(Pruner(), ServiceSettings())
 
 
-def answer(
-    handler: PruningHandler, table: Path, predicate: HudiExpression, names: list[str] | None
-) -> ttypes.PruneResponse:
-    return handler.prune(
-        ttypes.PruneRequest(
-            protocolVersion=PROTOCOL_VERSION,
-            requestId=str(uuid.uuid4()),
-            basePath=str(table),
-            filter=encode(predicate),
-            view=ttypes.TableView.SNAPSHOT,
-            listKept=True,
-            countBy=names,
-        )
-    )
-
-
 def test_rows_are_counted_by_values(handler: PruningHandler, golden: Mapping[str, Path]) -> None:
     table = golden["cow_v9_txns_simple_meta"]
-    response = answer(handler, table, parse_predicate("region <> 'eu'"), ["Region"])
+    response = answer(handler, table, parse_predicate("region <> 'eu'"), countBy=["Region"])
     counted = {group.values[0].stringValue: group.rows for group in response.counted}
     assert counted.keys() == {"us", "apac"}
     assert all(rows > 0 for rows in counted.values())
-    assert answer(handler, table, parse_predicate("region <> 'eu'"), None).counted is None
+    assert answer(handler, table, parse_predicate("region <> 'eu'"), countBy=None).counted is None
 
 
 def test_other_columns_are_not_counted(handler: PruningHandler, golden: Mapping[str, Path]) -> None:
     table = golden["cow_v9_txns_simple_meta"]
-    assert answer(handler, table, parse_predicate("true"), ["amount"]).counted is None
+    assert answer(handler, table, parse_predicate("true"), countBy=["amount"]).counted is None

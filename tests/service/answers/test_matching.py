@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
+from tests.service.answers.known_rows import answer
 
 
 @pytest.fixture(scope="module")
@@ -23,37 +19,24 @@ def handler() -> PruningHandler:
     return PruningHandler(Pruner(), ServiceSettings())
 
 
-def answer(
-    handler: PruningHandler, table: Path, predicate: HudiExpression, names: list[str] | None
-) -> ttypes.PruneResponse:
-    return handler.prune(
-        ttypes.PruneRequest(
-            protocolVersion=PROTOCOL_VERSION,
-            requestId=str(uuid.uuid4()),
-            basePath=str(table),
-            filter=encode(predicate),
-            view=ttypes.TableView.SNAPSHOT,
-            listKept=True,
-            describeMatching=names,
-        )
-    )
-
-
 def test_rows_of_whole_files_are_counted(
     handler: PruningHandler, golden: Mapping[str, Path]
 ) -> None:
     table, of_region = golden["cow_v9_txns_simple_meta"], parse_predicate("region = 'us'")
-    found = answer(handler, table, of_region, ["REGION", "none"]).matching
+    found = answer(handler, table, of_region, describeMatching=["REGION", "none"]).matching
     assert found.rows > 0
     (region,) = found.columns
     assert (region.name, region.attained, region.nulls) == ("region", True, 0)
     assert region.least.stringValue == region.greatest.stringValue == "us"
-    assert answer(handler, table, of_region, []).matching.columns == []
-    assert answer(handler, table, of_region, None).matching is None
+    assert answer(handler, table, of_region, describeMatching=[]).matching.columns == []
+    assert answer(handler, table, of_region, describeMatching=None).matching is None
 
 
 def test_rows_that_match_in_part_are_not(
     handler: PruningHandler, golden: Mapping[str, Path]
 ) -> None:
     part = parse_predicate("amount > 500")
-    assert answer(handler, golden["cow_v9_txns_simple_meta"], part, []).matching is None
+    assert (
+        answer(handler, golden["cow_v9_txns_simple_meta"], part, describeMatching=[]).matching
+        is None
+    )

@@ -130,11 +130,13 @@ public final class FirstRowsQuery {
     return first == null ? Collections.emptyList() : Collections.singletonList(first);
   }
 
+  /**
+   * Returns the only operator that takes all rows of another one, if it takes no others; or null.
+   */
   private static Operator<? extends OperatorDesc> onlyChild(
       Operator<? extends OperatorDesc> operator) {
-    List<Operator<? extends OperatorDesc>> children = operator.getChildOperators();
-    boolean isOnly = children != null && children.size() == 1;
-    return isOnly && children.get(0).getNumParent() <= 1 ? children.get(0) : null;
+    Operator<? extends OperatorDesc> child = Operators.onlyChild(operator);
+    return child != null && child.getNumParent() <= 1 ? child : null;
   }
 
   /** Returns whether each row that matches the sent filter, and is needed, passes an operator. */

@@ -98,7 +98,9 @@ public final class MinMaxQuery {
         scan == null
             || scan.getConf().getFilterExpr() != null
             || scan.getConf().getFilterObject() != null;
-    return isFiltered || !returnsAll(scan.getConf()) ? Optional.empty() : below(onlyChild(scan));
+    return isFiltered || !Operators.returnsAll(scan.getConf())
+        ? Optional.empty()
+        : below(Operators.onlyChild(scan));
   }
 
   /**
@@ -109,14 +111,15 @@ public final class MinMaxQuery {
    */
   public static Optional<MinMaxQuery> of(JobConf job, List<Path> locations, ExprNodeDesc filter) {
     TableScanOperator scan = SingleScan.of(job, locations);
-    boolean isKnown = scan != null && returnsAll(scan.getConf()) && !SingleScan.isSampled(job);
+    boolean isKnown =
+        scan != null && Operators.returnsAll(scan.getConf()) && !SingleScan.isSampled(job);
     return isKnown ? of(scan, filter) : Optional.empty();
   }
 
   static Optional<MinMaxQuery> of(Operator<TableScanDesc> scan, ExprNodeDesc filter) {
     List<ExprNodeDesc> sent = ExprNodeDescUtils.split(filter);
     ExprNodeColumnDesc column = onlyColumn(filter);
-    Operator<? extends OperatorDesc> next = onlyChild(scan);
+    Operator<? extends OperatorDesc> next = Operators.onlyChild(scan);
     while (next != null && next.getConf() instanceof FilterDesc) {
       for (ExprNodeDesc each :
           ExprNodeDescUtils.split(((FilterDesc) next.getConf()).getPredicate())) {
@@ -124,7 +127,7 @@ public final class MinMaxQuery {
           return Optional.empty();
         }
       }
-      next = onlyChild(next);
+      next = Operators.onlyChild(next);
     }
     return column == null ? Optional.empty() : below(next).map(query -> query.filteredBy(column));
   }
@@ -163,21 +166,11 @@ public final class MinMaxQuery {
     SelectDesc selected = null;
     if (next != null && next.getConf() instanceof SelectDesc) {
       selected = (SelectDesc) next.getConf();
-      next = onlyChild(next);
+      next = Operators.onlyChild(next);
     }
     return next != null && next.getConf() instanceof GroupByDesc
         ? of((GroupByDesc) next.getConf(), selected)
         : Optional.empty();
-  }
-
-  private static boolean returnsAll(TableScanDesc scan) {
-    return scan.getRowLimit() < 0 && scan.getTableSample() == null;
-  }
-
-  private static Operator<? extends OperatorDesc> onlyChild(
-      Operator<? extends OperatorDesc> operator) {
-    List<Operator<? extends OperatorDesc>> children = operator.getChildOperators();
-    return children != null && children.size() == 1 ? children.get(0) : null;
   }
 
   /**

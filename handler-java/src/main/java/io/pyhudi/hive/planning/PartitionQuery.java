@@ -3,7 +3,6 @@ package io.pyhudi.hive.planning;
 import io.pyhudi.hive.predicate.SingleScan;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -92,14 +91,13 @@ public final class PartitionQuery {
         new PartitionQuery(
             new ArrayList<>(needed.keySet()),
             new ArrayList<>(needed.values()),
-            !ignoresEqualRows(onlyChild(scan))));
+            !ignoresEqualRows(Operators.onlyChild(scan))));
   }
 
   private static boolean needsOnly(TableScanDesc scan, Collection<String> columns) {
     List<String> needed = scan.getNeededColumns();
-    boolean returnsAll = scan.getRowLimit() < 0 && scan.getTableSample() == null;
     boolean hasVirtual = scan.getVirtualCols() != null && !scan.getVirtualCols().isEmpty();
-    return returnsAll
+    return Operators.returnsAll(scan)
         && !hasVirtual
         && needed != null
         && !needed.isEmpty()
@@ -110,7 +108,7 @@ public final class PartitionQuery {
   private static boolean ignoresEqualRows(Operator<? extends OperatorDesc> operator) {
     Operator<? extends OperatorDesc> next = operator;
     while (next != null && isPlain(next.getConf())) {
-      next = onlyChild(next);
+      next = Operators.onlyChild(next);
     }
     return next != null
         && next.getConf() instanceof GroupByDesc
@@ -128,14 +126,5 @@ public final class PartitionQuery {
 
   private static boolean ignoresEqualRows(AggregationDesc aggregate) {
     return aggregate.getDistinct() || MinMaxQuery.isExtreme(aggregate);
-  }
-
-  private static Operator<? extends OperatorDesc> onlyChild(
-      Operator<? extends OperatorDesc> operator) {
-    List<Operator<? extends OperatorDesc>> children =
-        operator.getChildOperators() == null
-            ? Collections.emptyList()
-            : operator.getChildOperators();
-    return children.size() == 1 ? children.get(0) : null;
   }
 }

@@ -3,9 +3,9 @@ package io.pyhudi.hive.predicate;
 import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.hadoop.hive.common.type.Date;
 import org.apache.hadoop.hive.common.type.Timestamp;
-import org.apache.hadoop.hive.ql.exec.CommonJoinOperator;
 import org.apache.hadoop.hive.ql.exec.FilterOperator;
 import org.apache.hadoop.hive.ql.exec.GroupByOperator;
 import org.apache.hadoop.hive.ql.exec.Operator;
@@ -63,25 +63,21 @@ public final class NullKeys {
     ExprNodeDynamicListDesc keys = (ExprNodeDynamicListDesc) condition.getChildren().get(1);
     ReduceSinkOperator side = (ReduceSinkOperator) keys.getSource();
     ExprNodeDesc key = keyOf(side, keys);
-    return areExcluded(side, key) || (!mayEqualNull(side) && replace(keys, key));
+    return areExcluded(side, key) || (!mayEqualNull(side) && collectAnother(keys, key));
   }
 
   /** Returns whether NULL equals NULL for a join of the rows: then files with NULL are needed. */
   private static boolean mayEqualNull(ReduceSinkOperator side) {
-    for (Operator<? extends OperatorDesc> join : side.getChildOperators()) {
-      boolean[] nullSafes =
-          join instanceof CommonJoinOperator
-              ? ((JoinDesc) join.getConf()).getNullSafes()
-              : new boolean[] {true};
-      if (nullSafes != null) {
-        for (boolean isNullSafe : nullSafes) {
-          if (isNullSafe) {
-            return true;
-          }
-        }
-      }
+    return side.getChildOperators().stream().anyMatch(NullKeys::mayJoinNull);
+  }
+
+  private static boolean mayJoinNull(Operator<? extends OperatorDesc> join) {
+    if (!(join.getConf() instanceof JoinDesc)) {
+      return true;
     }
-    return false;
+    boolean[] nullSafes = ((JoinDesc) join.getConf()).getNullSafes();
+    return nullSafes != null
+        && IntStream.range(0, nullSafes.length).anyMatch(position -> nullSafes[position]);
   }
 
   private static ExprNodeDesc keyOf(ReduceSinkOperator side, ExprNodeDynamicListDesc keys) {
@@ -90,7 +86,7 @@ public final class NullKeys {
         : side.getConf().getKeyCols().get(keys.getKeyIndex());
   }
 
-  private static boolean replace(ExprNodeDynamicListDesc keys, ExprNodeDesc key) {
+  private static boolean collectAnother(ExprNodeDynamicListDesc keys, ExprNodeDesc key) {
     try {
       ExprNodeDesc rare =
           new ExprNodeConstantDesc(key.getTypeInfo(), rare((PrimitiveTypeInfo) key.getTypeInfo()));

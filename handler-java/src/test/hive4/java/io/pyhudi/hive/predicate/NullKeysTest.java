@@ -121,6 +121,18 @@ class NullKeysTest {
   }
 
   @Test
+  void keysStayWhereNullEqualsNull() {
+    for (boolean isNullSafe : new boolean[] {true, false}) {
+      JoinDesc description = new JoinDesc();
+      description.setNullSafes(new boolean[] {false, isNullSafe});
+      ReduceSinkOperator side = keyed(scan, KEY);
+      Operator<?> join = OperatorFactory.get(new CompilationOpContext(), description);
+      side.setChildOperators(new ArrayList<>(Collections.singletonList(join)));
+      assertEquals(!isNullSafe, NullKeys.replace(joined(side, "bigint")));
+    }
+  }
+
+  @Test
   void eachTypeHasARareValue() {
     for (String type :
         Arrays.asList("tinyint", "smallint", "int", "bigint", "string", "date", "timestamp")) {
