@@ -28,7 +28,8 @@ from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemanti
 from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.slice_sets import SliceSet
-from pyhudi_expr.index.snapshot import TableSnapshot, dropped_by
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.sources import dropped_by
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.mdt.store.shared_snapshots import SharedSnapshots

@@ -326,6 +326,11 @@ def _combine(
     return answer
 
 
+def is_impossible(node: BoundExpression, truth: bool) -> bool:
+    """Return whether `node` is `truth` for no row, whatever the containers hold."""
+    return not as_array(may_be(node, truth, ()), 1)[0]
+
+
 def as_array(mask: Mask, size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return a mask as an array with one boolean for each of `size` containers."""
     given: np.ndarray[Any, np.dtype[np.bool_]] = np.asarray(mask, dtype=np.bool_)

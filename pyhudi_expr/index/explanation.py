@@ -22,7 +22,7 @@ from pyhudi_expr.expr.bound import (
     columns,
     unknown_reasons,
 )
-from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, is_impossible, may_be
 from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.expr.render import render
 from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
@@ -140,7 +140,7 @@ def explain(
     """
     everything = np.ones(listing.num_files, np.bool_)
     # Nothing is read for a contradiction: what evidence there is knows no column of it.
-    read = () if _is_contradiction(node, True) else evidence
+    read = () if is_impossible(node, True) else evidence
     without = "there is no index" if read or not evidence else "no index was asked"
     return _Explainer(read, listing, rows, without).explain(node, True, everything)[0]
 
@@ -169,7 +169,7 @@ class _Explainer:
         connective, children = self._children(node, truth, reached)
         excluded, seconds = _excluded(node, self.evidence, self.listing, truth)
         left = reached & ~excluded
-        needs_none = isinstance(node, Constant | Unknown) or _is_contradiction(node, truth)
+        needs_none = isinstance(node, Constant | Unknown) or is_impossible(node, truth)
         answers = () if needs_none else self.evidence
         explanation = Explanation(
             predicate=render(node),
@@ -205,7 +205,7 @@ class _Explainer:
     def _reason(self, node: BoundExpression, truth: bool, excluded: BoolArray) -> str | None:
         if isinstance(node, Unknown):
             return node.reason
-        if _is_contradiction(node, truth):
+        if is_impossible(node, truth):
             return "no row can match it"
         if isinstance(node, BoundAnd | BoundOr) or excluded.any():
             return None
@@ -219,11 +219,6 @@ class _Explainer:
         if not any(_has_columns(node, source) for source in self.evidence):
             return "no index has its columns"
         return "no index that was asked excludes a file"
-
-
-def _is_contradiction(node: BoundExpression, truth: bool) -> bool:
-    """Return whether no row can make a node the truth value, whatever the files hold."""
-    return not as_array(may_be(node, truth, ()), 1)[0]
 
 
 def _parts(nodes: Sequence[BoundExpression]) -> Sequence[BoundExpression]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -377,24 +376,3 @@ class TableSnapshot:
         spread = BoundsOfPartition(self.partition_stats, self.listing.file_partition)
         evidence = reading.of_files(StatisticsEvidence(spread), self.listing)
         return [NamedEvidence(PARTITION_STATS, evidence)]
-
-
-def dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
-    """Return the numbers of files that each index excluded, of those that earlier ones left.
-
-    Args:
-        by_values: One flag for each partition. False: its values exclude it.
-        found: The files by all evidence.
-    """
-    listing = found.listing
-    of_partitions = listing.partition_files
-    left = [
-        (VALUES, int(of_partitions[by_values].sum())),
-        (PARTITION_STATS, int(of_partitions[found.partitions].sum())),
-        *((answer.name, left) for answer, left in zip(found.answers, found.left, strict=True)),
-    ]
-    files, dropped = listing.num_files, Counter[str]()
-    for name, now in left:
-        dropped[name] += files - now
-        files = now
-    return {name: number for name, number in dropped.items() if number}

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
-from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, is_impossible
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.commit_times import CommitTimes
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
-from pyhudi_expr.table.hudi_names import COMMIT_TIME
+from pyhudi_expr.table.hudi_names import COMMIT_TIME, PARTITION_STATS
 from pyhudi_expr.table.listing import FileListing
 
 #: Name of the evidence from partition values.
 VALUES = "partition values"
+
+#: Name of what excludes every file without evidence: the predicate is TRUE for no row.
+CONTRADICTION = "contradiction"
 
 
 @dataclass(frozen=True)
@@ -69,3 +74,25 @@ class ColumnStatsSource:
             self.stats, question.listing, question.predicate, found, question.partitions
         )
         return Answer(evidence, found.notes)
+
+
+def dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
+    """Return the numbers of files that each index excluded, of those that earlier ones left.
+
+    Args:
+        by_values: One flag for each partition. False: its values exclude it.
+        found: The files by all evidence.
+    """
+    listing = found.listing
+    of_partitions = listing.partition_files
+    first = CONTRADICTION if is_impossible(found.predicate, True) else VALUES
+    left = [
+        (first, int(of_partitions[by_values].sum())),
+        (PARTITION_STATS, int(of_partitions[found.partitions].sum())),
+        *((answer.name, left) for answer, left in zip(found.answers, found.left, strict=True)),
+    ]
+    files, dropped = listing.num_files, Counter[str]()
+    for name, now in left:
+        dropped[name] += files - now
+        files = now
+    return {name: number for name, number in dropped.items() if number}

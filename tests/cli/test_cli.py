@@ -307,6 +307,11 @@ def test_a_column_in_quotes_that_make_it_a_text_has_a_hint(run, table, command):
         assert "in quotes" not in run(command, table, *other)[2]
 
 
+def test_a_column_in_quotes_has_a_hint_if_it_is_not_among_those_to_show(run, table):
+    _, _, err = run("scan", table, "\"region\" = 'us'", "--columns", "txn_id")
+    assert "hint: 'region' in quotes is a text in this SQL, not the column" in err
+
+
 def test_an_index_that_is_not_asked_is_named(run, golden):
     table = golden["cow_v9_txns_simple_meta"]
     _, text, _ = run("explain", table, "txn_id = 'TXN-015'")

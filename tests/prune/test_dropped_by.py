@@ -22,6 +22,8 @@ from pyhudi_expr.prune import Pruner, PruneRequest
             {"partition values": 2, "column_stats": 1, "record_index": 1},
         ),
         ("txn_id RLIKE 'x'", {}),
+        ("region = 'us' AND region = 'eu'", {"contradiction": 5}),
+        ("txn_id = 'TXN-001' AND txn_id = 'TXN-002'", {"contradiction": 5}),
     ],
 )
 def test_the_first_index_that_excludes_a_file_is_named(

@@ -103,10 +103,11 @@ def scan(
     with progress_while("pruning files"):
         from pyhudi_expr.reading.scan import scan as scanned  # on use: the import takes time
 
+        schema = HudiTable.open(table_location(table)).schema(instant)
         rows = scanned(
             table_location(table),
             predicate,
-            _columns(table, instant, comma_separated(columns), with_meta),
+            _columns(schema.names, comma_separated(columns), with_meta),
             instant,
             view=view,
             dialect=DIALECTS[dialect],
@@ -119,7 +120,7 @@ def scan(
         )
     for note in _why_all_are_kept(rows.result):
         click.echo(f"note: {note}", err=True)
-    hint_at_quoted_columns(parse_predicate(predicate, DIALECTS[dialect]), rows.schema)
+    hint_at_quoted_columns(parse_predicate(predicate, DIALECTS[dialect]), schema)
     if is_query(predicate):
         click.echo(
             "note: of the query only the WHERE is used; see --columns, --order-by, --limit",
@@ -173,7 +174,7 @@ class _Begun:
 
 
 def _columns(
-    table: str, instant: str | None, chosen: tuple[str, ...], with_meta: bool
+    names: Sequence[str], chosen: tuple[str, ...], with_meta: bool
 ) -> tuple[str, ...] | None:
     """Return the columns to read: those asked for, or all but Hudi's own; these, too, with meta.
 
@@ -181,11 +182,8 @@ def _columns(
     """
     if with_meta and not chosen:
         return None
-    if chosen and not with_meta:
-        return chosen
-    names = HudiTable.open(table_location(table)).schema(instant).names
-    if not chosen:
-        return tuple(name for name in names if name not in META_COLUMNS)
+    if not with_meta:
+        return chosen or tuple(name for name in names if name not in META_COLUMNS)
     meta = [name for name in names if name in META_COLUMNS]
     return (*meta, *(name for name in chosen if name not in meta))
 
