@@ -15,6 +15,8 @@ HIVE_LIB = WORK / "runtime" / "lib"
 HUDI_AUX = WORK / "runtime" / "aux"
 _HUDI_BUNDLE = "hudi-spark3.5-bundle_2.12"
 _HIVE_JDBC = "4.0.1"
+CONNECT_VERSION = "3.5.7"
+"""Of Spark Connect: the newest of 3.5 in Maven's repository."""
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 SPARK_JAR = ROOT / "handler-java" / "target" / "spark" / "pyhudi-spark-extension.jar"
 HANDLER_JAR = ROOT / "handler-java" / "target" / "pyhudi-hive-handler.jar"
@@ -98,6 +100,17 @@ def hive_jdbc() -> Path:
     """
     name = f"hive-jdbc-{_HIVE_JDBC}-standalone.jar"
     return _fetched(f"org.apache.hive:hive-jdbc:{_HIVE_JDBC}:jar:standalone", WORK / "jdbc" / name)
+
+
+def spark_connect() -> Path:
+    """Return the server of Spark Connect; fetched at its first use (16 MB).
+
+    Raises:
+        RuntimeMissingError: Maven is missing, or cannot fetch it.
+    """
+    name = f"spark-connect_2.12-{CONNECT_VERSION}.jar"
+    artifact = f"org.apache.spark:spark-connect_2.12:{CONNECT_VERSION}"
+    return _fetched(artifact, WORK / "connect" / name)
 
 
 def _fetched(artifact: str, file: Path) -> Path:

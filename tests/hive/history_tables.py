@@ -65,49 +65,49 @@ class Histories:
     def get(self, type_: TableType, version: int) -> History:
         """The table of a type and a table version."""
         if (type_, version) not in self._written:
-            name = f"history_{type_.name.lower()}_{version}"
-            spec = TableSpec(
-                name, type_, version, ordering="v", partitions=("p",), extra=UTC_TIMELINE
-            )
-            history = self._write(spec)
+            history = write_history(self._spark, type_, version, self._parent)
             self._hive.register(history.table)
             self._written[type_, version] = history
         return self._written[type_, version]
 
-    def _write(self, spec: TableSpec) -> History:
-        first = self._rows(range(80), "inserted", FILES_AT_FIRST // 2)
-        table = create(first, spec, self._parent)
-        upsert(table, self._rows(range(5, 60, 7), "updated"))
-        upsert(table, self._rows(range(5, 40, 7), "late"))
-        delete(table, self._rows(range(0, 40, 13), "deleted"))
-        upsert(table, self._rows(range(100, 120), "added"))
-        wider = self._rows(range(1, 110, 9), "widened").selectExpr("*", MORE)
-        upsert(table, wider)
-        names = ["inserted", "updated", "late", "deleted", "added", "widened"]
-        if spec.type is TableType.MOR:
-            compacting = replace(spec, extra={**spec.extra, **COMPACTING})
-            last = self._rows(range(2, 9), "last").selectExpr("*", MORE)
-            upsert(HudiTable(compacting, table.uri, wider.schema), last)
-            names += ["last", "compacted"]
-        writes = OpenTable.open(str(table.path)).timeline.writes
-        return History(
-            HudiTable(spec, table.uri, wider.schema),
-            {name: write.requested for name, write in zip(names, writes, strict=True)},
-            {
-                name: write.completed or write.requested
-                for name, write in zip(names, writes, strict=True)
-            },
-        )
 
-    def _rows(self, ids: range, change: str, files: int = 1) -> DataFrame:
-        """Rows with consecutive ids in a file each, `files` in each of two partitions."""
-        return self._spark.range(ids.start, ids.stop, ids.step, files).selectExpr(
-            "id",
-            f"int(id * 10 + {CHANGES.index(change)}) AS v",
-            f"concat('{change}', '_', id) AS name",
-            "timestamp_seconds(id * 3600 + 1700000000) AS ts",
-            "concat('p', id % 2) AS p",
-        )
+def write_history(spark: SparkSession, type_: TableType, version: int, parent: Path) -> History:
+    """Write a table with a history below a directory."""
+    name = f"history_{type_.name.lower()}_{version}"
+    spec = TableSpec(name, type_, version, ordering="v", partitions=("p",), extra=UTC_TIMELINE)
+    table = create(_rows(spark, range(80), "inserted", FILES_AT_FIRST // 2), spec, parent)
+    upsert(table, _rows(spark, range(5, 60, 7), "updated"))
+    upsert(table, _rows(spark, range(5, 40, 7), "late"))
+    delete(table, _rows(spark, range(0, 40, 13), "deleted"))
+    upsert(table, _rows(spark, range(100, 120), "added"))
+    wider = _rows(spark, range(1, 110, 9), "widened").selectExpr("*", MORE)
+    upsert(table, wider)
+    names = ["inserted", "updated", "late", "deleted", "added", "widened"]
+    if spec.type is TableType.MOR:
+        compacting = replace(spec, extra={**spec.extra, **COMPACTING})
+        last = _rows(spark, range(2, 9), "last").selectExpr("*", MORE)
+        upsert(HudiTable(compacting, table.uri, wider.schema), last)
+        names += ["last", "compacted"]
+    writes = OpenTable.open(str(table.path)).timeline.writes
+    return History(
+        HudiTable(spec, table.uri, wider.schema),
+        {name: write.requested for name, write in zip(names, writes, strict=True)},
+        {
+            name: write.completed or write.requested
+            for name, write in zip(names, writes, strict=True)
+        },
+    )
+
+
+def _rows(spark: SparkSession, ids: range, change: str, files: int = 1) -> DataFrame:
+    """Rows with consecutive ids in a file each, `files` in each of two partitions."""
+    return spark.range(ids.start, ids.stop, ids.step, files).selectExpr(
+        "id",
+        f"int(id * 10 + {CHANGES.index(change)}) AS v",
+        f"concat('{change}', '_', id) AS name",
+        "timestamp_seconds(id * 3600 + 1700000000) AS ts",
+        "concat('p', id % 2) AS p",
+    )
 
 
 MORE = "nullif(int(id + 1000), -1) AS extra"

@@ -34,11 +34,34 @@ def _scans(plan: Any) -> Iterator[Any]:
         yield from _scans(children.apply(number))
 
 
+def executed_scans(frame: DataFrame) -> Iterator[Any]:
+    """The scans of files of a query that has run: of a frame, after its `collect`."""
+    yield from _executed(frame._jdf.queryExecution().executedPlan())
+
+
+def _executed(plan: Any) -> Iterator[Any]:
+    name = plan.getClass().getSimpleName()
+    if name == "AdaptiveSparkPlanExec":
+        yield from _executed(plan.executedPlan())
+    elif name.endswith("QueryStageExec"):
+        yield from _executed(plan.plan())
+    elif name == "FileSourceScanExec":
+        yield plan
+    else:
+        children = plan.children()
+        for number in range(children.size()):
+            yield from _executed(children.apply(number))
+
+
 def files_read(frame: DataFrame) -> list[str]:
     """The names of the files that each scan lists; of a slice with log files one of them."""
+    return [name for scan in scans(frame) for name in files_of(scan)]
+
+
+def files_of(scan: Any) -> list[str]:
+    """The names of the files that a scan lists."""
     return [
         listed.apply(number).getPath().getName()
-        for scan in scans(frame)
         for partition in scan.selectedPartitions()
         for listed in [partition.files()]
         for number in range(listed.size())

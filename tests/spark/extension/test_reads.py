@@ -121,6 +121,7 @@ def test_explain_shows_files_and_bytes(extended: SparkSession, matrices: Matrice
     frame = load(extended, matrices.get(COW).table.path)
     text = plan_text(frame.where("i = -4995"))
     assert f"Scan HudiFileGroup [pruning PRUNED, reads 1 of {FILES} files, 0." in text
+    assert f", left out by column_stats {FILES - 1}]" in text
     assert "PrunedFileIndex" in text
     assert "pruning" not in plan_text(frame)  # nothing was asked
     nothing = plan_text(frame.where("length(reverse(s)) > 3"))

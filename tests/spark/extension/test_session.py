@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.matrix import FILES, Matrices
-from devtools.runtime import ROOT, hudi_bundle, is_listening
+from devtools.runtime import ROOT, free_port, hudi_bundle, is_listening
 from devtools.spark import session_settings
 from devtools.tables import TableType
 from pyhudi_expr.spark import configure, session
@@ -77,6 +77,22 @@ def test_the_service_ends_with_the_application(matrices: Matrices, tmp_path: Pat
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
     assert f"reads 1 of {FILES} files" in done.stdout, done.stderr
     assert "rows: 1" in done.stdout
+
+
+@pytest.mark.long
+def test_the_log_has_one_warning_for_each_cause(matrices: Matrices, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    unreachable = f'spark.conf.set("spark.pyhudi.service", "127.0.0.1:{free_port()}")'
+    program.write_text(
+        _PROGRAM.replace("rows =", f"{unreachable}\nrows =") + "rows.collect()\n" * 3
+    )
+    path = matrices.get(TableType.COW).table.path
+    command = [sys.executable, str(program), str(hudi_bundle()), str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
+    assert "rows: 1" in done.stdout, done.stderr
+    warnings = [line for line in done.stderr.splitlines() if "every file is read" in line]
+    assert len(warnings) == 1, done.stderr
+    assert "UNREACHABLE" in warnings[0]
 
 
 def test_a_companion_ends_with_its_parent(tmp_path: Path) -> None:

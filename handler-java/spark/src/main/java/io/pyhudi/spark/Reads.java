@@ -2,6 +2,7 @@ package io.pyhudi.spark;
 
 import io.pyhudi.spark.read.HudiSkippingOff;
 import io.pyhudi.spark.read.PruneRelations;
+import io.pyhudi.spark.read.RuntimeConditions;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,6 +25,7 @@ final class Reads {
     // After filters were pushed down, before joins are ordered and chosen by the sizes of their
     // sides.
     extensions.injectPreCBORule(session -> new PruneRelations(session));
+    extensions.injectColumnar(session -> new RuntimeConditions());
   }
 
   private static boolean hasHudi() {

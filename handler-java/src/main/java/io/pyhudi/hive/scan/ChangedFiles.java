@@ -5,7 +5,6 @@ import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.Slice;
 import io.pyhudi.hive.table.TableListing;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -44,7 +43,7 @@ final class ChangedFiles {
     }
     Set<Set<String>> excluded = excluded(partition);
     return changed.stream()
-        .filter(slice -> !(isCovered(slice) && excluded.contains(files(slice))))
+        .filter(slice -> !(isCovered(slice) && excluded.contains(slice.tokenSet())))
         .collect(Collectors.toList());
   }
 
@@ -64,20 +63,10 @@ final class ChangedFiles {
           listing
               .slices(Collections.singletonList(partition), view)
               .getOrDefault(partition, Collections.emptyList());
-      Set<Set<String>> slices = files(listed);
-      slices.removeAll(files(verdict.verdicts().keep(partition, listed)));
-      return slices;
+      return verdict.verdicts().excluded(partition, listed);
     } catch (RuntimeException e) {
       LOG.warn("{}: its last state cannot be listed, nothing is pruned", table.basePath(), e);
       return Collections.emptySet();
     }
-  }
-
-  private static Set<Set<String>> files(List<Slice> slices) {
-    return slices.stream().map(ChangedFiles::files).collect(Collectors.toSet());
-  }
-
-  private static Set<String> files(Slice slice) {
-    return new HashSet<>(slice.tokens());
   }
 }

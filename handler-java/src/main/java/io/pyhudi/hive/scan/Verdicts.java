@@ -15,6 +15,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * The verdicts of a response, applied to the files that the handler listed.
@@ -86,6 +87,26 @@ public final class Verdicts {
       default:
         return listed;
     }
+  }
+
+  /** Returns whether there is a verdict about the partition's files, which depends on a listing. */
+  public boolean isAboutFiles(String partitionPath) {
+    return byPartition.containsKey(partitionPath) && !dropsPartition(partitionPath);
+  }
+
+  /**
+   * Returns the tokens of each slice of one partition that no matching row is in.
+   *
+   * @param listed all slices of the partition in the requested view
+   */
+  public Set<Set<String>> excluded(String partitionPath, List<Slice> listed) {
+    Set<Set<String>> excluded = tokensOf(listed);
+    excluded.removeAll(tokensOf(keep(partitionPath, listed)));
+    return excluded;
+  }
+
+  private static Set<Set<String>> tokensOf(List<Slice> slices) {
+    return slices.stream().map(Slice::tokenSet).collect(Collectors.toSet());
   }
 
   private static List<Slice> keepIf(

@@ -2,11 +2,14 @@ package io.pyhudi.hive.table;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hudi.BaseHoodieTableFileIndex;
+import org.apache.hudi.common.config.HoodieMetadataConfig;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.engine.HoodieEngineContext;
 import org.apache.hudi.common.engine.HoodieLocalEngineContext;
@@ -23,7 +26,7 @@ import org.apache.hudi.storage.StoragePath;
  * requested partitions.
  */
 @SuppressWarnings("try")
-final class FileListing extends BaseHoodieTableFileIndex {
+public final class FileListing extends BaseHoodieTableFileIndex {
   private final HoodieEngineContext engine;
 
   /**
@@ -49,6 +52,32 @@ final class FileListing extends BaseHoodieTableFileIndex {
         Option.empty(),
         Option.empty());
     engine = new HoodieLocalEngineContext(metaClient.getStorageConf());
+  }
+
+  /**
+   * Returns the slices of some partitions, those of them that exist.
+   *
+   * @param metaClient of the table; it is not touched, as the index would reload its timeline
+   * @param asOf the instant
+   */
+  public static Map<String, List<FileSlice>> slices(
+      HoodieTableMetaClient metaClient, String asOf, Set<String> partitions) throws Exception {
+    HoodieTableMetaClient own =
+        HoodieTableMetaClient.builder()
+            .setConf(metaClient.getStorageConf().newInstance())
+            .setBasePath(metaClient.getBasePath())
+            .build();
+    TypedProperties properties = new TypedProperties();
+    boolean fromMetadataTable = own.getTableConfig().isMetadataTableAvailable();
+    properties.setProperty(HoodieMetadataConfig.ENABLE.key(), Boolean.toString(fromMetadataTable));
+    List<StoragePath> paths = Collections.singletonList(own.getBasePath());
+    Map<String, List<FileSlice>> slices = new HashMap<>();
+    try (FileListing listing = new FileListing(own, paths, properties, Option.of(asOf))) {
+      List<PartitionPath> found = new ArrayList<>(listing.partitions());
+      found.removeIf(partition -> !partitions.contains(partition.getPath()));
+      listing.slices(found).forEach((path, of) -> slices.put(path.getPath(), of));
+    }
+    return slices;
   }
 
   @Override

@@ -2,7 +2,9 @@ package io.pyhudi.hive.table;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.hudi.common.model.FileSlice;
 import org.apache.hudi.common.model.HoodieBaseFile;
 import org.apache.hudi.common.model.HoodieLogFile;
@@ -64,6 +66,11 @@ public final class Slice {
    */
   public List<String> tokens() {
     return tokens;
+  }
+
+  /** Returns the tokens, by which a slice is known to be the same one in two listings. */
+  public Set<String> tokenSet() {
+    return new HashSet<>(tokens);
   }
 
   /** Returns the names of its files. */

@@ -1,6 +1,7 @@
 package io.pyhudi.hive.scan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,6 +16,7 @@ import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.hudi.common.model.FileSlice;
@@ -106,6 +108,19 @@ class VerdictsTest {
     PartitionVerdict keepLog =
         verdict(VerdictKind.KEEP_TOKENS, LOG + "@7").setDigest(digestOf(listed));
     assertEquals(Collections.singletonList(merged), verdicts(keepLog).keep(P, listed));
+  }
+
+  @Test
+  void excludedSlicesAreKnownByAllOfTheirFiles() throws Exception {
+    Verdicts verdicts = verdicts(verdict(VerdictKind.DROP_TOKENS, A, B, LOG + "@7"));
+    assertTrue(verdicts.isAboutFiles(P));
+    assertEquals(
+        new HashSet<>(Arrays.asList(plain.tokenSet(), merged.tokenSet())),
+        verdicts.excluded(P, listed));
+    assertFalse(verdicts.excluded(P, listed).contains(slice(B).tokenSet()));
+    assertEquals(Collections.emptySet(), verdicts().excluded(P, listed));
+    assertFalse(verdicts().isAboutFiles(P));
+    assertFalse(verdicts(new PartitionVerdict(P, VerdictKind.DROP_PARTITION)).isAboutFiles(P));
   }
 
   @Test

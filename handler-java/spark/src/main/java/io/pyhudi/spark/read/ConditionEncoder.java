@@ -19,7 +19,7 @@ import scala.collection.JavaConverters;
 /** Writes conditions of Catalyst in the form in which the pruning service reads them. */
 final class ConditionEncoder {
   /** A larger set is not sent: the service takes it for a condition that it does not know. */
-  private static final int MAX_SET = 10_000;
+  static final int MAX_SET = 10_000;
 
   /** The identity of a column: another one in each plan, and no part of the condition's meaning. */
   private static final Pattern IDENTITY =

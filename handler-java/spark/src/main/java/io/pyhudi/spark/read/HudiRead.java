@@ -97,10 +97,19 @@ final class HudiRead {
     return index instanceof HoodieIncrementalFileIndex;
   }
 
+  /** Returns the slices among which the query reads. */
+  Slices slices() {
+    return isIncremental() ? changes() : new TableSlices(index);
+  }
+
+  private ChangedSlices changes() {
+    return ChangedSlices.of((HoodieIncrementalFileIndex) index);
+  }
+
   /** Returns why no answer could be used; null if one can. */
   String obstacle() {
-    if (isIncremental()) {
-      return "an incremental query";
+    if (isIncremental() && changes().lastInstant() == null) {
+      return "no commit is in the range";
     }
     if (index.includeLogFiles() && !option(MERGE_TYPE, MERGED).equalsIgnoreCase(MERGED)) {
       return "log files are not merged";
@@ -134,8 +143,14 @@ final class HudiRead {
         : TableView.SNAPSHOT;
   }
 
-  /** Returns the instant as of which the table is read; null for the newest state. */
+  /**
+   * Returns the instant of the state that the service is asked about: that of time travel, or the
+   * last one of an incremental query; null for the newest state.
+   */
   String asOf() {
+    if (isIncremental()) {
+      return changes().lastInstant();
+    }
     scala.Option<String> given = index.options().get(AS_OF);
     return given.isDefined() ? HoodieSqlCommonUtils.formatQueryInstant(given.get()) : null;
   }

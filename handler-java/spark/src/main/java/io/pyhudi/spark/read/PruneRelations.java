@@ -1,15 +1,14 @@
 package io.pyhudi.spark.read;
 
-import io.pyhudi.hive.protocol.PruneRequest;
-import io.pyhudi.hive.protocol.SparkCondition;
 import io.pyhudi.spark.service.Answer;
 import io.pyhudi.spark.service.PruningConf;
-import io.pyhudi.spark.service.Questions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -35,78 +34,81 @@ public final class PruneRelations extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     try {
-      return visit(plan, new ArrayList<>());
+      return new Pruning(session, learns(plan)).visit(plan, new ArrayList<>());
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("the plan's Hudi tables cannot be pruned, Hudi lists them", e);
       return plan;
     }
   }
 
-  private LogicalPlan visit(LogicalPlan plan, List<Expression> above) {
-    Optional<HudiRead> read = HudiRead.of(session, plan);
-    if (read.isPresent()) {
-      return pruned(read.get(), Conditions.about(read.get(), above));
-    }
-    List<Expression> below = Conditions.below(plan, above);
-    List<LogicalPlan> children = new ArrayList<>();
-    boolean isChanged = false;
-    for (LogicalPlan child : Scala.list(plan.children())) {
-      LogicalPlan visited = visit(child, below);
-      isChanged |= visited != child;
-      children.add(visited);
-    }
-    return isChanged ? plan.withNewChildren(Scala.seq(children)) : plan;
+  /** Returns whether a running plan may know more conditions than the plan itself says. */
+  private static boolean learns(LogicalPlan plan) {
+    return plan instanceof Join
+        || Scala.list(plan.expressions()).stream().anyMatch(SubqueryExpression::hasSubquery)
+        || Scala.list(plan.children()).stream().anyMatch(PruneRelations::learns);
   }
 
-  private LogicalPlan pruned(HudiRead read, List<Expression> conjuncts) {
-    PruningConf conf = PruningConf.of(session);
-    if (!conf.enabled()) {
-      return read.index().sizeInBytes() == 0 ? list(read, conjuncts) : read.relation();
+  private static final class Pruning {
+    private final SparkSession session;
+    private final boolean learns;
+
+    Pruning(SparkSession session, boolean learns) {
+      this.session = session;
+      this.learns = learns;
     }
-    SparkCondition condition = ConditionEncoder.encode(conjuncts, read.showsPathValues());
-    if (condition == null) {
-      return list(read, conjuncts);
+
+    LogicalPlan visit(LogicalPlan plan, List<Expression> above) {
+      Optional<HudiRead> read = HudiRead.of(session, plan);
+      if (read.isPresent()) {
+        return pruned(read.get(), above);
+      }
+      List<Expression> below = Conditions.below(plan, above);
+      List<LogicalPlan> children = new ArrayList<>();
+      boolean isChanged = false;
+      for (LogicalPlan child : Scala.list(plan.children())) {
+        LogicalPlan visited = visit(child, below);
+        isChanged |= visited != child;
+        children.add(visited);
+      }
+      return isChanged ? plan.withNewChildren(Scala.seq(children)) : plan;
     }
-    if (read.files().location() instanceof PrunedFileIndex
-        && ((PrunedFileIndex) read.files().location()).isAbout(condition)) {
+
+    private LogicalPlan pruned(HudiRead read, List<Expression> above) {
+      Question question = Question.of(session, read, above);
+      if (!PruningConf.of(session).enabled()) {
+        return read.index().sizeInBytes() == 0 ? list(question) : read.relation();
+      }
+      boolean isPruned = read.files().location() instanceof PrunedFileIndex;
+      if (isPruned && ((PrunedFileIndex) read.files().location()).isAbout(question)) {
+        return read.relation();
+      }
+      if (question.condition() != null) {
+        return of(question, question.ask());
+      }
+      return learns && !isPruned && read.obstacle() == null
+          ? of(question, Answer.notAsked("no condition is known before the query runs"))
+          : list(question);
+    }
+
+    private static LogicalPlan of(Question question, Answer answer) {
+      LogicalRelation relation = question.read().relation();
+      PrunedFileIndex index = new PrunedFileIndex(question, answer);
+      return relation.copy(
+          new PrunedRelation(question.read().files(), index),
+          relation.output(),
+          relation.catalogTable(),
+          relation.isStreaming());
+    }
+
+    /**
+     * Does for a relation that remains Hudi's what Hudi's rule does: the planner needs its size.
+     */
+    private static LogicalPlan list(Question question) {
+      HudiRead read = question.read();
+      if (!read.isIncremental() && !(read.files().location() instanceof PrunedFileIndex)) {
+        read.slices().listedBytes(Scala.seq(question.aboutPartitions()));
+      }
       return read.relation();
     }
-    List<Expression> aboutPartitions = Conditions.aboutPartitions(read, conjuncts);
-    Answer answer = answer(read, condition, aboutPartitions.isEmpty(), conf);
-    PrunedFileIndex index = new PrunedFileIndex(read.index(), condition, aboutPartitions, answer);
-    LogicalRelation relation = read.relation();
-    return relation.copy(
-        new PrunedRelation(read.files(), index),
-        relation.output(),
-        relation.catalogTable(),
-        relation.isStreaming());
-  }
-
-  private Answer answer(
-      HudiRead read, SparkCondition condition, boolean ofAllPartitions, PruningConf conf) {
-    String obstacle = read.obstacle();
-    if (obstacle != null) {
-      return Answer.notAsked(obstacle);
-    }
-    Questions questions = new Questions(session, conf);
-    PruneRequest request = questions.request(read.basePath(), condition, read.view());
-    request.setNewestInstant(read.newestInstant());
-    request.setAsOfInstant(read.asOf());
-    if (ofAllPartitions && read.canBeListed()) {
-      request.setListKept(true);
-    }
-    return questions.ask(request);
-  }
-
-  /** Does for a relation that remains Hudi's what Hudi's rule does: the planner needs its size. */
-  private LogicalPlan list(HudiRead read, List<Expression> conjuncts) {
-    if (!read.isIncremental() && !(read.files().location() instanceof PrunedFileIndex)) {
-      read.index()
-          .filterFileSlices(
-              Scala.seq(new ArrayList<>()),
-              Scala.seq(Conditions.aboutPartitions(read, conjuncts)),
-              true);
-    }
-    return read.relation();
   }
 }

@@ -1,6 +1,7 @@
 package io.pyhudi.spark.read;
 
 import java.util.List;
+import java.util.Set;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
@@ -10,6 +11,10 @@ final class Scala {
 
   static <T> List<T> list(Seq<T> sequence) {
     return JavaConverters.seqAsJavaListConverter(sequence).asJava();
+  }
+
+  static <T> scala.collection.immutable.Set<T> set(Set<T> set) {
+    return JavaConverters.asScalaSetConverter(set).asScala().<T>toSet();
   }
 
   static <T> Seq<T> seq(List<T> list) {

@@ -7,6 +7,8 @@ import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.scan.Verdicts;
 import java.util.Locale;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** What the service proved about the files of one relation, or why it proved nothing. */
 public final class Answer {
@@ -42,18 +44,34 @@ public final class Answer {
     return new Answer(Verdicts.none(), null, null, "not pruned: " + reason);
   }
 
+  /** Returns what is proved with other counts: of the files among which the query reads. */
+  public Answer withCounts(PruneCounts others) {
+    return new Answer(verdicts, others, kept, shown(others));
+  }
+
   private static String shown(PruneCounts counts) {
     if (counts == null) {
       return "pruning " + Outcome.PRUNED;
     }
     return String.format(
         Locale.ROOT,
-        "pruning %s, reads %d of %d files, %.1f of %.1f MB",
+        "pruning %s, reads %d of %d files, %.1f of %.1f MB%s",
         counts.getFilesDropped() == 0 ? "NOTHING_SKIPPED" : Outcome.PRUNED,
         counts.getFilesConsidered() - counts.getFilesDropped(),
         counts.getFilesConsidered(),
         (counts.getBytesConsidered() - counts.getBytesDropped()) / MEGABYTE,
-        counts.getBytesConsidered() / MEGABYTE);
+        counts.getBytesConsidered() / MEGABYTE,
+        droppedBy(counts));
+  }
+
+  private static String droppedBy(PruneCounts counts) {
+    if (!counts.isSetFilesDroppedBy() || counts.getFilesDroppedBy().isEmpty()) {
+      return "";
+    }
+    return new TreeMap<>(counts.getFilesDroppedBy())
+        .entrySet().stream()
+            .map(index -> index.getKey() + " " + index.getValue())
+            .collect(Collectors.joining(", ", ", left out by ", ""));
   }
 
   public Verdicts verdicts() {

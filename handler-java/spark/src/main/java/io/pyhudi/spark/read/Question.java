@@ -1,0 +1,75 @@
+package io.pyhudi.spark.read;
+
+import io.pyhudi.hive.protocol.PruneRequest;
+import io.pyhudi.hive.protocol.SparkCondition;
+import io.pyhudi.spark.service.Answer;
+import io.pyhudi.spark.service.PruningConf;
+import io.pyhudi.spark.service.Questions;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+
+/** What the service is asked about one relation: conditions that hold for the rows it needs. */
+final class Question {
+  private final SparkSession session;
+  private final HudiRead read;
+  private final List<Expression> conjuncts;
+  private final SparkCondition condition;
+
+  private Question(
+      SparkSession session, HudiRead read, List<Expression> conjuncts, SparkCondition condition) {
+    this.session = session;
+    this.read = read;
+    this.conjuncts = conjuncts;
+    this.condition = condition;
+  }
+
+  /**
+   * Returns the question by conditions of a plan.
+   *
+   * @param above those that hold for the rows that the plan needs of the relation
+   */
+  static Question of(SparkSession session, HudiRead read, List<Expression> above) {
+    List<Expression> conjuncts = Conditions.about(read, above);
+    SparkCondition condition = ConditionEncoder.encode(conjuncts, read.showsPathValues());
+    return new Question(session, read, conjuncts, condition);
+  }
+
+  /** Returns the question with further conditions. */
+  Question and(List<Expression> more) {
+    List<Expression> all = new ArrayList<>(conjuncts);
+    all.addAll(more);
+    return of(session, read, all);
+  }
+
+  HudiRead read() {
+    return read;
+  }
+
+  /** Returns the condition as the service understands it; null if there is none to ask about. */
+  SparkCondition condition() {
+    return condition;
+  }
+
+  /** Returns the conjuncts by which Hudi may leave partitions out. */
+  List<Expression> aboutPartitions() {
+    return Conditions.aboutPartitions(read, conjuncts);
+  }
+
+  Answer ask() {
+    String obstacle = read.obstacle();
+    if (obstacle != null) {
+      return Answer.notAsked(obstacle);
+    }
+    Questions questions = new Questions(session, PruningConf.of(session));
+    PruneRequest request = questions.request(read.basePath(), condition, read.view());
+    request.setNewestInstant(read.newestInstant());
+    request.setAsOfInstant(read.asOf());
+    if (aboutPartitions().isEmpty() && read.canBeListed()) {
+      request.setListKept(true);
+    }
+    Answer answer = questions.ask(request);
+    return read.slices().counted(Scala.seq(aboutPartitions()), answer);
+  }
+}
