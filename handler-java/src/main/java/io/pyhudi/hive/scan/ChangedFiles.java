@@ -65,7 +65,7 @@ final class ChangedFiles {
               .slices(Collections.singletonList(partition), view)
               .getOrDefault(partition, Collections.emptyList());
       Set<Set<String>> slices = files(listed);
-      slices.removeAll(files(verdict.verdicts().keep(partition, listed)));
+      slices.removeAll(files(verdict.verdicts().keep(partition, listed, Slice::tokens)));
       return slices;
     } catch (RuntimeException e) {
       LOG.warn("{}: its last state cannot be listed, nothing is pruned", table.basePath(), e);
