@@ -58,7 +58,8 @@ ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
-	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-engines test-kubernetes \
+	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-engines test-presto \
+	test-trino test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster engines presto-jar trino-jar venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
 	docs-version clean
@@ -113,8 +114,13 @@ test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(S3A_SPARK) $(
 test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez and MapReduce (4 GiB, a quarter of an hour)
 	$(BIN)/pytest tests/cluster $(PYTEST_ARGS)
 
-test-engines: $(VENV) $(RUNTIME) $(HANDLER) $(ENGINES) $(PRESTO_JAR) $(TRINO_JAR) ## the example plugins in servers of Presto and Trino (3 GiB)
-	$(BIN)/pytest --junitxml=.work/results/engines.xml tests/engines $(PYTEST_ARGS)
+test-engines: test-presto test-trino ## the example plugins in servers of Presto and Trino (4 GiB, with Spark)
+
+test-presto: $(VENV) $(RUNTIME) $(HANDLER) .work/engines/presto/.ready $(PRESTO_JAR) ## of these, the ones with Presto
+	$(BIN)/pytest --junitxml=.work/results/presto.xml tests/engines/test_presto*.py $(PYTEST_ARGS)
+
+test-trino: $(VENV) $(RUNTIME) $(HANDLER) .work/engines/trino/.ready $(TRINO_JAR) ## the ones with Trino
+	$(BIN)/pytest --junitxml=.work/results/trino.xml tests/engines/test_trino*.py $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive nor S3, with fewer random cases
 	TEST_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \

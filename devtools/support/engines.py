@@ -190,4 +190,59 @@ PYTHON = Table(
     ),
 )
 
-TABLES = (HIVE, PYSPARK, PYTHON)
+def _plugin(name: str, presto: tuple[str, ...], trino: tuple[str, ...]) -> Feature:
+    tests = {"test_presto": presto, "test_trino": trino}
+    return Feature(
+        name,
+        tuple(
+            f"tests/engines/{module}.py::{test}" for module, found in tests.items() for test in found
+        ),
+    )
+
+
+PLUGINS = Table(
+    "Presto and Trino, by the example plugins",
+    "tests/engines",
+    ("make test-presto", "make test-trino"),
+    (
+        Engine("Presto", "0.287, JDK 11", "presto"),
+        Engine("Trino", "476, JDK 25", "trino"),
+    ),
+    (
+        _plugin(
+            "predicates",
+            ("test_files_that_cannot_match_are_not_read", "test_other_conditions_find_their_rows"),
+            ("test_files_that_cannot_match_are_not_read", "test_other_conditions_find_their_rows"),
+        ),
+        _plugin(
+            "views of a table",
+            ("test_without_pruning_every_split_is_read", "test_base_files_alone_are_pruned_too"),
+            (
+                "test_the_connector_alone_reads_every_version_of_a_file",
+                "test_a_table_with_log_files_is_refused",
+                "test_conditions_on_hidden_columns_are_refused",
+            ),
+        ),
+        _plugin("joins", ("test_both_sides_of_a_join_are_pruned",), ()),
+        Feature(
+            "a service that is down, or wrong",
+            (
+                "tests/engines/test_presto_faults.py::test_without_a_service_every_split_is_read",
+                "tests/engines/test_presto_faults.py::test_an_answer_that_is_none_excludes_nothing",
+                "tests/engines/test_presto_faults.py::test_a_verdict_on_another_listing_excludes_nothing",
+                "tests/engines/test_trino.py::test_without_a_service_there_are_no_rows",
+                "tests/engines/test_trino.py::test_what_is_no_list_of_the_tables_files_is_an_error",
+            ),
+        ),
+        Feature(
+            "commits during a query",
+            (
+                "tests/engines/test_presto_faults.py::test_a_commit_between_the_listing_and_the_question",
+                "tests/engines/test_presto_faults.py::test_an_answer_about_an_earlier_state",
+                "tests/engines/test_trino.py::test_a_commit_during_a_query_is_not_seen_in_part",
+            ),
+        ),
+    ),
+)
+
+TABLES = (HIVE, PYSPARK, PYTHON, PLUGINS)

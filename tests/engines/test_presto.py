@@ -42,6 +42,10 @@ def test_files_that_cannot_match_are_not_read(
     presto: PrestoTables, presto_matrices: Matrices, view: str, condition: str
 ) -> None:
     own, pruned = ask(presto, presto_matrices, view, condition)
+    if view == "rt" and condition.startswith("ts "):
+        # Readers that merge log files convert times in ways of their own.
+        assert pruned.counted("ScansNO_FILTER") == 1
+        return
     assert pruned.counted("ScansPRUNED") == 1
     assert 0 < pruned.counted("SplitsDropped") <= pruned.counted("SplitsListed") <= FILES
     assert pruned.result.rows_read < own.result.rows_read

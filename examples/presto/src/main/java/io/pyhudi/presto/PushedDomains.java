@@ -5,7 +5,9 @@ import com.facebook.presto.common.predicate.Marker;
 import com.facebook.presto.common.predicate.Range;
 import com.facebook.presto.common.predicate.SortedRangeSet;
 import com.facebook.presto.hudi.HudiColumnHandle;
+import com.facebook.presto.common.type.TimestampType;
 import com.facebook.presto.hudi.HudiTableLayoutHandle;
+import com.facebook.presto.hudi.HudiTableType;
 import com.facebook.presto.spi.ColumnHandle;
 import io.pyhudi.connector.ColumnType;
 import io.pyhudi.connector.DomainFilter;
@@ -22,20 +24,25 @@ final class PushedDomains {
 
   static DomainFilter filter(HudiTableLayoutHandle layout) {
     DomainFilter filter = new DomainFilter();
-    Optional<Map<ColumnHandle, Domain>> domains = layout.getTupleDomain().getDomains();
-    domains.ifPresent(
-        found -> found.forEach((column, domain) -> add(filter, (HudiColumnHandle) column, domain)));
+    boolean merges = layout.getTable().getTableType() == HudiTableType.MOR;
+    Map<ColumnHandle, Domain> domains =
+        layout.getTupleDomain().getDomains().orElse(Collections.emptyMap());
+    domains.forEach(
+        (handle, domain) -> {
+          HudiColumnHandle column = (HudiColumnHandle) handle;
+          // Log files are merged by Hive's readers, which convert times in ways of their own.
+          boolean isShifted = merges && domain.getType() instanceof TimestampType;
+          // The values of partition columns are the metastore's; Presto has applied their domains.
+          if (column.isRegularColumn() && !domain.isAll() && !isShifted) {
+            ValueTypes.of(domain.getType())
+                .ifPresent(type -> add(filter, column.getName(), type, domain));
+          }
+        });
     return filter;
   }
 
-  private static void add(DomainFilter filter, HudiColumnHandle column, Domain domain) {
-    Optional<ColumnType> known = ValueTypes.of(domain.getType());
-    // The values of partition columns come from the metastore, and Presto has applied their domains.
-    if (!column.isRegularColumn() || !known.isPresent() || domain.isAll()) {
-      return;
-    }
-    ColumnType type = known.get();
-    List<String> path = Collections.singletonList(column.getName());
+  private static void add(DomainFilter filter, String column, ColumnType type, Domain domain) {
+    List<String> path = Collections.singletonList(column);
     if (domain.getValues().isAll()) {
       filter.addNotNull(path, type.name());
     } else if (domain.getValues().isNone()) {

@@ -8,7 +8,7 @@ import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.TableView;
 import io.pyhudi.hive.protocol.pruningConstants;
-import io.trino.spi.StandardErrorCode;
+import io.trino.plugin.hive.HiveErrorCode;
 import io.trino.spi.TrinoException;
 import io.trino.spi.connector.ConnectorSession;
 import java.util.concurrent.atomic.AtomicLong;
@@ -45,7 +45,7 @@ final class KeptFilesQuery {
       return kept;
     } catch (PruningException e) {
       String message = location + " cannot be listed, " + e.outcome() + ": " + e.getMessage();
-      throw new TrinoException(StandardErrorCode.GENERIC_EXTERNAL, message, e);
+      throw new TrinoException(HiveErrorCode.HIVE_FILESYSTEM_ERROR, message, e);
     }
   }
 }

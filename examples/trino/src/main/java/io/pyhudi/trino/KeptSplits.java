@@ -1,8 +1,8 @@
 package io.pyhudi.trino;
 
 import io.trino.plugin.base.metrics.LongCount;
+import io.trino.plugin.hive.HiveErrorCode;
 import io.trino.plugin.hive.HiveSplit;
-import io.trino.spi.StandardErrorCode;
 import io.trino.spi.TrinoException;
 import io.trino.spi.connector.ConnectorSplit;
 import io.trino.spi.connector.ConnectorSplitSource;
@@ -69,7 +69,7 @@ final class KeptSplits implements ConnectorSplitSource {
               long found = bytes.getOrDefault(file, 0L);
               if (partitions.contains(partition(file)) && found != size) {
                 throw new TrinoException(
-                    StandardErrorCode.GENERIC_EXTERNAL,
+                    HiveErrorCode.HIVE_FILESYSTEM_ERROR,
                     String.format(
                         "%s/%s: %d of %d bytes were listed; repeat the query",
                         kept.table(), file, found, size));
