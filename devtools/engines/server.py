@@ -98,7 +98,6 @@ class EngineServer:
             "catalog.config-dir": str(self._run_dir / "etc" / "catalog"),
             "node.environment": "tests",
             "node.id": "tests",
-            "node.data-dir": str(self._run_dir / "data"),
             "node.bind-ip": "127.0.0.1",
             "node.internal-address": "127.0.0.1",
             **self._engine.settings,

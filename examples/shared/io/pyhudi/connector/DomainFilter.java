@@ -26,8 +26,7 @@ public final class DomainFilter {
    * @param type Hive's name of the type by which the engine reads the column
    * @param ranges empty for no value
    */
-  public void add(
-      List<String> path, String type, List<ValueRange> ranges, boolean nullAllowed) {
+  public void add(List<String> path, String type, List<ValueRange> ranges, boolean nullAllowed) {
     Node column = new Node(NodeKind.COLUMN).setPath(path).setType(type);
     List<Integer> either = new ArrayList<>();
     List<Literal> single = new ArrayList<>();
@@ -71,8 +70,7 @@ public final class DomainFilter {
 
   private int inside(Node column, ValueRange range) {
     List<Integer> both = new ArrayList<>();
-    range.low.ifPresent(
-        low -> both.add(leaf(operator(low), literal(low.value), column(column))));
+    range.low.ifPresent(low -> both.add(leaf(operator(low), literal(low.value), column(column))));
     range.high.ifPresent(
         high -> both.add(leaf(operator(high), column(column), literal(high.value))));
     if (both.isEmpty()) {
@@ -96,8 +94,7 @@ public final class DomainFilter {
   }
 
   private int never() {
-    return append(
-        new Node(NodeKind.CONSTANT).setTruth(TruthValue.NO), Collections.emptyList());
+    return append(new Node(NodeKind.CONSTANT).setTruth(TruthValue.NO), Collections.emptyList());
   }
 
   private int joined(NodeKind kind, List<Integer> children) {

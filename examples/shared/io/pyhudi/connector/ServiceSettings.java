@@ -73,9 +73,6 @@ public final class ServiceSettings {
   public PruneResponse ask(PruneRequest request) throws PruningException {
     return PruningClient.shared()
         .prune(
-            request,
-            ServiceOrder.TABLE.of(addresses, request.getBasePath()),
-            credentials,
-            limits);
+            request, ServiceOrder.TABLE.of(addresses, request.getBasePath()), credentials, limits);
   }
 }

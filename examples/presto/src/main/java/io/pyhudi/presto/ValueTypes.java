@@ -56,11 +56,12 @@ final class ValueTypes {
       return Optional.of(
           ColumnType.milliseconds(millis -> Math.multiplyExact((long) millis, 1_000)));
     }
-    return type instanceof DecimalType ? Optional.of(decimal((DecimalType) type)) : Optional.empty();
+    return type instanceof DecimalType
+        ? Optional.of(decimal((DecimalType) type))
+        : Optional.empty();
   }
 
-  private static Optional<ColumnType> exact(
-      String name, Function<Object, Literal> literal) {
+  private static Optional<ColumnType> exact(String name, Function<Object, Literal> literal) {
     return Optional.of(ColumnType.exact(name, literal));
   }
 
@@ -70,7 +71,9 @@ final class ValueTypes {
         name,
         value -> {
           BigInteger unscaled =
-              type.isShort() ? BigInteger.valueOf((long) value) : decodeUnscaledValue((Slice) value);
+              type.isShort()
+                  ? BigInteger.valueOf((long) value)
+                  : decodeUnscaledValue((Slice) value);
           return Literals.decimal(name, unscaled, type.getScale());
         });
   }

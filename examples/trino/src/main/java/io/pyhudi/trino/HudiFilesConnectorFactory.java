@@ -32,7 +32,8 @@ final class HudiFilesConnectorFactory implements ConnectorFactory {
     Map<String, String> properties = new HashMap<>(config);
     ServiceSettings service = ServiceSettings.takenFrom(properties);
     Connector connector = hive.create(catalog, properties, context);
-    ConnectorSplitManager splits = new HudiFilesSplitManager(connector, new KeptFilesQuery(service));
+    ConnectorSplitManager splits =
+        new HudiFilesSplitManager(connector, new KeptFilesQuery(service));
     List<PropertyMetadata<?>> session = new ArrayList<>(connector.getSessionProperties());
     session.add(HudiFilesSplitManager.ENABLED);
     // All other calls are the connector's own, those of other versions of Trino included.

@@ -17,9 +17,9 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Hive's splits, without those of files that are not to be read. At the end each file to read of the
- * partitions that Hive has listed must have come, byte by byte: a listing that is older than the
- * service's answer, or lacks a file that was cleaned since, is an error.
+ * Hive's splits, without those of files that are not to be read. At the end each file to read of
+ * the partitions that Hive has listed must have come, byte by byte: a listing that is older than
+ * the service's answer, or lacks a file that was cleaned since, is an error.
  */
 final class KeptSplits implements ConnectorSplitSource {
   private final ConnectorSplitSource listed;
