@@ -23,7 +23,6 @@ SKIPPING = (
     "d = 4.5e0",
     "f = CAST(9.25 AS real)",
     "dec9 > CAST('9000.00' AS decimal(9, 2))",
-    "dec38 > CAST('1522000000000000000000000.0123456789' AS decimal(38, 10))",
     "s = 'name_003_05'",
     "s >= 'updated_' OR s < 'name_002'",
     "u = 'é006à1'",
@@ -43,7 +42,11 @@ SKIPPING = (
 )
 """Each lets files be skipped."""
 
+WIDE = "dec38 > CAST('1522000000000000000000000.0123456789' AS decimal(38, 10))"
+"""Lets files be skipped, but not by the statistics of table version 6."""
+
 OTHERS = (
+    WIDE,
     "i <> 3005",
     "i % 7 = 3",
     "abs(i) < 100",

@@ -110,7 +110,8 @@ def trino(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tr
     hive = {
         "hive.metastore": "file",
         "hive.metastore.catalog.dir": f"file://{run_dir}/metastore",
-        "fs.hadoop.enabled": "true",
+        "fs.native-local.enabled": "true",
+        "local.location": "/",
         "hive.metastore-cache-ttl": "0s",
     }
     catalogs = {"hive": {**hive, "connector.name": "hive"}, **_services(hive, address)}

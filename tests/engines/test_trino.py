@@ -12,7 +12,7 @@ from devtools.engines.statements import StatementError
 from devtools.matrix import FILES, SCHEMA, Matrices, Matrix, Partitioning, write_matrix
 from devtools.tables import TableType, upsert
 from pyhudi_expr.protocol.ttypes import KeptSlices, PruneRequest, PruneResponse, PruneStatus
-from tests.engines.conditions import OTHERS, SKIPPING, expected_ids
+from tests.engines.conditions import OTHERS, SKIPPING, WIDE, expected_ids
 from tests.engines.conftest import TrinoTables
 from tests.engines.engine_queries import OFF, Ids
 from tests.engines.meddling_service import MeddlingHandler
@@ -30,7 +30,7 @@ def ask(trino: TrinoTables, matrix: Matrix, condition: str) -> tuple[Ids, Ids]:
     return unpruned, pruned
 
 
-@pytest.mark.parametrize("condition", [*SKIPPING, "st.a = 3005", "st.c.d < 1e0"])
+@pytest.mark.parametrize("condition", [*SKIPPING, WIDE, "st.a = 3005", "st.c.d < 1e0"])
 def test_files_that_cannot_match_are_not_read(
     trino: TrinoTables, trino_matrix: Matrix, condition: str
 ) -> None:
