@@ -12,6 +12,7 @@ from typing import Any
 
 _PAUSE_SECONDS = 0.05
 _TIMEOUT_SECONDS = 120
+_NUMBERS = {"sum", "total"}
 _NO_SESSION: Mapping[str, str] = {}
 
 
@@ -93,7 +94,7 @@ def _counters(info: object) -> Iterator[tuple[str, int]]:
             yield from _counters(value)
     elif isinstance(info, dict):
         for key, value in info.items():
-            if key.startswith("pyhudi") and isinstance(value, dict):
+            if key.startswith("pyhudi") and isinstance(value, dict) and value.keys() & _NUMBERS:
                 yield key, value.get("sum", value.get("total"))
             else:
                 yield from _counters(value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 from pyspark.sql import SparkSession
 
+from devtools.ddl import partition_paths
 from devtools.engines.server import PRESTO, TRINO, EngineServer
 from devtools.engines.sync import sync
 from devtools.matrix import Matrices, Matrix, Partitioning
@@ -89,18 +90,23 @@ class TrinoTables:
 
     queries: Queries
 
-    def register(self, table: HudiTable) -> None:
+    def register(self, table: HudiTable, schema: str = "lake") -> None:
         """Registers a table of the matrix as Parquet files in partitions."""
         run = self.queries.client.run
         run(
-            f"CREATE TABLE pyhudi.lake.{table.name} (id bigint, b boolean, ti integer, i integer,"
-            " l bigint, f real, d double, dec9 decimal(9, 2), dec38 decimal(38, 10), s varchar,"
-            " u varchar, dt date, ts timestamp,"
+            f"CREATE TABLE pyhudi.{schema}.{table.name} (id bigint, b boolean, ti integer,"
+            " i integer, l bigint, f real, d double, dec9 decimal(9, 2), dec38 decimal(38, 10),"
+            " s varchar, u varchar, dt date, ts timestamp,"
             " st row(a integer, b varchar, c row(d double, e date)), n integer, none integer,"
             " q integer) WITH (format = 'PARQUET', partitioned_by = ARRAY['q'],"
-            f" external_location = 'file://{table.path}')"
+            f" external_location = 'local://{table.path}')"
         )
-        run(f"CALL pyhudi.system.sync_partition_metadata('lake', '{table.name}', 'ADD')")
+        for partition in partition_paths(table):
+            value = partition.removeprefix("q=")
+            run(
+                f"CALL pyhudi.system.register_partition('{schema}', '{table.name}', ARRAY['q'],"
+                f" ARRAY['{value}'], 'local://{table.path}/{partition}')"
+            )
 
 
 @pytest.fixture(scope="session")
@@ -113,6 +119,7 @@ def trino(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tr
         "fs.native-local.enabled": "true",
         "local.location": "/",
         "hive.metastore-cache-ttl": "0s",
+        "hive.allow-register-partition-procedure": "true",
     }
     catalogs = {"hive": {**hive, "connector.name": "hive"}, **_services(hive, address)}
     with EngineServer(TRINO, run_dir, catalogs) as server:

@@ -137,14 +137,9 @@ def test_a_commit_during_a_query_is_not_seen_in_part(
         upsert(matrix.table, spark.createDataFrame(spark.sparkContext.parallelize(tuples), SCHEMA))
         return response
 
-    run = trino.queries.client.run
-    run("CREATE SCHEMA pyhudi.changing")
-    columns = "id bigint, i integer, q integer"
-    run(
-        f"CREATE TABLE pyhudi.changing.t ({columns}) WITH (format = 'PARQUET',"
-        f" partitioned_by = ARRAY['q'], external_location = 'file://{matrix.table.path}')"
-    )
-    run("CALL pyhudi.system.sync_partition_metadata('changing', 't', 'ADD')")
+    trino.queries.client.run("CREATE SCHEMA pyhudi.changing")
+    trino.register(matrix.table, "changing")
+    name = f"pyhudi.changing.{matrix.table.name}"
     with service.answering(answer):
-        assert trino.queries.ids("pyhudi.changing.t", "i = 3005").ids == [8005]
-    assert trino.queries.ids("pyhudi.changing.t", "i = 3005").ids == [25007]
+        assert trino.queries.ids(name, "i = 3005").ids == [8005]
+    assert trino.queries.ids(name, "i = 3005").ids == [25007]

@@ -5,6 +5,7 @@ import io.trino.plugin.hive.HiveTableHandle;
 import io.trino.spi.StandardErrorCode;
 import io.trino.spi.TrinoException;
 import io.trino.spi.connector.Connector;
+import io.trino.spi.connector.ConnectorMetadata;
 import io.trino.spi.connector.ConnectorSession;
 import io.trino.spi.connector.ConnectorSplitManager;
 import io.trino.spi.connector.ConnectorSplitSource;
@@ -13,6 +14,7 @@ import io.trino.spi.connector.ConnectorTransactionHandle;
 import io.trino.spi.connector.Constraint;
 import io.trino.spi.connector.DynamicFilter;
 import io.trino.spi.session.PropertyMetadata;
+import java.util.Optional;
 
 /**
  * Lists the splits of those files that the service lists for the query.
@@ -49,16 +51,19 @@ final class HudiFilesSplitManager implements ConnectorSplitManager {
     KeptFiles kept = query.ask(session, location(transaction, session, table), filter);
     ConnectorSplitSource listed =
         hive.getSplitManager().getSplits(transaction, session, handle, dynamicFilter, constraint);
-    return new KeptSplits(listed, kept);
+    boolean listsAll =
+        table.getEnforcedConstraint().isAll() && dynamicFilter.getColumnsCovered().isEmpty();
+    return new KeptSplits(listed, kept, listsAll);
   }
 
   private String location(
       ConnectorTransactionHandle transaction, ConnectorSession session, HiveTableHandle table) {
-    Object location =
-        hive.getMetadata(session, transaction)
-            .getTableMetadata(session, table)
-            .getProperties()
-            .get(LOCATION);
+    ConnectorMetadata metadata = hive.getMetadata(session, transaction);
+    // Hive describes tables that no column and no row was chosen of.
+    ConnectorTableHandle whole =
+        metadata.getTableHandle(
+            session, table.getSchemaTableName(), Optional.empty(), Optional.empty());
+    Object location = metadata.getTableMetadata(session, whole).getProperties().get(LOCATION);
     if (location == null) {
       throw new TrinoException(
           StandardErrorCode.NOT_SUPPORTED,

@@ -32,7 +32,8 @@ final class KeptFilesQuery {
         new PruneRequest(
             pruningConstants.PROTOCOL_VERSION,
             session.getQueryId() + "#" + requests.incrementAndGet(),
-            location,
+            // Trino's own name for files below local.location, which is / then.
+            location.replaceFirst("^local:", "file:"),
             filter.nodes(),
             TableView.SNAPSHOT);
     request.setListKept(true);

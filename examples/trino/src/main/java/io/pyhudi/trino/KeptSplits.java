@@ -17,20 +17,26 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Hive's splits, without those of files that are not to be read. At the end each file to read of
- * the partitions that Hive has listed must have come, byte by byte: a listing that is older than
- * the service's answer, or lacks a file that was cleaned since, is an error.
+ * Hive's splits, without those of files that are not to be read. At the end each file to read must
+ * have come, byte by byte: a listing that is older than the service's answer, or lacks a file that
+ * was cleaned since, is an error, as is a partition that the metastore does not know. Of partitions
+ * that Hive leaves out by their values no file has to come.
  */
 final class KeptSplits implements ConnectorSplitSource {
   private final ConnectorSplitSource listed;
   private final KeptFiles kept;
+  private final boolean listsAll;
   private final Map<String, Long> bytes = new HashMap<>();
   private final Set<String> partitions = new HashSet<>();
   private final Set<String> dropped = new HashSet<>();
 
-  KeptSplits(ConnectorSplitSource listed, KeptFiles kept) {
+  /**
+   * @param listsAll whether Hive lists every partition that is registered
+   */
+  KeptSplits(ConnectorSplitSource listed, KeptFiles kept, boolean listsAll) {
     this.listed = listed;
     this.kept = kept;
+    this.listsAll = listsAll;
   }
 
   @Override
@@ -67,11 +73,12 @@ final class KeptSplits implements ConnectorSplitSource {
         .forEach(
             (file, size) -> {
               long found = bytes.getOrDefault(file, 0L);
-              if (partitions.contains(partition(file)) && found != size) {
+              boolean isDue = listsAll || partitions.contains(partition(file));
+              if (isDue && found != size) {
                 throw new TrinoException(
                     HiveErrorCode.HIVE_FILESYSTEM_ERROR,
                     String.format(
-                        "%s/%s: %d of %d bytes were listed; repeat the query",
+                        "%s/%s: %d of %d bytes were listed. Repeat the query; is the partition registered?",
                         kept.table(), file, found, size));
               }
             });
