@@ -15,7 +15,7 @@ from devtools.tables import TableType, upsert
 from pyhudi_expr.protocol.ttypes import PruneRequest, PruneResponse, PruneStatus, VerdictKind
 from tests.engines.conditions import expected_ids
 from tests.engines.conftest import PrestoTables
-from tests.engines.engine_queries import Ids
+from tests.engines.engine_queries import ON, Ids
 from tests.engines.meddling_service import MeddlingHandler
 
 pytestmark = pytest.mark.engines
@@ -120,17 +120,17 @@ def test_a_verdict_on_another_listing_excludes_nothing(
 
 @dataclass(frozen=True)
 class ChangingTable:
-    """A table of one test. Row 8005 has the value 3005 in `i`; file 9 is in the same partition."""
+    """A table of one test. Row 8005 has the value 3005 in `i`; file 11 is in the same partition."""
 
     spark: SparkSession
     presto: PrestoTables
     matrix: Matrix
     database: str
 
-    def ids(self) -> Ids:
+    def ids(self, catalog: str = "pyhudi") -> Ids:
         table = self.matrix.table
-        name = f"pyhudi.{self.database}.{table.name}{SUFFIX[table.spec.type]}"
-        return self.presto.queries.ids(name, CONDITION)
+        name = f"{catalog}.{self.database}.{table.name}{SUFFIX[table.spec.type]}"
+        return self.presto.queries.ids(name, CONDITION, ON if catalog == "pyhudi" else {})
 
     def commit(self, values: Mapping[int, int]) -> None:
         """Set `i` of rows, by id."""
@@ -166,7 +166,7 @@ def test_a_commit_between_the_listing_and_the_question(
         found = changing.ids()
     assert found.counted("ScansPRUNED") == 1
     assert found.ids == [8005]
-    assert changing.ids().ids == []
+    assert changing.ids().ids == changing.ids("hudi").ids == []
 
 
 def test_an_answer_about_an_earlier_state(
@@ -187,9 +187,9 @@ def test_an_answer_about_an_earlier_state(
     assert found.ids == [8005]
     assert found.counted("SplitsDropped") > FILES / 2
     # Another file of the partition gets the value.
-    changing.commit({9001: 3005})
+    changing.commit({11001: 3005})
     with service.answering(repeat):
         found = changing.ids()
     assert found.counted("ScansPRUNED") == 1
-    assert found.ids == [8005, 9001]
-    assert changing.ids().ids == [8005, 9001]
+    assert found.ids == [8005, 11001]
+    assert changing.ids().ids == changing.ids("hudi").ids == [8005, 11001]
