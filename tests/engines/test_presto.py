@@ -68,9 +68,7 @@ def test_without_pruning_every_split_is_read(
     assert found.result.rows_read == len(matrix.rows)
 
 
-def test_base_files_alone_are_pruned_too(
-    presto: PrestoTables, presto_matrices: Matrices
-) -> None:
+def test_base_files_alone_are_pruned_too(presto: PrestoTables, presto_matrices: Matrices) -> None:
     name = f"{presto_matrices[TableType.MOR].table.name}_ro"
     own = presto.queries.ids(f"hudi.default.{name}", "i = 3005", {})
     pruned = presto.queries.ids(f"pyhudi.default.{name}", "i = 3005")

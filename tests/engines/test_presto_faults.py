@@ -25,9 +25,7 @@ SUFFIX = {TableType.COW: "", TableType.MOR: "_rt"}
 
 
 @pytest.fixture
-def ask(
-    presto: PrestoTables, presto_matrices: Mapping[TableType, Matrix]
-) -> Callable[[str], Ids]:
+def ask(presto: PrestoTables, presto_matrices: Mapping[TableType, Matrix]) -> Callable[[str], Ids]:
     """A query in a catalog, whose rows are the expected ones."""
     matrix = presto_matrices[TableType.COW]
 

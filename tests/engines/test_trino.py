@@ -63,9 +63,7 @@ def test_a_table_with_log_files_is_refused(trino: TrinoTables, matrices: Matrice
         trino.queries.ids(f"pyhudi.lake.{table.name}", "true")
 
 
-def test_conditions_on_hidden_columns_are_refused(
-    trino: TrinoTables, trino_matrix: Matrix
-) -> None:
+def test_conditions_on_hidden_columns_are_refused(trino: TrinoTables, trino_matrix: Matrix) -> None:
     with pytest.raises(StatementError, match=r"conditions on \$path"):
         trino.queries.ids(f"pyhudi.lake.{trino_matrix.table.name}", "\"$path\" = 'x'")
 
@@ -124,9 +122,7 @@ def test_what_is_no_list_of_the_tables_files_is_an_error(
 def test_a_commit_during_a_query_is_not_seen_in_part(
     trino: TrinoTables, service: MeddlingHandler, spark: SparkSession, tmp_path: Path
 ) -> None:
-    matrix = write_matrix(
-        spark, tmp_path, type=TableType.COW, partitioning=Partitioning.HIVE
-    )
+    matrix = write_matrix(spark, tmp_path, type=TableType.COW, partitioning=Partitioning.HIVE)
     rows = {row["id"]: row for row in matrix.rows}
     # One row leaves the condition, and one of another file gets into it.
     moved = [{**rows[8005], "i": -1}, {**rows[25007], "i": 3005}]
