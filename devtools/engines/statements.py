@@ -12,7 +12,7 @@ from typing import Any
 
 _PAUSE_SECONDS = 0.05
 _TIMEOUT_SECONDS = 120
-_NUMBERS = {"sum", "total"}
+_NUMBERS = frozenset({"sum", "total"})  # of Presto, and of Trino
 _NO_SESSION: Mapping[str, str] = {}
 
 
@@ -95,6 +95,6 @@ def _counters(info: object) -> Iterator[tuple[str, int]]:
     elif isinstance(info, dict):
         for key, value in info.items():
             if key.startswith("pyhudi") and isinstance(value, dict) and value.keys() & _NUMBERS:
-                yield key, value.get("sum", value.get("total"))
+                yield key, sum(value.get(name, 0) for name in _NUMBERS)
             else:
                 yield from _counters(value)

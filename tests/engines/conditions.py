@@ -34,10 +34,8 @@ SKIPPING = (
     "ts BETWEEN TIMESTAMP '1970-01-29 01:02:03' AND TIMESTAMP '1970-01-29 01:03:05'",
     "b = false",
     "n IS NOT NULL",
-    "n = 135 OR n IS NULL",
     "n < 30",
     '"none" IS NOT NULL',
-    "q = 1 AND i > 10000",
     "s LIKE '%7%' AND i < 0",
 )
 """Each lets files be skipped."""
@@ -54,11 +52,13 @@ OTHERS = (
     "d <> 4.25e0",
     "u LIKE '😀%'",
     "n IS NULL",
-    "q = 2",
-    "q IN (0, 3) AND s LIKE '%_05'",
+    "n = 135 OR n IS NULL",
     "length(s) > 3",
 )
 """Engines push no domain of these down, or one that every file meets."""
+
+OF_PARTITIONS = ("q = 1 AND i > 10000", "q = 2", "q IN (0, 3) AND s LIKE '%_05'")
+"""Presto's own connector fails on these with the tests' metastore ("Internal error")."""
 
 _TYPES = {
     "id": pa.int64(),

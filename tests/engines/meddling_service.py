@@ -11,7 +11,7 @@ from pyhudi_expr.protocol import PruningService, ttypes
 Answers: TypeAlias = Callable[[ttypes.PruneRequest], ttypes.PruneResponse]
 
 
-class MeddlingHandler(PruningService.Iface):  # type: ignore[misc]
+class MeddlingHandler(PruningService.Iface):
     """A handler that lets a test answer in place of another one."""
 
     def __init__(self, handler: PruningService.Iface) -> None:

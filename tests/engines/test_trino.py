@@ -12,7 +12,7 @@ from devtools.engines.statements import StatementError
 from devtools.matrix import FILES, SCHEMA, Matrices, Matrix, Partitioning, write_matrix
 from devtools.tables import TableType, upsert
 from pyhudi_expr.protocol.ttypes import KeptSlices, PruneRequest, PruneResponse, PruneStatus
-from tests.engines.conditions import OTHERS, SKIPPING, WIDE, expected_ids
+from tests.engines.conditions import OF_PARTITIONS, OTHERS, SKIPPING, WIDE, expected_ids
 from tests.engines.conftest import TrinoTables
 from tests.engines.engine_queries import OFF, Ids
 from tests.engines.meddling_service import MeddlingHandler
@@ -38,7 +38,7 @@ def test_files_that_cannot_match_are_not_read(
     assert pruned.counted("FilesRead") < unpruned.counted("FilesRead") <= FILES
 
 
-@pytest.mark.parametrize("condition", OTHERS)
+@pytest.mark.parametrize("condition", [*OTHERS, *OF_PARTITIONS])
 def test_other_conditions_find_their_rows(
     trino: TrinoTables, trino_matrix: Matrix, condition: str
 ) -> None:
