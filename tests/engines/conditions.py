@@ -74,6 +74,13 @@ _TYPES = {
     "u": pa.string(),
     "dt": pa.date32(),
     "ts": pa.timestamp("us"),
+    "st": pa.struct(
+        {
+            "a": pa.int32(),
+            "b": pa.string(),
+            "c": pa.struct({"d": pa.float64(), "e": pa.date32()}),
+        }
+    ),
     "n": pa.int32(),
     "none": pa.int32(),
     "q": pa.int32(),
