@@ -50,7 +50,7 @@ OTHERS = (
     "abs(i) < 100",
     "i = 3005 OR s = 'name_020_01'",
     "d <> 4.25e0",
-    "u LIKE '😀%'",
+    "u LIKE 'é%'",
     "n IS NULL",
     "n = 135 OR n IS NULL",
     "length(s) > 3",

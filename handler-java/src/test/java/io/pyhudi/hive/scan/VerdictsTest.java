@@ -79,7 +79,9 @@ class VerdictsTest {
   void aPartitionWithoutAVerdictIsKept() throws Exception {
     assertEquals(listed, verdicts().keep(P, listed, Slice::tokens));
     assertEquals(
-        listed, verdicts(new PartitionVerdict("p=2", VerdictKind.DROP_PARTITION)).keep(P, listed, Slice::tokens));
+        listed,
+        verdicts(new PartitionVerdict("p=2", VerdictKind.DROP_PARTITION))
+            .keep(P, listed, Slice::tokens));
   }
 
   @Test
@@ -98,14 +100,17 @@ class VerdictsTest {
         Collections.singletonList(plain),
         verdicts(verdict(VerdictKind.DROP_TOKENS, B, LOG + "@7")).keep(P, listed, Slice::tokens));
     // The log file has grown since the verdict.
-    assertEquals(listed, verdicts(verdict(VerdictKind.DROP_TOKENS, B, LOG + "@6")).keep(P, listed, Slice::tokens));
+    assertEquals(
+        listed,
+        verdicts(verdict(VerdictKind.DROP_TOKENS, B, LOG + "@6")).keep(P, listed, Slice::tokens));
   }
 
   @Test
   void keptTokensDropTheOthersOfTheEvaluatedListing() throws Exception {
     PartitionVerdict keepLog =
         verdict(VerdictKind.KEEP_TOKENS, LOG + "@7").setDigest(digestOf(listed));
-    assertEquals(Collections.singletonList(merged), verdicts(keepLog).keep(P, listed, Slice::tokens));
+    assertEquals(
+        Collections.singletonList(merged), verdicts(keepLog).keep(P, listed, Slice::tokens));
   }
 
   @Test
