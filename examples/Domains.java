@@ -19,7 +19,8 @@ import java.util.UUID;
 /**
  * What a connector does with the domain of a column: ranges become nodes, the service answers.
  *
- * <p>java -cp pyhudi-hive-handler.jar:slf4j-api.jar Domains.java HOST:PORT TABLE COLUMN LOW HIGH [null]
+ * <p>java -cp pyhudi-hive-handler.jar:slf4j-api.jar Domains.java HOST:PORT TABLE COLUMN LOW HIGH
+ * [null]
  *
  * <p>LOW and HIGH are texts, both included, "-" is no bound; with "null", rows without a value
  * match, too.

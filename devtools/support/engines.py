@@ -190,4 +190,63 @@ PYTHON = Table(
     ),
 )
 
-TABLES = (HIVE, PYSPARK, PYTHON)
+
+def _plugin(name: str, presto: tuple[str, ...], trino: tuple[str, ...]) -> Feature:
+    tests = [f"test_presto{test}" for test in presto] + [f"test_trino.py::{test}" for test in trino]
+    return Feature(name, tuple(f"tests/engines/{test}" for test in tests))
+
+
+PLUGINS = Table(
+    "Presto and Trino, by the example plugins",
+    "tests/engines",
+    ("make test-presto", "make test-trino"),
+    (
+        Engine("Presto", "0.287, JDK 11", "presto"),
+        Engine("Trino", "476, JDK 25", "trino"),
+    ),
+    (
+        _plugin(
+            "predicates",
+            (
+                ".py::test_files_that_cannot_match_are_not_read",
+                ".py::test_other_conditions_find_their_rows",
+            ),
+            ("test_files_that_cannot_match_are_not_read", "test_other_conditions_find_their_rows"),
+        ),
+        _plugin(
+            "views of a table",
+            (
+                ".py::test_without_pruning_every_split_is_read",
+                ".py::test_base_files_alone_are_pruned_too",
+            ),
+            (
+                "test_the_connector_alone_reads_every_version_of_a_file",
+                "test_a_table_with_log_files_is_refused",
+                "test_conditions_on_hidden_columns_are_refused",
+            ),
+        ),
+        _plugin("joins", (".py::test_both_sides_of_a_join_are_pruned",), ()),
+        _plugin(
+            "a service that is down, or wrong",
+            (
+                "_faults.py::test_without_a_service_every_split_is_read",
+                "_faults.py::test_an_answer_that_is_none_excludes_nothing",
+                "_faults.py::test_a_verdict_on_another_listing_excludes_nothing",
+            ),
+            (
+                "test_without_a_service_there_are_no_rows",
+                "test_what_is_no_list_of_the_tables_files_is_an_error",
+            ),
+        ),
+        _plugin(
+            "commits during a query",
+            (
+                "_faults.py::test_a_commit_between_the_listing_and_the_question",
+                "_faults.py::test_an_answer_about_an_earlier_state",
+            ),
+            ("test_a_commit_during_a_query_is_not_seen_in_part",),
+        ),
+    ),
+)
+
+TABLES = (HIVE, PYSPARK, PYTHON, PLUGINS)

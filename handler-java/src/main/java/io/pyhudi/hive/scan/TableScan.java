@@ -113,7 +113,8 @@ public final class TableScan {
       }
       Map<String, List<Slice>> listed = listing.slices(partitions, settings.view());
       listed.forEach(
-          (partition, slices) -> tally.add(slices, verdict.verdicts().keep(partition, slices)));
+          (partition, slices) ->
+              tally.add(slices, verdict.verdicts().keep(partition, slices, Slice::tokens)));
     }
     Listing listing = kept == null ? Listing.BY_HUDI : Listing.BY_HUDI_INSTEAD;
     return new TableScan(

@@ -9,16 +9,19 @@ import io.pyhudi.hive.table.LinesDigest;
 import io.pyhudi.hive.table.Slice;
 import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * The verdicts of a response, applied to the files that the handler listed.
+ * The verdicts of a response, applied to the files that the caller listed.
  *
  * <p>A slice is dropped only when each of its files is proved to hold no matching row. A verdict
  * about another listing, or without a field that its kind needs, proves nothing.
@@ -65,8 +68,10 @@ public final class Verdicts {
    * Returns the slices of one partition that must be read.
    *
    * @param listed all slices of the partition in the requested view
+   * @param tokens names the files of a slice as the protocol does
    */
-  public List<Slice> keep(String partitionPath, List<Slice> listed) {
+  public <S> List<S> keep(
+      String partitionPath, List<S> listed, Function<S, ? extends Collection<String>> tokens) {
     PartitionVerdict verdict = byPartition.get(partitionPath);
     if (verdict == null || verdict.getKind() == null) {
       return listed;
@@ -75,14 +80,14 @@ public final class Verdicts {
       case DROP_PARTITION:
         return Collections.emptyList();
       case DROP_LISTED:
-        return wasListed(verdict, listed) ? Collections.emptyList() : listed;
+        return wasListed(verdict, listed, tokens) ? Collections.emptyList() : listed;
       case DROP_TOKENS:
         Set<String> dropped = tokensOf(verdict);
-        return keepIf(listed, slice -> !dropped.containsAll(slice.tokens()));
+        return keepIf(listed, tokens, files -> !dropped.containsAll(files));
       case KEEP_TOKENS:
         Set<String> kept = tokensOf(verdict);
-        return wasListed(verdict, listed) && verdict.isSetTokens()
-            ? keepIf(listed, slice -> !Collections.disjoint(kept, slice.tokens()))
+        return wasListed(verdict, listed, tokens) && verdict.isSetTokens()
+            ? keepIf(listed, tokens, files -> !Collections.disjoint(kept, files))
             : listed;
       default:
         return listed;
@@ -101,7 +106,7 @@ public final class Verdicts {
    */
   public Set<Set<String>> excluded(String partitionPath, List<Slice> listed) {
     Set<Set<String>> excluded = tokensOf(listed);
-    excluded.removeAll(tokensOf(keep(partitionPath, listed)));
+    excluded.removeAll(tokensOf(keep(partitionPath, listed, Slice::tokens)));
     return excluded;
   }
 
@@ -109,11 +114,14 @@ public final class Verdicts {
     return slices.stream().map(Slice::tokenSet).collect(Collectors.toSet());
   }
 
-  private static List<Slice> keepIf(
-      List<Slice> listed, java.util.function.Predicate<Slice> condition) {
-    List<Slice> kept = new ArrayList<>();
-    for (Slice slice : listed) {
-      if (slice.tokens().isEmpty() || condition.test(slice)) {
+  private static <S> List<S> keepIf(
+      List<S> listed,
+      Function<S, ? extends Collection<String>> tokens,
+      Predicate<Collection<String>> condition) {
+    List<S> kept = new ArrayList<>();
+    for (S slice : listed) {
+      Collection<String> files = tokens.apply(slice);
+      if (files.isEmpty() || condition.test(files)) {
         kept.add(slice);
       }
     }
@@ -126,14 +134,15 @@ public final class Verdicts {
         : Collections.<String>emptySet();
   }
 
-  private static boolean wasListed(PartitionVerdict verdict, List<Slice> listed) {
+  private static <S> boolean wasListed(
+      PartitionVerdict verdict, List<S> listed, Function<S, ? extends Collection<String>> tokens) {
     if (!verdict.isSetDigest()) {
       return false;
     }
-    List<String> tokens = new ArrayList<>();
-    for (Slice slice : listed) {
-      tokens.addAll(slice.tokens());
+    List<String> files = new ArrayList<>();
+    for (S slice : listed) {
+      files.addAll(tokens.apply(slice));
     }
-    return MessageDigest.isEqual(verdict.getDigest(), LinesDigest.of(tokens));
+    return MessageDigest.isEqual(verdict.getDigest(), LinesDigest.of(files));
   }
 }

@@ -79,35 +79,40 @@ class VerdictsTest {
 
   @Test
   void aPartitionWithoutAVerdictIsKept() throws Exception {
-    assertEquals(listed, verdicts().keep(P, listed));
+    assertEquals(listed, verdicts().keep(P, listed, Slice::tokens));
     assertEquals(
-        listed, verdicts(new PartitionVerdict("p=2", VerdictKind.DROP_PARTITION)).keep(P, listed));
+        listed,
+        verdicts(new PartitionVerdict("p=2", VerdictKind.DROP_PARTITION))
+            .keep(P, listed, Slice::tokens));
   }
 
   @Test
   void aDroppedPartitionNeedsNoListing() throws Exception {
     Verdicts verdicts = verdicts(new PartitionVerdict(P, VerdictKind.DROP_PARTITION));
     assertTrue(verdicts.dropsPartition(P));
-    assertEquals(Collections.emptyList(), verdicts.keep(P, listed));
+    assertEquals(Collections.emptyList(), verdicts.keep(P, listed, Slice::tokens));
   }
 
   @Test
   void droppedTokensDropASliceOnlyWhenAllOfItsFilesAreProved() throws Exception {
     assertEquals(
         Collections.singletonList(merged),
-        verdicts(verdict(VerdictKind.DROP_TOKENS, A, B)).keep(P, listed));
+        verdicts(verdict(VerdictKind.DROP_TOKENS, A, B)).keep(P, listed, Slice::tokens));
     assertEquals(
         Collections.singletonList(plain),
-        verdicts(verdict(VerdictKind.DROP_TOKENS, B, LOG + "@7")).keep(P, listed));
+        verdicts(verdict(VerdictKind.DROP_TOKENS, B, LOG + "@7")).keep(P, listed, Slice::tokens));
     // The log file has grown since the verdict.
-    assertEquals(listed, verdicts(verdict(VerdictKind.DROP_TOKENS, B, LOG + "@6")).keep(P, listed));
+    assertEquals(
+        listed,
+        verdicts(verdict(VerdictKind.DROP_TOKENS, B, LOG + "@6")).keep(P, listed, Slice::tokens));
   }
 
   @Test
   void keptTokensDropTheOthersOfTheEvaluatedListing() throws Exception {
     PartitionVerdict keepLog =
         verdict(VerdictKind.KEEP_TOKENS, LOG + "@7").setDigest(digestOf(listed));
-    assertEquals(Collections.singletonList(merged), verdicts(keepLog).keep(P, listed));
+    assertEquals(
+        Collections.singletonList(merged), verdicts(keepLog).keep(P, listed, Slice::tokens));
   }
 
   @Test
@@ -127,8 +132,8 @@ class VerdictsTest {
   void aVerdictOnAnotherListingProvesNothing() throws Exception {
     byte[] other = digestOf(Collections.singletonList(plain));
     for (VerdictKind kind : Arrays.asList(VerdictKind.KEEP_TOKENS, VerdictKind.DROP_LISTED)) {
-      assertEquals(listed, verdicts(verdict(kind).setDigest(other)).keep(P, listed));
-      assertEquals(listed, verdicts(verdict(kind)).keep(P, listed));
+      assertEquals(listed, verdicts(verdict(kind).setDigest(other)).keep(P, listed, Slice::tokens));
+      assertEquals(listed, verdicts(verdict(kind)).keep(P, listed, Slice::tokens));
     }
   }
 
@@ -136,14 +141,14 @@ class VerdictsTest {
   void keptTokensThatAreMissingProveNothing() throws Exception {
     PartitionVerdict without =
         new PartitionVerdict(P, VerdictKind.KEEP_TOKENS).setDigest(digestOf(listed));
-    assertEquals(listed, verdicts(without).keep(P, listed));
+    assertEquals(listed, verdicts(without).keep(P, listed, Slice::tokens));
   }
 
   @Test
   void aListedPartitionIsDroppedWithTheRightDigest() throws Exception {
     PartitionVerdict all =
         new PartitionVerdict(P, VerdictKind.DROP_LISTED).setDigest(digestOf(listed));
-    assertEquals(Collections.emptyList(), verdicts(all).keep(P, listed));
+    assertEquals(Collections.emptyList(), verdicts(all).keep(P, listed, Slice::tokens));
   }
 
   @Test

@@ -5,10 +5,10 @@ import io.pyhudi.hive.table.Slice;
 import io.pyhudi.spark.service.Answer;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.apache.hudi.BaseHoodieTableFileIndex.PartitionPath;
 import org.apache.hudi.HoodieFileIndex;
 import org.apache.hudi.common.model.FileSlice;
@@ -108,19 +108,8 @@ final class TableSlices implements Slices {
   }
 
   private static List<FileSlice> keep(String partition, List<FileSlice> listed, Answer answer) {
-    Map<Slice, FileSlice> files = new IdentityHashMap<>();
-    List<Slice> slices = new ArrayList<>();
-    for (FileSlice found : listed) {
-      Slice slice = Slice.snapshot(found);
-      slices.add(slice);
-      files.put(slice, found);
-    }
-    List<FileSlice> kept = new ArrayList<>();
-    for (Slice slice : answer.verdicts().keep(partition, slices)) {
-      if (!files.get(slice).isEmpty()) {
-        kept.add(files.get(slice));
-      }
-    }
-    return kept;
+    List<FileSlice> kept =
+        answer.verdicts().keep(partition, listed, slice -> Slice.snapshot(slice).tokens());
+    return kept.stream().filter(slice -> !slice.isEmpty()).collect(Collectors.toList());
   }
 }

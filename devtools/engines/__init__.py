@@ -1,0 +1,1 @@
+"""Servers of Presto and Trino with the example plugins."""
