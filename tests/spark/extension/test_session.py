@@ -28,6 +28,7 @@ from pyhudi_expr.spark import configure
 builder = SparkSession.builder.master("local[1]").config("spark.jars", sys.argv[1])
 builder = builder.config("spark.ui.enabled", "false")
 builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
+builder = builder.config("spark.driver.host", "127.0.0.1")
 builder = builder.config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
 spark = configure(builder).getOrCreate()
 rows = spark.read.format("hudi").load(sys.argv[2]).where("i = -4995")
