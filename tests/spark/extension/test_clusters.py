@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,7 @@ for statement in (
     print("indexes:", [row[0] for row in spark.sql(statement).collect()])
 by_index = [rows(text) for text in [*texts, "s = 'name_003_07'"]]
 spark.conf.set("spark.pyhudi.pruning", "false")
+spark.conf.set("hoodie.enable.data.skipping", "false")  # Hudi's loses rows here
 assert pruned == [rows(text) for text in texts]
 assert by_index == [rows(text) for text in [*texts, "s = 'name_003_07'"]]
 print("executors:", spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1)
@@ -147,7 +149,8 @@ def test_reads_and_statements(
             timeout=280,
         )
     assert done.returncode == 0, done.stderr
-    assert f"reads 1 of {FILES} files" in done.stdout
+    read, listed = map(int, re.findall(r"reads (\d+) of (\d+) files", done.stdout)[0])
+    assert read <= 2 < FILES <= listed  # of the one slice, which may have a log file
     assert "of_s" in done.stdout.partition("indexes: [")[2].partition("indexes: [")[2]
     assert "executors: 2" in done.stdout
     assert "rows: [1, " in done.stdout
