@@ -6,10 +6,8 @@ import com.facebook.presto.spi.connector.ConnectorContext;
 import com.facebook.presto.spi.connector.ConnectorFactory;
 import com.facebook.presto.spi.connector.ConnectorSplitManager;
 import com.facebook.presto.spi.session.PropertyMetadata;
+import io.pyhudi.connector.Replaced;
 import io.pyhudi.connector.ServiceSettings;
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -42,24 +40,9 @@ final class PruningConnectorFactory implements ConnectorFactory {
         new PruningSplitManager(connector.getSplitManager(), new SplitPruner(service));
     List<PropertyMetadata<?>> session = new ArrayList<>(connector.getSessionProperties());
     session.add(PruningSplitManager.ENABLED);
-    // All other calls are the connector's own, those of other versions of Presto included.
-    InvocationHandler calls =
-        (proxy, method, arguments) -> {
-          switch (method.getName()) {
-            case "getSplitManager":
-              return splits;
-            case "getSessionProperties":
-              return session;
-            default:
-              try {
-                return method.invoke(connector, arguments);
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-          }
-        };
-    return (Connector)
-        Proxy.newProxyInstance(
-            getClass().getClassLoader(), new Class<?>[] {Connector.class}, calls);
+    Map<String, Object> replaced = new HashMap<>();
+    replaced.put("getSplitManager", splits);
+    replaced.put("getSessionProperties", session);
+    return Replaced.in(connector, Connector.class, replaced);
   }
 }

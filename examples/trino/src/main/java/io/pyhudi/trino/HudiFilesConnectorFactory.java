@@ -1,14 +1,12 @@
 package io.pyhudi.trino;
 
+import io.pyhudi.connector.Replaced;
 import io.pyhudi.connector.ServiceSettings;
 import io.trino.spi.connector.Connector;
 import io.trino.spi.connector.ConnectorContext;
 import io.trino.spi.connector.ConnectorFactory;
 import io.trino.spi.connector.ConnectorSplitManager;
 import io.trino.spi.session.PropertyMetadata;
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -36,24 +34,9 @@ final class HudiFilesConnectorFactory implements ConnectorFactory {
         new HudiFilesSplitManager(connector, new KeptFilesQuery(service));
     List<PropertyMetadata<?>> session = new ArrayList<>(connector.getSessionProperties());
     session.add(HudiFilesSplitManager.ENABLED);
-    // All other calls are the connector's own, those of other versions of Trino included.
-    InvocationHandler calls =
-        (proxy, method, arguments) -> {
-          switch (method.getName()) {
-            case "getSplitManager":
-              return splits;
-            case "getSessionProperties":
-              return session;
-            default:
-              try {
-                return method.invoke(connector, arguments);
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-          }
-        };
-    return (Connector)
-        Proxy.newProxyInstance(
-            getClass().getClassLoader(), new Class<?>[] {Connector.class}, calls);
+    Map<String, Object> replaced = new HashMap<>();
+    replaced.put("getSplitManager", splits);
+    replaced.put("getSessionProperties", session);
+    return Replaced.in(connector, Connector.class, replaced);
   }
 }

@@ -79,7 +79,11 @@ final class ChangedSlices implements Slices {
   @Override
   public List<Tuple2<InternalRow, FileSlice>> kept(
       Seq<Expression> partitionFilters, Answer answer) {
-    List<Tuple2<InternalRow, FileSlice>> listed = listed(partitionFilters);
+    return kept(listed(partitionFilters), answer);
+  }
+
+  private List<Tuple2<InternalRow, FileSlice>> kept(
+      List<Tuple2<InternalRow, FileSlice>> listed, Answer answer) {
     Map<String, Set<Set<String>>> excluded = excluded(partitions(listed), answer.verdicts());
     List<Tuple2<InternalRow, FileSlice>> kept = new ArrayList<>();
     for (Tuple2<InternalRow, FileSlice> found : listed) {
@@ -155,8 +159,9 @@ final class ChangedSlices implements Slices {
     if (ofState == null) {
       return answer;
     }
-    Totals all = Totals.of(listed(partitionFilters));
-    Totals kept = Totals.of(kept(partitionFilters, answer));
+    List<Tuple2<InternalRow, FileSlice>> listed = listed(partitionFilters);
+    Totals all = Totals.of(listed);
+    Totals kept = Totals.of(kept(listed, answer));
     return answer.withCounts(
         new PruneCounts(
             all.files,
