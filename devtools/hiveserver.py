@@ -256,6 +256,14 @@ class HiveServer:
         ]
 
 
+class KerberosHive(HiveServer):
+    """A HiveServer2 with a principal of localhost, whose users show the ticket of KRB5CCNAME."""
+
+    def connect(self, user: str = "") -> hive.Connection:
+        """Return a connection of the user whose ticket it is, whatever name is given."""
+        return hive.connect("localhost", self.port, auth="KERBEROS", kerberos_service_name="hive")
+
+
 def main() -> None:
     """Run a HiveServer2 until Ctrl-C, for manual work."""
     argparse.ArgumentParser(prog="devtools.hiveserver", description=main.__doc__).parse_args()

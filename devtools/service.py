@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from thrift.Thrift import TException
@@ -44,13 +44,17 @@ class ServiceProcess:
             output=self.run_dir / "pruning-service.log",
             cwd=ROOT,
             # It writes nothing into the user's directories, and starts the same way every time.
-            env={"PYHUDI_SNAPSHOT_DIR": "", **os.environ},
+            env={"PYHUDI_SNAPSHOT_DIR": "", **os.environ, **self.environment()},
         )
         self._process.wait_until(self._answers, START_SECONDS)
 
     def program(self) -> Sequence[str]:
         """Return what Python runs: `pyhudi`."""
         return "-m", "pyhudi_expr.cli"
+
+    def environment(self) -> Mapping[str, str]:
+        """Return variables that it has in addition to those of this process, or instead of them."""
+        return {}
 
     def stop(self) -> None:
         """Stop the service if it runs."""

@@ -96,7 +96,6 @@ def of_daemons(ports: Ports, directory: Path) -> dict[str, str]:
     return {
         **of_clients(ports),
         "hadoop.tmp.dir": f"{own}/tmp",
-        "dfs.permissions.enabled": "false",
         "dfs.namenode.name.dir": (directory / "names").as_uri(),
         "dfs.namenode.rpc-address": f"{_HOST}:{ports.rpc}",
         "dfs.namenode.http-address": f"{_HOST}:{ports.http}",

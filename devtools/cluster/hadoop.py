@@ -21,6 +21,7 @@ from devtools.cluster.configuration import (
     of_daemons,
     write_site_files,
 )
+from devtools.cluster.security import NAMES, Security
 from devtools.process import ServerProcess
 from devtools.runtime import RuntimeMissingError, java
 
@@ -42,11 +43,13 @@ class Cluster:
         directory: Its configuration (`conf`), logs, and a directory for each daemon.
         ports: Where its masters listen.
         nodes: The NodeManagers.
+        security: How it knows its callers.
     """
 
     directory: Path
     ports: Ports
     nodes: Sequence[ServerProcess]
+    security: Security
 
     @property
     def root(self) -> str:
@@ -55,10 +58,10 @@ class Cluster:
 
     def client_settings(self) -> dict[str, str]:
         """Return the settings of Hadoop's clients."""
-        return of_clients(self.ports)
+        return {**of_clients(self.ports), **self.security.clients}
 
     def shell(self, *arguments: str) -> None:
-        """Run `hdfs dfs` with these arguments.
+        """Run `hdfs dfs` with these arguments, as the user who owns HDFS.
 
         Raises:
             devtools.process.ServerError: It failed.
@@ -68,6 +71,7 @@ class Cluster:
             f"hdfs dfs {' '.join(arguments)}",
             [*command, "org.apache.hadoop.fs.FsShell", *arguments],
             output=self.directory / "shell.log",
+            env={**os.environ, **self.security.environment},
         )
         try:
             process.wait()
@@ -98,8 +102,12 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster(directory: Path) -> Iterator[Cluster]:
-    """Run an empty cluster with its files in `directory`; all of it stops with the context.
+def running_cluster(directory: Path, security: Security = NAMES) -> Iterator[Cluster]:
+    """Run an empty cluster; all of it stops with the context.
+
+    Args:
+        directory: For its files.
+        security: How it knows its callers.
 
     Raises:
         RuntimeMissingError: Its jars have not been fetched.
@@ -109,7 +117,9 @@ def running_cluster(directory: Path) -> Iterator[Cluster]:
         raise RuntimeMissingError(f"no cluster in {JARS}: run `make cluster`")
     directory = directory.resolve()
     ports, conf = Ports.free(), directory / "conf"
-    write_site_files(conf, of_daemons(ports, directory))
+    settings = {**of_daemons(ports, directory), **security.clients, **security.daemons}
+    write_site_files(conf, settings)
+    home = str(java().resolve().parent.parent)
     for name in ("hdfs", "datanode"):
         # Hadoop's web pages are in no Maven artifact, and the daemons look for their directories.
         (conf / "webapps" / name).mkdir(parents=True)
@@ -125,7 +135,7 @@ def running_cluster(directory: Path) -> Iterator[Cluster]:
                 [*_command(conf, own, _HEAPS[kind]), main, *arguments],
                 output=directory / f"{name}.log",
                 cwd=own,
-                env={**os.environ, "JAVA_HOME": str(java().resolve().parent.parent)},
+                env={**os.environ, **security.environment, "JAVA_HOME": home},
             )
             started.callback(process.stop)
             return process
@@ -140,7 +150,7 @@ def running_cluster(directory: Path) -> Iterator[Cluster]:
             start(f"nodemanager{number}", "nodemanager", f"{_YARN}.nodemanager.NodeManager")
             for number in range(1, NODES + 1)
         ]
-        cluster = Cluster(directory, ports, nodes)
+        cluster = Cluster(directory, ports, nodes, security)
         nodes[-1].wait_until(lambda: _is_ready(cluster), _START_SECONDS)
         tez = str(Path(TEZ_ARCHIVE).parent)
         cluster.shell("-mkdir", "-p", tez, "/tmp/hive", "/tmp/staging", "/warehouse", "/user")

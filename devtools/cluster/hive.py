@@ -26,9 +26,12 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def hive_server(
-    cluster: Cluster, run_dir: Path, settings: Mapping[str, str] = NOTHING
+    cluster: Cluster,
+    run_dir: Path,
+    settings: Mapping[str, str] = NOTHING,
+    kind: type[HiveServer] = HiveServer,
 ) -> HiveServer:
-    """Return a HiveServer2 for the cluster, which has not been started.
+    """Return a HiveServer2 of a kind for the cluster, which has not been started.
 
     Its jars reach containers by `hive.aux.jars.path`. It runs in `run_dir`: a setting that names a
     file by a relative path names one that no container has, as files of HiveServer2's own host.
@@ -52,4 +55,4 @@ def hive_server(
         "hive.tez.exec.print.summary": "true",
         "hive.aux.jars.path": ",".join(jar.as_uri() for jar in jars),
     }
-    return HiveServer(run_dir, heap="1g", settings={**on_cluster, **settings})
+    return kind(run_dir, heap="1g", settings={**on_cluster, **settings})

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from pyhive import hive
 
-from devtools.hiveserver import ENGINES, HiveServer
+from devtools.hiveserver import ENGINES, HiveServer, KerberosHive
 from devtools.process import ServerProcess
 from devtools.runtime import free_port, is_listening
 from devtools.scan_reports import ScanReports
@@ -38,13 +38,6 @@ _SECURE_HADOOP = """
 </configuration>
 """
 _QUERY = "SELECT txn_id FROM trips WHERE region = 'us'"
-
-
-class KerberosHive(HiveServer):
-    """A HiveServer2 whose users show a ticket."""
-
-    def connect(self, user: str = "") -> hive.Connection:
-        return hive.connect("localhost", self.port, auth="KERBEROS", kerberos_service_name="hive")
 
 
 class LdapHive(HiveServer):
