@@ -58,7 +58,7 @@ ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
-	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-engines test-presto \
+	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-cluster-secured test-engines test-presto \
 	test-trino test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster engines presto-jar trino-jar venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
@@ -112,7 +112,10 @@ test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(S3A_SPARK) $(
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
 
 test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez and MapReduce (4 GiB, a quarter of an hour)
-	$(BIN)/pytest tests/cluster $(PYTEST_ARGS)
+	$(BIN)/pytest tests/cluster --ignore tests/cluster/secured $(PYTEST_ARGS)
+
+test-cluster-secured: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## the same with Kerberos: queries, permissions and tickets; needs krb5-kdc and Python's kerberos
+	$(BIN)/pytest tests/cluster/secured $(PYTEST_ARGS)
 
 test-engines: test-presto test-trino ## the example plugins in servers of Presto and Trino (4 GiB, with Spark)
 

@@ -3,13 +3,14 @@
 import json
 import os
 import signal
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from unittest.mock import patch
 
 from devtools.cluster.configuration import (
     JARS,
@@ -24,11 +25,13 @@ from devtools.cluster.configuration import (
 from devtools.cluster.security import NAMES, Security
 from devtools.process import ServerProcess
 from devtools.runtime import RuntimeMissingError, java
+from pyhudi_expr.table.storage.hadoop.connections import Connections
+from pyhudi_expr.table.storage.hadoop.sessions import Sessions
 
 NODES = 2
 _START_SECONDS = 120.0
 _HDFS = "org.apache.hadoop.hdfs.server"
-_YARN = "org.apache.hadoop.yarn.server"
+_RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 _HEAPS: Mapping[str, str] = MappingProxyType(
     {"namenode": "224m", "datanode": "160m", "resourcemanager": "288m", "nodemanager": "224m"}
 )
@@ -96,9 +99,8 @@ class Cluster:
     def answer_of_yarn(self, path: str) -> dict[str, Any]:
         """Return what the ResourceManager's REST interface (`/ws/v1/cluster/`) says."""
         url = f"http://127.0.0.1:{self.ports.web}/ws/v1/cluster/{path}"
-        with urllib.request.urlopen(url, timeout=_REQUEST_SECONDS) as response:
-            found: dict[str, Any] = json.load(response)
-            return found
+        found: dict[str, Any] = _answer(url, self.security)
+        return found
 
 
 @contextmanager
@@ -143,11 +145,11 @@ def running_cluster(directory: Path, security: Security = NAMES) -> Iterator[Clu
         name_node = f"{_HDFS}.namenode.NameNode"
         start("format", "namenode", name_node, "-format", "-nonInteractive").wait()
         start("namenode", "namenode", name_node)
-        start("resourcemanager", "resourcemanager", f"{_YARN}.resourcemanager.ResourceManager")
+        start("resourcemanager", "resourcemanager", _RESOURCE_MANAGER)
         for number in range(1, NODES + 1):
             start(f"datanode{number}", "datanode", f"{_HDFS}.datanode.DataNode")
         nodes = [
-            start(f"nodemanager{number}", "nodemanager", f"{_YARN}.nodemanager.NodeManager")
+            start(f"nodemanager{number}", "nodemanager", security.node)
             for number in range(1, NODES + 1)
         ]
         cluster = Cluster(directory, ports, nodes, security)
@@ -171,12 +173,17 @@ def _is_ready(cluster: Cluster) -> bool:
         f"http://127.0.0.1:{cluster.ports.http}/jmx?qry=Hadoop:service=NameNode,name=FSNamesystem"
     )
     try:
-        with urllib.request.urlopen(state, timeout=_REQUEST_SECONDS) as response:
-            stores = json.load(response)["beans"][0]["NumLiveDataNodes"]
+        stores = _answer(state, cluster.security)["beans"][0]["NumLiveDataNodes"]
         nodes = cluster.answer_of_yarn("metrics")["clusterMetrics"]["activeNodes"]
-    except (OSError, ValueError, LookupError):
+    except (OSError, HTTPException, ValueError, LookupError):
         return False
     return bool(stores == NODES and nodes == NODES)
+
+
+def _answer(url: str, security: Security) -> Any:  # noqa: ANN401 - JSON
+    """Return what a daemon's web page says to the user who owns HDFS."""
+    with patch.dict(os.environ, security.environment):
+        return json.loads(Sessions(Connections(None)).request("GET", url, _REQUEST_SECONDS).content)
 
 
 def _processes(text: str) -> list[int]:

@@ -26,6 +26,7 @@ READERS = "lake"
 HIVE_HOST = "localhost"
 """The host in HiveServer2's principal, which clients have to name."""
 
+_NODE = Path(__file__).parent / "TrustingNode.java"
 _OWNER = "nn"
 _DAEMONS = (_OWNER, "dn", "rm", "nm")
 _WEB = "HTTP"
@@ -80,6 +81,7 @@ class Members:
             clients=_of_clients(),
             daemons=self._of_daemons(),
             environment={**self.environment, "KRB5CCNAME": self.cache(_OWNER)},
+            node=str(_NODE),
         )
 
     def of_hive(self) -> dict[str, str]:

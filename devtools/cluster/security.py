@@ -12,11 +12,13 @@ class Security:
         clients: Hadoop's settings for everyone.
         daemons: Further settings for daemons, which others need not see.
         environment: Variables for daemons and for the user who owns HDFS.
+        node: What a NodeManager's JVM runs: a class, or a program in one file.
     """
 
     clients: Mapping[str, str] = field(default_factory=dict)
     daemons: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    node: str = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
 
 
 NAMES = Security(daemons={"dfs.permissions.enabled": "false"})
