@@ -23,7 +23,7 @@ from devtools.cluster.configuration import (
     write_site_files,
 )
 from devtools.cluster.security import NAMES, Security
-from devtools.process import ServerProcess
+from devtools.process import ServerProcess, run_logged
 from devtools.runtime import RuntimeMissingError, java
 from pyhudi_expr.table.storage.hadoop.connections import Connections
 from pyhudi_expr.table.storage.hadoop.sessions import Sessions
@@ -31,7 +31,9 @@ from pyhudi_expr.table.storage.hadoop.sessions import Sessions
 NODES = 2
 _START_SECONDS = 120.0
 _HDFS = "org.apache.hadoop.hdfs.server"
-_RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
+_YARN = "org.apache.hadoop.yarn.server"
+_RESOURCE_MANAGER = f"{_YARN}.resourcemanager.ResourceManager"
+_NODE_MANAGER = f"{_YARN}.nodemanager.NodeManager"
 _HEAPS: Mapping[str, str] = MappingProxyType(
     {"namenode": "224m", "datanode": "160m", "resourcemanager": "288m", "nodemanager": "224m"}
 )
@@ -125,6 +127,9 @@ def running_cluster(directory: Path, security: Security = NAMES) -> Iterator[Clu
     for name in ("hdfs", "datanode"):
         # Hadoop's web pages are in no Maven artifact, and the daemons look for their directories.
         (conf / "webapps" / name).mkdir(parents=True)
+    for source in security.replacements:
+        command = [str(java().with_name("javac")), "-cp", f"{JARS / 'hadoop'}/*", "-d", str(conf)]
+        run_logged("javac", [*command, str(source)], output=directory / "javac.log")
     with ExitStack() as started:
         # Containers of a killed NodeManager outlive it.
         started.callback(lambda: _kill(_processes(f"{directory}/")))
@@ -149,7 +154,7 @@ def running_cluster(directory: Path, security: Security = NAMES) -> Iterator[Clu
         for number in range(1, NODES + 1):
             start(f"datanode{number}", "datanode", f"{_HDFS}.datanode.DataNode")
         nodes = [
-            start(f"nodemanager{number}", "nodemanager", security.node)
+            start(f"nodemanager{number}", "nodemanager", _NODE_MANAGER)
             for number in range(1, NODES + 1)
         ]
         cluster = Cluster(directory, ports, nodes, security)

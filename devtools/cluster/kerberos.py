@@ -26,7 +26,7 @@ READERS = "lake"
 HIVE_HOST = "localhost"
 """The host in HiveServer2's principal, which clients have to name."""
 
-_NODE = Path(__file__).parent / "TrustingNode.java"
+_UNCHECKED_FILES = Path(__file__).parent / "SecureIOUtils.java"
 _OWNER = "nn"
 _DAEMONS = (_OWNER, "dn", "rm", "nm")
 _WEB = "HTTP"
@@ -81,7 +81,7 @@ class Members:
             clients=_of_clients(),
             daemons=self._of_daemons(),
             environment={**self.environment, "KRB5CCNAME": self.cache(_OWNER)},
-            node=str(_NODE),
+            replacements=(_UNCHECKED_FILES,),
         )
 
     def of_hive(self) -> dict[str, str]:

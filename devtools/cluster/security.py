@@ -1,7 +1,8 @@
 """How a cluster knows its callers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -12,13 +13,13 @@ class Security:
         clients: Hadoop's settings for everyone.
         daemons: Further settings for daemons, which others need not see.
         environment: Variables for daemons and for the user who owns HDFS.
-        node: What a NodeManager's JVM runs: a class, or a program in one file.
+        replacements: Sources of classes that daemons load instead of Hadoop's.
     """
 
     clients: Mapping[str, str] = field(default_factory=dict)
     daemons: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    node: str = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+    replacements: Sequence[Path] = ()
 
 
 NAMES = Security(daemons={"dfs.permissions.enabled": "false"})
