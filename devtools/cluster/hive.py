@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from devtools.cluster.configuration import SMALL_JVM
+from devtools.cluster.configuration import JARS, SMALL_JVM
 from devtools.cluster.hadoop import Cluster
 from devtools.hiveserver import ENGINES, HiveServer
 from devtools.runtime import HANDLER_JAR, aux_jars
@@ -39,6 +39,8 @@ def hive_server(
     run_dir = run_dir.resolve()
     # The server loads the handler from a copy of its own.
     jars = [run_dir / "conf" / jar.name if jar == HANDLER_JAR else jar for jar in aux_jars()]
+    # With Kerberos a client knows by this one how to show its token to MapReduce's master.
+    of_masters = (JARS / "hadoop").glob("hadoop-mapreduce-client-app-*.jar")
     on_cluster = {
         **cluster.client_settings(),
         # The server's quick local file system is in no container.
@@ -55,4 +57,9 @@ def hive_server(
         "hive.tez.exec.print.summary": "true",
         "hive.aux.jars.path": ",".join(jar.as_uri() for jar in jars),
     }
-    return kind(run_dir, heap="1g", settings={**on_cluster, **settings})
+    return kind(
+        run_dir,
+        jars=(*aux_jars(), *of_masters),
+        heap="1g",
+        settings={**on_cluster, **settings},
+    )

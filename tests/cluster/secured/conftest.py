@@ -39,9 +39,8 @@ def cluster(members: Members, tmp_path_factory: pytest.TempPathFactory) -> Itera
         running.shell("-put", str(tables.EVENTS), str(tables.RETURNS), "/warehouse")
         running.shell("-cp", "/warehouse/events", "/warehouse/days")
         running.shell("-chown", "-R", f"{ALICE}:{READERS}", "/warehouse")
-        running.shell("-chmod", "-R", "750", "/warehouse/*")
-        running.shell("-chmod", "-R", "755", "/warehouse/days")
-        running.shell("-chmod", "-R", "750", f"/warehouse/days/{CLOSED_DAY}")
+        closed = ("/warehouse/events", "/warehouse/returns", f"/warehouse/days/{CLOSED_DAY}")
+        running.shell("-chmod", "750", *closed)
         yield running
 
 
