@@ -49,7 +49,8 @@ def service(
     members: Members, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[KeytabService]:
     """A pruning service that reads HDFS with its keytab, by WebHDFS."""
-    with KeytabService(members, cluster, tmp_path_factory.mktemp("service")) as running:
+    running = KeytabService(members, cluster, tmp_path_factory.mktemp("service"))
+    with running:
         yield running
 
 
@@ -101,5 +102,6 @@ def bobs_hive(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[UsersHive]:
     """Sessions of bob, who may not read her tables."""
-    with UsersHive(members, BOB, server, service, tmp_path_factory.mktemp("bobs")) as running:
+    running = UsersHive(members, BOB, server, service, tmp_path_factory.mktemp("bobs"))
+    with running:
         yield running

@@ -51,7 +51,8 @@ def test_a_service_that_may_not_read_costs_pruning_only(
     hive: UsersHive, members: Members, cluster: Cluster, tmp_path: Path, place: str
 ) -> None:
     query = f"SELECT count(*), sum(amount) FROM events WHERE id < {900 + len(place)}"
-    with KeytabService(members, cluster, tmp_path, BOB) as bobs:
+    bobs = KeytabService(members, cluster, tmp_path, BOB)
+    with bobs:
         settings = {
             "hudi.pruning.service.addresses": bobs.address,
             "hudi.pruning.token.file": str(bobs.token_file),
