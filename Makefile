@@ -58,8 +58,8 @@ ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
-	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-cluster-secured test-engines test-presto \
-	test-trino test-kubernetes \
+	soundness test-pyspark test-python support-page test-browser test-containers test-cluster \
+	test-cluster-secured test-engines test-presto test-trino test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster engines presto-jar trino-jar venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
 	docs-version clean

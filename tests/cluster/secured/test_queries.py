@@ -6,7 +6,7 @@ import pytest
 
 from devtools.cluster.hadoop import Cluster
 from devtools.cluster.hive import FETCH, MASTER, MR, SERVER
-from devtools.cluster.kerberos import ALICE
+from devtools.cluster.kerberos import ALICE, BOB
 from devtools.cluster.secured import KeytabService
 from tests.cluster.secrets import files_holding
 from tests.cluster.secured.users_hive import UsersHive
@@ -55,11 +55,23 @@ def test_explain_says_what_the_query_does(hive: UsersHive, place: str) -> None:
     assert "PRUNED, reads 5 of 40 files" in str(session.run(f"EXPLAIN {AGGREGATES['events']}"))
 
 
-def test_jobs_run_as_who_asks(hive: UsersHive, cluster: Cluster) -> None:
-    hive.ask(AGGREGATES["events"], MASTER)
-    applications = cluster.answer_of_yarn("apps")["apps"]["app"]
-    assert {one["user"] for one in applications} == {ALICE}
-    assert (ALICE,) in hive.at(MASTER).run("SELECT logged_in_user()")
+@pytest.mark.parametrize("place", [MASTER, MR])
+def test_jobs_run_as_who_asks(
+    hive: UsersHive, bobs_hive: UsersHive, cluster: Cluster, place: str
+) -> None:
+    for sessions, user in ((hive, ALICE), (bobs_hive, BOB)):
+        sessions.close_sessions()
+        earlier = _users_of_jobs(cluster).keys()
+        answer = sessions.ask("SELECT count(DISTINCT city) FROM days WHERE id < 700", place)
+        assert answer.scan.outcomes == ("PRUNED",)
+        asked = _users_of_jobs(cluster)
+        assert {asked[job] for job in asked.keys() - earlier} == {user}
+
+
+def _users_of_jobs(cluster: Cluster) -> dict[str, str]:
+    """Who runs each application of YARN, of those that have ended, too, by its id."""
+    found = cluster.answer_of_yarn("apps")["apps"] or {"app": []}
+    return {one["id"]: one["user"] for one in found["app"]}
 
 
 def test_no_node_gets_the_services_token(

@@ -11,7 +11,7 @@ public enum Outcome {
   NO_FILTER,
   /** The protocol cannot express any part of the filter. */
   NOT_EXPRESSIBLE,
-  /** The service evaluated the filter and proved nothing. */
+  /** The service proved nothing, or could not read the table; its message says why. */
   NOTHING_PROVED,
   /** No service could be reached, or it refuses this caller. */
   UNREACHABLE,
