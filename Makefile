@@ -114,7 +114,7 @@ test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(S3A_SPARK) $(
 test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez and MapReduce (4 GiB, a quarter of an hour)
 	$(BIN)/pytest tests/cluster --ignore tests/cluster/secured $(PYTEST_ARGS)
 
-test-cluster-secured: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## the same with Kerberos: queries, permissions and tickets; needs krb5-kdc and Python's kerberos
+test-cluster-secured: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## the same with Kerberos: queries, permissions and tickets (20 minutes); needs krb5-kdc and Python's kerberos
 	$(BIN)/pytest tests/cluster/secured $(PYTEST_ARGS)
 
 test-engines: test-presto test-trino ## the example plugins in servers of Presto and Trino (4 GiB, with Spark)
