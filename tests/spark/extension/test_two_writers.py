@@ -36,7 +36,8 @@ pytestmark = pytest.mark.spark
 
 SPECS = {
     TableType.COW: TableSpec("cow", stats_columns=None),
-    TableType.MOR: TableSpec("mor", TableType.MOR, partitions=("p",), stats_columns=None),
+    # Not partitioned: Hudi 1.2 fails to write `partition_stats` if its timeline server is too busy.
+    TableType.MOR: TableSpec("mor", TableType.MOR, stats_columns=None),
 }
 INDEXES = (
     "CREATE INDEX cities ON '{}' USING secondary_index(city)",
