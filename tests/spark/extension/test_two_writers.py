@@ -36,7 +36,8 @@ pytestmark = pytest.mark.spark
 
 SPECS = {
     TableType.COW: TableSpec("cow", stats_columns=None),
-    # Not partitioned: Hudi 1.2 fails to write `partition_stats` if its timeline server is too busy.
+    # Not partitioned: Hudi 1.2 cannot write `partition_stats` in a task that does not reach its
+    # timeline server, as happened here once.
     TableType.MOR: TableSpec("mor", TableType.MOR, stats_columns=None),
 }
 INDEXES = (
