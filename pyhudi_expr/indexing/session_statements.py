@@ -5,10 +5,11 @@ Those about single indexes (`statements`), and::
     REFRESH INDEXES {ON | FROM | IN} [TABLE] table
     OPTIMIZE [TABLE] table [WHERE condition] {ZORDER | HILBERT | LINEAR} BY (column, ...)
         [WHERE condition] [OPTIONS (key = value, ...)]
-    ANALYZE INDEXES {ON | FROM | IN} [TABLE] table FOR query, ...
+    ANALYZE INDEXES [ON | FROM | IN] [TABLE] table [FOR query, ...]
 
 The condition of OPTIMIZE is on partition columns, in Spark's language. A query of ANALYZE INDEXES
-is a text in quotes: a query or a condition, or the path of a file with several.
+is a text in quotes: a query or a condition, or the path of a file with several; without one it is
+about the conditions that the application has asked.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class AnalyzeIndexes:
     """An ANALYZE INDEXES statement.
 
     Attributes:
-        queries: Texts of queries or conditions, or paths of files with them.
+        queries: Texts of queries or conditions, or paths of files with them; empty: what the
+            application has asked.
     """
 
     table: str
@@ -84,18 +86,22 @@ def _read(reader: StatementReader) -> SessionStatement:
     if reader.has("OPTIMIZE"):
         return _optimize(reader)
     if reader.has("ANALYZE", "INDEXES"):
-        table = reader.of_table()
-        reader.expect("FOR")
-        queries = [reader.name("a query in quotes")]
-        while reader.has(","):
-            queries.append(reader.name("a query in quotes"))
-        return AnalyzeIndexes(table, tuple(queries))
+        return _analyze(reader)
     if reader.has("REFRESH", "INDEXES"):
         return RefreshIndexes(reader.of_table())
     statement = read_statement(reader)
     if statement is None:
         raise reader.error(_EXPECTED)
     return statement
+
+
+def _analyze(reader: StatementReader) -> AnalyzeIndexes:
+    is_plain = not any(reader.sees(word) for word in ("ON", "FROM", "IN"))
+    table = reader.table() if is_plain else reader.of_table()
+    queries = [reader.name("a query in quotes")] if reader.has("FOR") else []
+    while queries and reader.has(","):
+        queries.append(reader.name("a query in quotes"))
+    return AnalyzeIndexes(table, tuple(queries))
 
 
 def _optimize(reader: StatementReader) -> Optimize:

@@ -16,16 +16,18 @@ EXTENSION = "io.pyhudi.spark.PyHudiExtension"
 
 _HUDI_EXTENSION = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
 _EXTENSIONS = "spark.sql.extensions"
-_JARS = "spark.jars"
+_JARS, _PACKAGES = "spark.jars", "spark.jars.packages"
 _PYTHON = "spark.pyhudi.python"
 _JAR = "pyhudi-spark-extension.jar"
+_COORDINATES = "io.pyhudi:pyhudi-spark-extension:"
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Add the extension to a session that is not built yet; return the builder.
 
     It comes after the extensions that the builder has, and after Hudi's. The jar is that of the
-    wheel, or in a checkout that of ``make spark-jar``; Hudi's bundle is yours to add. Unless
+    wheel, or in a checkout that of ``make spark-jar``, unless the builder's `spark.jars.packages`
+    have it (``io.pyhudi:pyhudi-spark-extension:VERSION``); Hudi's bundle is yours to add. Unless
     `spark.pyhudi.service` names a service, the session starts one with this interpreter at its
     first query of a Hudi table.
 
@@ -37,10 +39,11 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     for name in (_HUDI_EXTENSION, EXTENSION):
         if name not in extensions:
             extensions.append(name)
-    jars, jar = _listed(given.get(_JARS, "")), str(extension_jar())
-    if jar not in jars:
-        jars.append(jar)
-    builder = builder.config(_EXTENSIONS, ",".join(extensions)).config(_JARS, ",".join(jars))
+    builder = builder.config(_EXTENSIONS, ",".join(extensions))
+    packages = _listed(given.get(_PACKAGES, ""))
+    if not any(package.startswith(_COORDINATES) for package in packages):
+        jars, jar = _listed(given.get(_JARS, "")), str(extension_jar())
+        builder = builder.config(_JARS, ",".join(jars if jar in jars else [*jars, jar]))
     return builder if _PYTHON in given else builder.config(_PYTHON, sys.executable)
 
 

@@ -31,6 +31,8 @@ from pyhudi_expr.indexing.statements import CreateIndex, DropIndex, StatementErr
             "ANALYZE INDEXES ON t FOR 'a > 1', \"SELECT * FROM t\"",
             AnalyzeIndexes("t", ("a > 1", "SELECT * FROM t")),
         ),
+        ("ANALYZE INDEXES db.t", AnalyzeIndexes("db.t", ())),
+        ("analyze indexes '/t' for 'a > 1';", AnalyzeIndexes("/t", ("a > 1",))),
     ],
 )
 def test_statements_are_parsed(text: str, statement: SessionStatement) -> None:
@@ -45,8 +47,8 @@ def test_statements_are_parsed(text: str, statement: SessionStatement) -> None:
         ("OPTIMIZE t WHERE (p = 1 ZORDER BY (a)", "expected ZORDER BY"),
         ("OPTIMIZE t ZORDER BY a", r"expected \(, but found 'a'"),
         ("OPTIMIZE t ZORDER BY (a) WHERE p = 1 WHERE q = 1 OPTIONS (files)", "expected = and"),
-        ("ANALYZE INDEXES ON t", "expected FOR, but it ends"),
-        ("ANALYZE INDEXES t FOR 'a'", "expected ON and a table, but found 't'"),
+        ("ANALYZE INDEXES ON t FOR", "expected a query in quotes, but it ends"),
+        ("ANALYZE INDEXES t 'a'", "expected the end, but found 'a'"),
         ("ANALYZE TABLE t", "expected CREATE INDEX, .* or OPTIMIZE, but found 'ANALYZE'"),
         ("OPTIMIZE t ZORDER BY (a) now", "expected the end, but found 'now'"),
     ],

@@ -30,7 +30,10 @@ _ARCHIVES, _PYTHONPATH = "spark.archives", "spark.executorEnv.PYTHONPATH"
 _DIRECTORY = "pyhudi-packages"
 _DISTRIBUTION = "pyhudi-expr"
 _PACKAGE = Path(__file__).resolve().parents[2]
-_OF_EXTRA = "spark"
+_OF_EXTRAS = frozenset({"spark", "service", "cli"})
+"""What tasks need, and what the pruning service of a driver that YARN runs."""
+_METADATA = "METADATA"
+"""The file that tells a pruning service its version."""
 _NOT_SHIPPED = frozenset({"pyspark", "py4j", "setuptools"})
 """Spark has its own."""
 _PREPARED = ("spark.pyspark.python", "spark.submit.pyFiles", "spark.yarn.dist.archives", _ARCHIVES)
@@ -113,7 +116,10 @@ def _files() -> Iterator[tuple[str, Path]]:
     for file in sorted(_PACKAGE.rglob("*")):
         if file.is_file() and not _LEFT_OUT.intersection(file.parts[len(_PACKAGE.parts) :]):
             yield f"{_PACKAGE.name}/{file.relative_to(_PACKAGE)}", file
-    for name in sorted(_needed(_DISTRIBUTION, frozenset({_OF_EXTRA})) - {_DISTRIBUTION}):
+    for path in metadata.distribution(_DISTRIBUTION).files or ():
+        if path.name == _METADATA:
+            yield str(path), Path(str(path.locate()))
+    for name in sorted(_needed(_DISTRIBUTION, _OF_EXTRAS) - {_DISTRIBUTION}):
         for path in metadata.distribution(name).files or ():
             inside = ".." not in path.parts and not _LEFT_OUT.intersection(path.parts)
             file = Path(str(path.locate()))

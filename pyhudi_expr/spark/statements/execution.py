@@ -7,7 +7,7 @@ The columns of the rows are those that the extension announces for the kind of s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -40,12 +40,19 @@ from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
 Row: TypeAlias = tuple[str | int | float | bool | None, ...]
+Asked: TypeAlias = Callable[[str], Sequence[str]]
+"""Conditions that the application has asked about the table with this base path."""
 
 _OPTIONS = ("files", "file_bytes", "mapping", "statistics", "wait")
 
 
-def execute(spark: SparkSession, text: str) -> list[Row]:
+def execute(spark: SparkSession, text: str, asked: Asked) -> list[Row]:
     """Run one statement in a session: its database, its views and its settings.
+
+    Args:
+        spark: The session.
+        text: The statement.
+        asked: What ANALYZE INDEXES is about if it names no queries.
 
     Raises:
         StatementError: The text is no statement of ours, or names a kind of index that is not.
@@ -56,15 +63,15 @@ def execute(spark: SparkSession, text: str) -> list[Row]:
         raise StatementError(
             f"there is no kind of index {statement.kind!r}: there are {', '.join(KINDS)}"
         )
-    return list(_rows(spark, statement))
+    return list(_rows(spark, statement, asked))
 
 
-def _rows(spark: SparkSession, statement: SessionStatement) -> Iterator[Row]:
+def _rows(spark: SparkSession, statement: SessionStatement, asked: Asked) -> Iterator[Row]:
     match statement:
         case Optimize():
             yield from _optimized(spark, statement)
         case AnalyzeIndexes():
-            yield from _advice(spark, statement)
+            yield from _advice(spark, statement, asked)
         case RefreshIndexes():
             for built in _refreshed(spark, location(spark, statement.table)):
                 yield from _built(built)
@@ -129,12 +136,25 @@ def _cluster_options(statement: Optimize) -> tuple[ClusterOptions, Mapping]:
     return ClusterOptions(size=size, statistics=statistics, wait=wait), mapping
 
 
-def _advice(spark: SparkSession, statement: AnalyzeIndexes) -> Iterator[Row]:
+def _advice(spark: SparkSession, statement: AnalyzeIndexes, asked: Asked) -> Iterator[Row]:
     path = location(spark, statement.table)
-    queries = merge_queries([_queries(text, path) for text in statement.queries])
+    named = [_queries(text, path) for text in statement.queries]
+    queries = merge_queries(named or map(_asked_query, asked(path)))
+    if not named and not queries.queries:
+        raise HudiError(
+            f"{path}: this application has not read the table by a condition that the advisor "
+            "knows; name queries by FOR"
+        )
     found = advise(path, queries.queries)
     yield from (_ranked(one, True) for one in found.recommendations)
     yield from (_ranked(one, False) for one in found.passed_over)
+
+
+def _asked_query(text: str) -> ObservedQueries:
+    try:
+        return read_queries(text, "spark")
+    except HudiError as error:  # Spark shows some of its own functions as no SQL
+        return ObservedQueries((), (str(error),))
 
 
 def _queries(text: str, table: str) -> ObservedQueries:

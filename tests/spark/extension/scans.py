@@ -68,6 +68,13 @@ def files_of(scan: Any) -> list[str]:
     ]
 
 
+def number_of_files(scan: Any) -> int:
+    """How many files an executed scan has read: partitions that it left out while it ran do not
+    count.
+    """
+    return int(scan.metrics().apply("numFiles").value())
+
+
 def listed_bytes(scan: Any) -> int:
     """The size of the files that Hudi's own index, below ours, has listed so far."""
     ours = scan.relation().location()

@@ -38,8 +38,10 @@ print("rows:", rows.count())
 
 
 def test_configure_adds_to_what_the_builder_has() -> None:
-    builder = SparkSession.builder.config("spark.sql.extensions", "a.B, c.D").config(
-        "spark.jars", "/x.jar"
+    builder = (
+        SparkSession.Builder()
+        .config("spark.sql.extensions", "a.B, c.D")
+        .config("spark.jars", "/x.jar")
     )
     configure(configure(builder))
     options = builder._options
@@ -47,14 +49,17 @@ def test_configure_adds_to_what_the_builder_has() -> None:
     assert options["spark.sql.extensions"] == f"a.B,c.D,{hudi},{session.EXTENSION}"
     assert options["spark.jars"] == f"/x.jar,{session.extension_jar()}"
     assert options["spark.pyhudi.python"] == sys.executable
-    chosen = SparkSession.builder.config("spark.pyhudi.python", "/usr/bin/python3")
+    chosen = SparkSession.Builder().config("spark.pyhudi.python", "/usr/bin/python3")
     assert configure(chosen)._options["spark.pyhudi.python"] == "/usr/bin/python3"
 
 
 def test_a_missing_jar_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "_JAR", "no.jar")
     with pytest.raises(HudiError, match="make spark-jar"):
-        configure(SparkSession.builder)
+        configure(SparkSession.Builder())
+    packages = "a:b:1, io.pyhudi:pyhudi-spark-extension:1.0"
+    resolved = configure(SparkSession.Builder().config("spark.jars.packages", packages))
+    assert "spark.jars" not in resolved._options
 
 
 def test_a_session_starts_a_service_of_its_own(spark: SparkSession, matrices: Matrices) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import pyhudi_expr as ph
 from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.installation import version
 from pyhudi_expr.spark.jobs.executor_archive import SHIP, executor_archive, shipping_settings
 from tests.docs.documents import ROOT
 
@@ -69,8 +70,11 @@ def test_the_archive_is_built_once_for_each_version(cache: Path) -> None:
     with tarfile.open(archive) as content:
         names = content.getnames()
     assert len(names) == len(set(names))
-    for name in ("pyhudi_expr/__init__.py", "pyarrow/__init__.py", "obstore/__init__.py"):
-        assert name in names
+    of_tasks = ("pyhudi_expr", "pyarrow", "obstore")
+    of_the_service = ("click", "pydantic_settings", "structlog", "thrift")
+    for name in (*of_tasks, *of_the_service):
+        assert f"{name}/__init__.py" in names
+    assert f"pyhudi_expr-{version()}.dist-info/METADATA" in names
     assert not any(name.startswith("pyspark/") or "/tests/" in name for name in names)
 
 

@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from devtools.service import ServiceProcess
 from devtools.spark import session_settings
 from devtools.tables import HudiTable as Written
 from devtools.tables import TableSpec, create, upsert
@@ -16,6 +17,7 @@ from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.prune.matching_slices import assert_no_row_lost, read
+from tests.spark.extension.conftest import pruned_by
 from tests.spark.statements.conftest import OURS
 
 pytestmark = pytest.mark.spark
@@ -112,6 +114,22 @@ def test_the_advisor_recommends_statements(session: SparkSession, tmp_path: Path
     assert recommended
     assert rows[0].files_saved > 0
     assert session.sql(recommended[0]).count()
+
+
+def test_without_queries_the_advisor_takes_those_that_were_asked(
+    session: SparkSession, pruning_service: ServiceProcess, tmp_path: Path
+) -> None:
+    table = written(session, tmp_path, "asked")
+    with pytest.raises(PySparkException, match=r"not read the table by a condition .* by FOR"):
+        session.sql("ANALYZE INDEXES asked")
+    with session_settings(session, pruned_by(pruning_service.address)):
+        for _ in range(3):
+            session.sql("SELECT a.id FROM asked a WHERE a.city = 'c3'").collect()
+        session.read.format("hudi").load(table.uri).where("id = 7").collect()
+    found = session.sql("ANALYZE INDEXES asked").collect()
+    named = ", ".join(["\"city = 'c3'\""] * 3 + ["'id = 7'"])
+    assert found == session.sql(f"ANALYZE INDEXES asked FOR {named}").collect()
+    assert any("city" in row.statement for row in found if row.recommended)
 
 
 def test_each_session_has_its_own_database(session: SparkSession, tmp_path: Path) -> None:

@@ -160,6 +160,11 @@ public final class ExtremeRows extends GeneratedRows {
   }
 
   @Override
+  Kind kind() {
+    return Kind.EXTREMES;
+  }
+
+  @Override
   void writeRows(DataOutput out) throws IOException {
     out.writeLong(rows);
     out.writeInt(columns.size());

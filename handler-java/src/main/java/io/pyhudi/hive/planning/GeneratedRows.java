@@ -40,21 +40,37 @@ public abstract class GeneratedRows {
   /** Returns the first row after a row whose values differ from it, or {@link #rows}. */
   public abstract long endOfRun(long row);
 
+  /** Returns what {@link #read} tells these rows by. */
+  abstract Kind kind();
+
   abstract void writeRows(DataOutput out) throws IOException;
 
   /** Writes what {@link #read} reads. */
   public final void write(DataOutput out) throws IOException {
     out.writeLong(files);
     out.writeLong(bytes);
-    out.writeBoolean(this instanceof ExtremeRows);
+    out.writeByte(kind().ordinal());
     writeRows(out);
   }
 
   public static GeneratedRows read(DataInput in) throws IOException {
     long files = in.readLong();
     long bytes = in.readLong();
-    return in.readBoolean()
-        ? ExtremeRows.readRows(in, files, bytes)
-        : PartitionRows.readRows(in, files, bytes);
+    return Kind.values()[in.readByte()].reader.read(in, files, bytes);
+  }
+
+  enum Kind {
+    OF_PARTITIONS(PartitionRows::readRows),
+    EXTREMES(ExtremeRows::readRows);
+
+    private final Reader reader;
+
+    Kind(Reader reader) {
+      this.reader = reader;
+    }
+  }
+
+  private interface Reader {
+    GeneratedRows read(DataInput in, long files, long bytes) throws IOException;
   }
 }

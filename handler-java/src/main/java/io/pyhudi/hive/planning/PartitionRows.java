@@ -112,6 +112,11 @@ public final class PartitionRows extends GeneratedRows {
   }
 
   @Override
+  Kind kind() {
+    return Kind.OF_PARTITIONS;
+  }
+
+  @Override
   void writeRows(DataOutput out) throws IOException {
     out.writeInt(columns.size());
     for (String column : columns) {

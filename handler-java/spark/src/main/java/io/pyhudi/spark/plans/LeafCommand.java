@@ -1,5 +1,6 @@
 package io.pyhudi.spark.plans;
 
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -18,16 +19,19 @@ import scala.collection.immutable.Nil$;
 
 /**
  * A command without children, for classes in Java: it has what the Scala compiler would add of
- * Spark's traits.
+ * Spark's traits, and of a case class. Commands of a class are equal if their parts are.
  */
 public abstract class LeafCommand extends LogicalPlan implements LeafRunnableCommand {
   private final Seq<Attribute> output;
+  private final Object[] parts;
 
   /**
    * @param output the columns of the result
+   * @param parts what tells this command from others of its class
    */
-  protected LeafCommand(Seq<Attribute> output) {
+  protected LeafCommand(Seq<Attribute> output, Object... parts) {
     this.output = output;
+    this.parts = parts;
   }
 
   /** Returns an equal command with nothing shared: Spark marks plans. */
@@ -83,6 +87,31 @@ public abstract class LeafCommand extends LogicalPlan implements LeafRunnableCom
   @Override
   public final String productPrefix() {
     return getClass().getSimpleName();
+  }
+
+  @Override
+  public final int productArity() {
+    return parts.length;
+  }
+
+  @Override
+  public final Object productElement(int n) {
+    return parts[n];
+  }
+
+  @Override
+  public final boolean canEqual(Object other) {
+    return getClass().isInstance(other);
+  }
+
+  @Override
+  public final boolean equals(Object other) {
+    return canEqual(other) && Arrays.equals(parts, ((LeafCommand) other).parts);
+  }
+
+  @Override
+  public final int hashCode() {
+    return Arrays.hashCode(parts);
   }
 
   /** Returns the empty list. */

@@ -2,6 +2,7 @@ package io.pyhudi.spark.read;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -9,6 +10,7 @@ import java.util.stream.Collectors;
 import org.apache.hudi.common.model.HoodieRecord;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -17,6 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
+import scala.runtime.AbstractPartialFunction;
 
 /** The parts of a plan's conditions that hold for every row that it uses of a relation. */
 final class Conditions {
@@ -82,6 +85,25 @@ final class Conditions {
     return conjuncts.stream()
         .filter(conjunct -> !conjunct.references().isEmpty() && names(conjunct, columns))
         .collect(Collectors.toList());
+  }
+
+  /** Returns a conjunction as SQL, with the names of columns alone. */
+  static String text(List<Expression> conjuncts) {
+    return conjuncts.stream()
+        .map(conjunct -> conjunct.transformUp(new Unqualified()).sql())
+        .collect(Collectors.joining(" AND "));
+  }
+
+  private static final class Unqualified extends AbstractPartialFunction<Expression, Expression> {
+    @Override
+    public boolean isDefinedAt(Expression node) {
+      return node instanceof AttributeReference;
+    }
+
+    @Override
+    public Expression apply(Expression node) {
+      return ((AttributeReference) node).withQualifier(Scala.seq(Collections.emptyList()));
+    }
   }
 
   private static boolean names(Expression conjunct, Set<String> columns) {

@@ -74,10 +74,10 @@ public final class PruneRelations extends Rule<LogicalPlan> {
     }
 
     private LogicalPlan pruned(HudiRead read, List<Expression> above) {
-      Question question = Question.of(session, read, above);
       if (!PruningConf.of(session).enabled()) {
-        return read.index().sizeInBytes() == 0 ? list(question) : read.relation();
+        return read.index().sizeInBytes() == 0 ? list(read, above) : read.relation();
       }
+      Question question = Question.of(session, read, above);
       boolean isPruned = read.files().location() instanceof PrunedFileIndex;
       if (isPruned && ((PrunedFileIndex) read.files().location()).isAbout(question)) {
         return read.relation();
@@ -87,7 +87,7 @@ public final class PruneRelations extends Rule<LogicalPlan> {
       }
       return learns && !isPruned && read.obstacle() == null
           ? of(question, Answer.notAsked("no condition is known before the query runs"))
-          : list(question);
+          : list(read, above);
     }
 
     private static LogicalPlan of(Question question, Answer answer) {
@@ -103,10 +103,10 @@ public final class PruneRelations extends Rule<LogicalPlan> {
     /**
      * Does for a relation that remains Hudi's what Hudi's rule does: the planner needs its size.
      */
-    private static LogicalPlan list(Question question) {
-      HudiRead read = question.read();
+    private static LogicalPlan list(HudiRead read, List<Expression> above) {
       if (!read.isIncremental() && !(read.files().location() instanceof PrunedFileIndex)) {
-        read.slices().listedBytes(Scala.seq(question.aboutPartitions()));
+        List<Expression> own = Conditions.about(read, above);
+        read.slices().listedBytes(Scala.seq(Conditions.aboutPartitions(read, own)));
       }
       return read.relation();
     }

@@ -3,15 +3,20 @@ package io.pyhudi.spark.read;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.SparkCondition;
 import io.pyhudi.spark.service.Answer;
+import io.pyhudi.spark.service.AskedConditions;
 import io.pyhudi.spark.service.PruningConf;
 import io.pyhudi.spark.service.Questions;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What the service is asked about one relation: conditions that hold for the rows it needs. */
 final class Question {
+  private static final Logger LOG = LoggerFactory.getLogger(Question.class);
+
   private final SparkSession session;
   private final HudiRead read;
   private final List<Expression> conjuncts;
@@ -62,6 +67,7 @@ final class Question {
     if (obstacle != null) {
       return Answer.notAsked(obstacle);
     }
+    remember();
     Questions questions = new Questions(session, PruningConf.of(session));
     PruneRequest request = questions.request(read.basePath(), condition, read.view());
     request.setNewestInstant(read.newestInstant());
@@ -71,5 +77,14 @@ final class Question {
     }
     Answer answer = questions.ask(request);
     return read.slices().counted(Scala.seq(aboutPartitions()), answer);
+  }
+
+  /** For the advisor alone, so that a condition without a text is no reason to fail. */
+  private void remember() {
+    try {
+      AskedConditions.add(read.basePath(), Conditions.text(conjuncts));
+    } catch (RuntimeException e) {
+      LOG.debug("{}: the advisor does not get the condition", read.basePath(), e);
+    }
   }
 }

@@ -1,7 +1,6 @@
 package io.pyhudi.spark.statements;
 
 import io.pyhudi.spark.plans.LeafCommand;
-import java.util.Objects;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -23,7 +22,7 @@ public final class StatementCommand extends LeafCommand {
 
   private StatementCommand(
       StatementKind kind, String text, Option<LogicalPlan> theirs, Seq<Attribute> output) {
-    super(output);
+    super(output, kind, text);
     this.kind = kind;
     this.text = text;
     this.theirs = theirs;
@@ -70,32 +69,5 @@ public final class StatementCommand extends LeafCommand {
   @Override
   public String simpleString(int maxFields) {
     return "PyHudi statement: " + text;
-  }
-
-  @Override
-  public int productArity() {
-    return 2;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return n == 0 ? kind : text;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof StatementCommand;
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof StatementCommand
-        && kind == ((StatementCommand) other).kind
-        && text.equals(((StatementCommand) other).text);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(kind, text);
   }
 }

@@ -1,7 +1,12 @@
 package io.pyhudi.spark.statements;
 
+import io.pyhudi.spark.service.AskedConditions;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -53,6 +58,22 @@ public final class StatementRun {
   /** Returns the statement. */
   public String text() {
     return text;
+  }
+
+  /** Returns the conditions by which the application has read a table lately, as SQL. */
+  public List<String> asked(String table) {
+    Configuration conf = session.sessionState().newHadoopConf();
+    Path wanted = qualified(table, conf);
+    return AskedConditions.about(asked -> qualified(asked, conf).equals(wanted));
+  }
+
+  private static Path qualified(String table, Configuration conf) {
+    Path path = new Path(table);
+    try {
+      return path.getFileSystem(conf).makeQualified(path);
+    } catch (IOException e) {
+      throw new UncheckedIOException(table + ": its file system cannot be opened", e);
+    }
   }
 
   /** Takes a row of the result. */

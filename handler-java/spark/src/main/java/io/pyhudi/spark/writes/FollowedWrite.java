@@ -19,7 +19,7 @@ public final class FollowedWrite extends LeafCommand {
   private final String path;
 
   private FollowedWrite(LogicalPlan write, String path) {
-    super(none());
+    super(none(), write, path);
     this.write = write;
     this.path = path;
   }
@@ -45,32 +45,5 @@ public final class FollowedWrite extends LeafCommand {
   @Override
   public LogicalPlan clone() {
     return new FollowedWrite(write, path);
-  }
-
-  @Override
-  public int productArity() {
-    return 2;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return n == 0 ? write : path;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof FollowedWrite;
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof FollowedWrite
-        && write.equals(((FollowedWrite) other).write)
-        && path.equals(((FollowedWrite) other).path);
-  }
-
-  @Override
-  public int hashCode() {
-    return write.hashCode();
   }
 }
