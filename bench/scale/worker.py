@@ -1,6 +1,5 @@
 """A new worker's first answer: how long who asks waits after all workers have died."""
 
-import json
 import os
 import signal
 import time
@@ -40,14 +39,11 @@ def first_answer(run_dir: Path, snapshots: Path, table: ServiceTable) -> FirstAn
     """Kill the workers of a service, and ask about a table of which there is a snapshot.
 
     Args:
-        run_dir: For logs and settings.
+        run_dir: For the service's log.
         snapshots: The service's `snapshot_dir`, which gets the snapshot if it lacks it.
         table: What is asked about.
     """
-    settings = run_dir / "service.toml"
-    run_dir.mkdir(parents=True, exist_ok=True)
-    settings.write_text(f"workers = {_WORKERS}\nsnapshot_dir = {json.dumps(str(snapshots))}\n")
-    with ServiceProcess(run_dir, "--config", str(settings)) as service:
+    with ServiceProcess(run_dir, "--workers", str(_WORKERS), snapshots=snapshots) as service:
         with service.client(_TIMEOUT) as client:
             table.check(client.prune(table.location, table.predicate(0)))
         before = _workers(service)
