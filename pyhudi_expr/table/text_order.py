@@ -71,16 +71,21 @@ def _order_if_few_tie(texts: AnyArray) -> Int64Array | None:
 
 def _first_words(texts: AnyArray) -> npt.NDArray[np.uint64]:
     """Return the first eight bytes of each text as a number, of shorter texts with zeros added."""
-    ends, content = text_ends(texts).astype(np.int64), text_bytes(texts)
-    padded = np.zeros(len(content) + _WORD, np.uint8)
-    padded[: len(content)] = np.frombuffer(content, np.uint8)
+    ends, content = text_ends(texts).astype(np.int64), np.frombuffer(text_bytes(texts), np.uint8)
+    if len(content) < _WORD:
+        content = np.append(content, np.zeros(_WORD, np.uint8))
+    last = len(content) - _WORD
     at_each_byte: npt.NDArray[np.uint64] = np.ndarray(
-        (len(content) + 1,), ">u8", padded.data, strides=(1,)
+        (last + 1,), ">u8", content.data, strides=(1,)
     )
-    words = at_each_byte[ends[:-1] - ends[0]].astype(np.uint64)
-    lengths = np.diff(ends)
-    short = np.flatnonzero(lengths < _WORD)
-    surplus = (8 * (_WORD - lengths[short])).astype(np.uint64)
+    starts = ends[:-1] - ends[0]
+    begins, lengths = np.minimum(starts, last), np.diff(ends)
+    words = at_each_byte[begins].astype(np.uint64)
+    # Bytes before the text, of texts at the end, and after it, of short ones, are shifted out.
+    other = np.flatnonzero((lengths < _WORD) | (begins < starts))
+    before = (8 * (starts - begins)[other]).astype(np.uint64)
+    after = (8 * np.maximum(_WORD - lengths[other], 0)).astype(np.uint64)
     # Shifting by all 64 bits is undefined.
-    words[short] = np.where(lengths[short], words[short] >> surplus << surplus, 0)
+    shifted = np.where(lengths[other], words[other] << before >> after << after, 0)
+    words[other] = shifted
     return words
