@@ -17,11 +17,18 @@ START_SECONDS = 60.0
 class ServiceProcess:
     """`pyhudi serve` on a free port of the loopback interface, with its log in `run_dir`."""
 
-    def __init__(self, run_dir: Path, *options: str) -> None:
-        """Prepare the service without starting it; `options` are more options of `pyhudi serve`."""
+    def __init__(self, run_dir: Path, *options: str, snapshots: Path | None = None) -> None:
+        """Prepare the service without starting it.
+
+        Args:
+            run_dir: For its log.
+            options: More options of `pyhudi serve`.
+            snapshots: Its `snapshot_dir`; None for none.
+        """
         self.run_dir = run_dir.resolve()
         self.port = 0
         self._options: Sequence[str] = options
+        self._snapshots = snapshots or ""
         self._process: ServerProcess | None = None
 
     @property
@@ -44,7 +51,11 @@ class ServiceProcess:
             output=self.run_dir / "pruning-service.log",
             cwd=ROOT,
             # It writes nothing into the user's directories, and starts the same way every time.
-            env={"PYHUDI_SNAPSHOT_DIR": "", **os.environ, **self.environment()},
+            env={
+                "PYHUDI_SNAPSHOT_DIR": str(self._snapshots),
+                **os.environ,
+                **self.environment(),
+            },
         )
         self._process.wait_until(self._answers, START_SECONDS)
 

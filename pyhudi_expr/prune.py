@@ -267,7 +267,9 @@ class Pruner:
         values = snapshot.value_evidence(needed)
         by_values = _evaluate_partitions(predicate, values, snapshot)
         aggregates, unread = _aggregate_evidence(snapshot, needed, reading)
-        partitions = by_values & _evaluate_partitions(predicate, values + aggregates, snapshot)
+        partitions = by_values
+        if aggregates:
+            partitions = by_values & _evaluate_partitions(predicate, values + aggregates, snapshot)
         found = snapshot.file_evidence(
             predicate, needed, partitions, self._options.footer_wait, reading
         )

@@ -56,7 +56,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def with_children(pid: int) -> list[int]:
-    """Return the ids of a process and of those that it has started, which are workers."""
+    """Return the ids of a process and of those that it and they have started."""
     threads = Path(f"/proc/{pid}/task").iterdir()
     started = [(thread / "children").read_text().split() for thread in threads]
-    return [pid, *(int(one) for some in started for one in some)]
+    return [pid, *(other for some in started for one in some for other in with_children(int(one)))]

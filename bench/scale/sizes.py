@@ -1,6 +1,5 @@
 """1,000,000 and 10,000,000 files: new processes, new commits, selective questions, memory."""
 
-import json
 import os
 import shutil
 import statistics
@@ -10,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from bench.clients.service_clients import ServiceTable
 from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
-from bench.scale.worker import memory
+from bench.scale.worker import first_answer, memory
 from bench.tables import commits, synthetic
 from bench.tables.questions import question_of
 from bench.tables.synthetic_snapshot import snapshot_of
@@ -33,6 +33,7 @@ _PYHUDI = (
     " from pyhudi_expr.cli.main import main; sys.exit(main())"
 )
 _DIRECTORY = WORK / "bench" / "scale-snapshots"
+_RUN_DIR = WORK / "bench" / "scale-service"
 
 
 @benchmark("scale")
@@ -79,27 +80,15 @@ def _commands(table: Path) -> Iterator[Measurement]:
 
 
 def _new_workers(table: Path) -> Iterator[Measurement]:
-    """Measure the first answers of new processes that map a snapshot, imports included."""
-    shutil.rmtree(_DIRECTORY / "million", ignore_errors=True)
-    command = [sys.executable, "-m", "bench.scale.worker", str(table)]
-    command += [str(_DIRECTORY / "million"), str(_MILLION[0] * synthetic.ROWS_PER_FILE // 2)]
-
-    def run() -> dict[str, float]:
-        found = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True)
-        answer: dict[str, float] = json.loads(found.stdout)
-        return answer
-
-    run()
-    runs = [run() for _ in range(_RUNS)]
+    """Measure first answers of the successors of killed workers, which map a snapshot."""
+    asked = ServiceTable(str(table), _MILLION[0], synthetic.ROWS_PER_FILE)
+    found = [first_answer(_RUN_DIR, _DIRECTORY / "million", asked) for _ in range(_RUNS)]
     title = "scale: 1,000,000 files, new worker"
-    for name, unit, bar in (
-        ("imports", "s", None),
-        ("first answer from the snapshot", "s", None),
-        ("imports and first answer", "s", "< 0.3"),
-        ("own memory", "MB", "< 150"),
+    for name, values, unit, bar in (
+        ("first answer from the snapshot", [one.seconds for one in found], "s", "< 0.3"),
+        ("own memory", [one.memory / 1e6 for one in found], "MB", "< 150"),
     ):
-        value = statistics.median(found[name] for found in runs)
-        yield Measurement(f"{title}, {name}", value, unit, bar)
+        yield Measurement(f"{title}, {name}", statistics.median(values), unit, bar)
 
 
 def _commit(table: Path) -> Iterator[Measurement]:

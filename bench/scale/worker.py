@@ -1,44 +1,74 @@
-"""A new worker's first answer: `python -m bench.scale.worker TABLE SNAPSHOT_DIR ROW`.
+"""A new worker's first answer: how long who asks waits after all workers have died."""
 
-Prints one line of JSON: seconds of the imports and of the answer, and the memory of its own in MB.
-"""
-
-import json
-import sys
+import os
+import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.cold import without_pandas
+from thrift.Thrift import TException
+
+from bench.clients.answers import with_children
+from bench.clients.service_clients import ServiceTable
+from devtools.service import ServiceProcess
+
+_WORKERS = 2
+_TIMEOUT = 60.0
 
 
-def memory(kind: str) -> int:
-    """Return a part of this process's memory in bytes: Rss, or Anonymous for what is its own."""
-    status = Path("/proc/self/smaps_rollup").read_text()
+def memory(kind: str, pid: int | str = "self") -> int:
+    """Return a part of a process's memory in bytes: Rss, or Anonymous for what no file has."""
+    status = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return int(status.partition(f"\n{kind}:")[2].split()[0]) * 1024
 
 
-def _main(table: str, directory: str, row: str) -> None:
-    started = time.perf_counter()
-    # Importing is part of what is measured; requests of the service need no parser of SQL.
-    import pyarrow as pa
+@dataclass(frozen=True)
+class FirstAnswer:
+    """What a new worker needs.
 
-    from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
-    from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+    Attributes:
+        seconds: Time from the death of all workers to the answer of one of their successors.
+        memory: What no file has in the memory of that one, in bytes; imports included.
+    """
 
-    imported = time.perf_counter()
-    least = Comparison(Op.LTEQ, Column(("spread",)), Literal(int(row), pa.int64()))
-    result = Pruner(PruneOptions(snapshot_dir=Path(directory))).prune(table, PruneRequest(least))
-    kept, answered = result.files_kept, time.perf_counter()
-    report = {
-        "kept": kept,
-        "imports": imported - started,
-        "first answer from the snapshot": answered - imported,
-        "imports and first answer": answered - started,
-        "own memory": memory("Anonymous") / 1e6,
-    }
-    print(json.dumps(report))
+    seconds: float
+    memory: int
 
 
-if __name__ == "__main__":
-    without_pandas()
-    _main(*sys.argv[1:])
+def first_answer(run_dir: Path, snapshots: Path, table: ServiceTable) -> FirstAnswer:
+    """Kill the workers of a service, and ask about a table of which there is a snapshot.
+
+    Args:
+        run_dir: For the service's log.
+        snapshots: The service's `snapshot_dir`, which gets the snapshot if it lacks it.
+        table: What is asked about.
+    """
+    with ServiceProcess(run_dir, "--workers", str(_WORKERS), snapshots=snapshots) as service:
+        with service.client(_TIMEOUT) as client:
+            table.check(client.prune(table.location, table.predicate(0)))
+        before = _workers(service)
+        started = time.perf_counter()
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        seconds = _answered_by_next(service, table, started)
+        answering = max(_workers(service), key=lambda pid: memory("Rss", pid))
+        return FirstAnswer(seconds, memory("Anonymous", answering))
+
+
+def _answered_by_next(service: ServiceProcess, table: ServiceTable, started: float) -> float:
+    while True:
+        try:
+            with service.client(_TIMEOUT) as client:
+                answer = client.prune(table.location, table.predicate(1))
+        except (TException, OSError, EOFError):
+            continue  # It was handed to a worker in the moment of its death.
+        table.check(answer)
+        return time.perf_counter() - started
+
+
+def _workers(service: ServiceProcess) -> list[int]:
+    """Return the workers: they are forked from the supervisor's only child."""
+    _, template, *workers = with_children(service.pid)
+    if len(workers) != _WORKERS:
+        raise ValueError(f"{template}: {len(workers)} workers instead of {_WORKERS}")
+    return workers

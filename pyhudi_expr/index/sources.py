@@ -85,14 +85,18 @@ def dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
     """
     listing = found.listing
     of_partitions = listing.partition_files
-    first = CONTRADICTION if is_impossible(found.predicate, True) else VALUES
     left = [
-        (first, int(of_partitions[by_values].sum())),
-        (PARTITION_STATS, int(of_partitions[found.partitions].sum())),
+        (VALUES, int(of_partitions @ by_values)),
+        (PARTITION_STATS, int(of_partitions @ found.partitions)),
         *((answer.name, left) for answer, left in zip(found.answers, found.left, strict=True)),
     ]
     files, dropped = listing.num_files, Counter[str]()
     for name, now in left:
         dropped[name] += files - now
         files = now
-    return {name: number for name, number in dropped.items() if number}
+    by_none = dropped[VALUES] and is_impossible(found.predicate, True)
+    return {
+        CONTRADICTION if by_none and name == VALUES else name: number
+        for name, number in dropped.items()
+        if number
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -56,17 +56,17 @@ class Totals:
     slowest: float = 0.0
 
     @staticmethod
-    def of(answer: AnsweredRequest) -> Totals:
-        """Return the totals of one request."""
+    def of(answers: Sequence[AnsweredRequest]) -> Totals:
+        """Return the totals of requests."""
         return Totals(
-            requests=1,
-            unpruned=int(answer.status != _OK),
-            files=answer.files,
-            dropped=answer.dropped,
-            bytes=answer.bytes,
-            bytes_dropped=answer.bytes_dropped,
-            millis=answer.millis,
-            slowest=answer.millis,
+            requests=len(answers),
+            unpruned=sum(answer.status != _OK for answer in answers),
+            files=sum(answer.files for answer in answers),
+            dropped=sum(answer.dropped for answer in answers),
+            bytes=sum(answer.bytes for answer in answers),
+            bytes_dropped=sum(answer.bytes_dropped for answer in answers),
+            millis=sum(answer.millis for answer in answers),
+            slowest=max((answer.millis for answer in answers), default=0.0),
         )
 
     def plus(self, other: Totals) -> Totals:
@@ -154,6 +154,12 @@ class IndexSaving:
     def plus(self, files: int, millis: float) -> IndexSaving:
         """Return the saving with one more request."""
         return IndexSaving(self.requests + int(files > 0), self.files + files, self.millis + millis)
+
+    def and_of(self, other: IndexSaving) -> IndexSaving:
+        """Return the saving for the requests of both."""
+        return IndexSaving(
+            self.requests + other.requests, self.files + other.files, self.millis + other.millis
+        )
 
 
 @dataclass(frozen=True)

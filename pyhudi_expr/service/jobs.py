@@ -6,7 +6,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 
 _TURN_SECONDS = 0.5
 _thread = threading.local()
@@ -23,8 +22,11 @@ class BusyError(Exception):
     """The request is refused, as too many wait."""
 
 
-class Job(Future[bytes]):
-    """One request; its result is the reply.
+class Job:
+    """One request. Thread safe.
+
+    A `concurrent.futures.Future` has a condition on which threads can wait, which nobody does here,
+    and to make and use it takes longer than many evaluations.
 
     Attributes:
         table: The table that it is about, as the caller writes it.
@@ -33,6 +35,9 @@ class Job(Future[bytes]):
         came: When it came, of `time.monotonic`.
         began: When its evaluation began, of `time.monotonic`; 0 before.
         seconds: How long that took; 0 before.
+        is_wanted: Whether somebody waits for the answer.
+        reply: The answer, once it is done without `failure`.
+        failure: Why there is no answer.
     """
 
     def __init__(
@@ -43,47 +48,38 @@ class Job(Future[bytes]):
         *,
         tells_cost: bool = True,
     ) -> None:
-        super().__init__()
         self.table = table
         self.tells_cost = tells_cost
         self.answered = answered
         self.came = time.monotonic()
         self.began = 0.0
         self.seconds = 0.0
+        self.is_wanted = True
+        self.reply = b""
+        self.failure: BaseException | None = None
         self._evaluate = evaluate
-        self._is_wanted = True
 
     def abandon(self) -> None:
         """Notice that nobody waits: it does not begin, or ends at the next `check_wanted`."""
-        self._is_wanted = False
-        self.cancel()
+        self.is_wanted = False
 
     def run(self) -> None:
         """Evaluate the request in this thread, if it is still wanted."""
-        if not self.set_running_or_notify_cancel():
+        if not self.is_wanted:
+            self.failure = NoLongerWantedError()
             return
         self.began = time.monotonic()
         _thread.job = self
         try:
-            reply, failure = self._evaluate(), None
+            self.reply = self._evaluate()
         except BaseException as error:
-            reply, failure = b"", error
+            self.failure = error
         _thread.job = None
         self.seconds = time.monotonic() - self.began
-        if failure is None:
-            self.set_result(reply)
-        else:
-            self.set_exception(failure)
 
     def refuse(self) -> None:
         """End it without evaluation."""
-        if self.set_running_or_notify_cancel():
-            self.set_exception(BusyError())
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether somebody waits for the answer."""
-        return self._is_wanted
+        self.failure = BusyError()
 
 
 def check_wanted() -> None:

@@ -44,7 +44,6 @@ def configure(log_format: str, level: str, **named: object) -> None:
     severity = getattr(logging, level.upper())
     structlog.configure(
         processors=[
-            structlog.contextvars.merge_contextvars,
             *([_with(named)] if named else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),

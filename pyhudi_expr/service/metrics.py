@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from functools import cache, lru_cache
@@ -42,6 +43,9 @@ class Metrics:
     def __init__(self) -> None:
         self._history = History()
         self._listeners: list[Callable[[AnsweredRequest], None]] = []
+        self._lock = threading.Lock()
+        #: What the counters lack: each has a lock of its own, and is looked at now and then.
+        self._amounts: dict[Counter, int] = {}
         self.staleness = Staleness()
         registry = self._registry = CollectorRegistry()
         registry.register(self.staleness)
@@ -127,32 +131,35 @@ class Metrics:
         self._history.add(answered)
         for listener in self._listeners:
             listener(answered)
-        self._requests(PruneStatus._VALUES_TO_NAMES[response.status].lower()).inc()
         self._seconds.observe(seconds)
-        if reason is not None:
-            self._open(reason).inc()
-        done = response.counts
-        if done is None:
-            return
-        _count(self._files, done.filesConsidered, done.filesDropped)
-        _count(self._bytes, done.bytesConsidered, done.bytesDropped)
-        _count(self._partitions, done.partitionsConsidered, done.partitionsDropped)
-        if response.message:
-            self._notes.inc()
+        status, done = PruneStatus._VALUES_TO_NAMES[response.status].lower(), response.counts
+        with self._lock:
+            self._add(self._requests(status), 1)
+            if reason is not None:
+                self._add(self._open(reason), 1)
+            if done is None:
+                return
+            self._count(self._files, done.filesConsidered, done.filesDropped)
+            self._count(self._bytes, done.bytesConsidered, done.bytesDropped)
+            self._count(self._partitions, done.partitionsConsidered, done.partitionsDropped)
+            if response.message:
+                self._add(self._notes, 1)
 
     def count_result(self, table: str, result: PruneResult) -> None:
         """Count the time of each index, and the files that it dropped of a table."""
         self._history.add_result(table, result)
         for source in result.evidence:
             self._index_seconds(_kind(source.name)).observe(source.seconds)
-        for name, files in result.dropped_by.items():
-            self._index_files(_kind(name)).inc(files)
+        with self._lock:
+            for name, files in result.dropped_by.items():
+                self._add(self._index_files(_kind(name)), files)
 
     def count_rows(self, kept: KeptRows) -> None:
         """Count what was judged of kept files."""
-        _count(self._row_groups, kept.groups, kept.groups - kept.groups_kept)
-        _count(self._pages, kept.pages, kept.pages - kept.pages_kept)
-        _count(self._rows, kept.num_rows, kept.num_rows - kept.num_rows_kept)
+        with self._lock:
+            self._count(self._row_groups, kept.groups, kept.groups - kept.groups_kept)
+            self._count(self._pages, kept.pages, kept.pages - kept.pages_kept)
+            self._count(self._rows, kept.num_rows, kept.num_rows - kept.num_rows_kept)
 
     def activity(self) -> Activity:
         """Return the requests since the start: totals, trends, tables, the latest ones."""
@@ -172,11 +179,27 @@ class Metrics:
 
     def collected(self) -> tuple[Iterable[Metric], Iterable[Metric]]:
         """Return the service's metrics, and those of the process."""
+        self._sum_up()
         return self._registry.collect(), REGISTRY.collect()
 
     def text(self) -> bytes:
         """Return all metrics, with the process's memory, files and garbage collections."""
+        self._sum_up()
         return generate_latest(self._registry) + generate_latest(REGISTRY)
+
+    def _count(self, counter: _OfLabel, considered: int, dropped: int) -> None:
+        self._add(counter("dropped"), dropped)
+        self._add(counter("kept"), considered - dropped)
+
+    def _add(self, counter: Counter, amount: int) -> None:
+        """Add to a counter, before it is looked at. The lock is held."""
+        self._amounts[counter] = self._amounts.get(counter, 0) + amount
+
+    def _sum_up(self) -> None:
+        with self._lock:
+            amounts, self._amounts = self._amounts, {}
+        for counter, amount in amounts.items():
+            counter.inc(amount)
 
 
 def _answered_request(response: PruneResponse, seconds: float, note: str) -> AnsweredRequest:
@@ -208,8 +231,3 @@ def _dropped(name: str, what: str, registry: CollectorRegistry) -> _OfLabel:
 def _counter(name: str, meaning: str, label: str, registry: CollectorRegistry) -> _OfLabel:
     """Return the counter of each value of a label. The values are few, and looked up once."""
     return cache(Counter(name, meaning, [label], registry=registry).labels)
-
-
-def _count(counter: _OfLabel, considered: int, dropped: int) -> None:
-    counter("dropped").inc(dropped)
-    counter("kept").inc(considered - dropped)

@@ -52,16 +52,12 @@ def verdicts(result: PruneResult) -> list[PartitionVerdict]:
 
 def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> PruneCounts:
     """Return the counts of considered and dropped files; `rows` are those kept, if known."""
-    listing = result.listing
-    partitions = len(listing.partitions)
-    kept_partitions = np.full(partitions, result.files_kept == result.files_total)
-    if not kept_partitions.all():
-        kept_partitions[listing.slice_partition[result.kept.positions]] = True
+    partitions = len(result.listing.partitions)
     return PruneCounts(
         filesConsidered=result.files_total,
         filesDropped=result.files_total - result.files_kept,
         partitionsConsidered=partitions,
-        partitionsDropped=partitions - int(np.count_nonzero(kept_partitions)),
+        partitionsDropped=partitions - _kept_partitions(result),
         bytesConsidered=result.bytes_total,
         bytesDropped=result.bytes_total - result.bytes_kept,
         elapsedMicros=elapsed_micros,
@@ -69,6 +65,14 @@ def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> P
         rowsKept=rows.rows if rows else None,
         rowsAreExact=rows.exact if rows else None,
     )
+
+
+def _kept_partitions(result: PruneResult) -> int:
+    """Return the number of partitions with a slice that is kept."""
+    listing = result.listing
+    if result.files_kept == result.files_total:
+        return len(listing.partitions)
+    return int(np.count_nonzero(np.bincount(listing.slice_partition[result.kept.positions])))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +19,12 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_numbers
 
 _BASE_PARTS = 3
 _BASE_END = r"^(?P<instant>[0-9]+)(?:_[^.]*)?\.{format}$"
+_BASE_BEGIN = r"[^_]+_[^_]*_"
 _LOG = (
     r"^\.(?P<id>[^_]+)_(?P<instant>[0-9]+)\.log\.(?P<version>[0-9]+)"
     r"(?:_[0-9]+-[0-9]+-[0-9]+(?:\.cdc)?)?$"
 )
+_LOG_PATTERN = re.compile(_LOG.strip("^$"))
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,7 @@ def base_files(names: AnyArray, base_format: str) -> ParsedNames:
     parts = _only(parts, whole)
     # All files of one write have the same suffix, so few suffixes have to be parsed.
     ends = pc.list_element(parts, 2).dictionary_encode()
-    pattern = _BASE_END.replace("{format}", re.escape(base_format))
-    (instant,) = pc.extract_regex(ends.dictionary, pattern).flatten()
+    (instant,) = pc.extract_regex(ends.dictionary, _end_of_base(base_format)).flatten()
     instants = pa.DictionaryArray.from_arrays(ends.indices, instant).dictionary_decode()
     file_id = pc.list_element(parts, 0)
     named = np.flatnonzero(_flags(pc.and_(pc.is_valid(instants), pc.not_equal(file_id, ""))))
@@ -58,6 +60,20 @@ def log_files(names: AnyArray) -> ParsedNames:
     file_id, instant, version = found.take(arrow_numbers(row)).flatten()
     versions = pc.cast(version, pa.int64()).to_numpy(zero_copy_only=False)
     return ParsedNames(row, file_id, instant, versions)
+
+
+def is_parsed(name: str, base_format: str) -> bool:
+    """Return whether `base_files` or `log_files` parses a name: faster, for a few names."""
+    return bool(_base_pattern(base_format).fullmatch(name) or _LOG_PATTERN.fullmatch(name))
+
+
+@cache
+def _base_pattern(base_format: str) -> re.Pattern[str]:
+    return re.compile(_BASE_BEGIN + _end_of_base(base_format).strip("^$"))
+
+
+def _end_of_base(base_format: str) -> str:
+    return _BASE_END.replace("{format}", re.escape(base_format))
 
 
 def _only(array: AnyArray, rows: Int64Array) -> AnyArray:

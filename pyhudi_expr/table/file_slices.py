@@ -29,11 +29,11 @@ from pyhudi_expr.arrays import (
     BoolArray,
     Int64Array,
     arrow_numbers,
-    dictionary_of,
     string_list,
 )
 from pyhudi_expr.table.file_names import ParsedNames, base_files, log_files
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
+from pyhudi_expr.table.text_order import distinct_texts, sorted_texts
 from pyhudi_expr.table.timeline.timeline import Timeline
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -142,9 +142,7 @@ class _Groups:
 
     @staticmethod
     def of(files: StoredFiles, bases: ParsedNames, logs: ParsedNames) -> _Groups:
-        both = pa.chunked_array([bases.file_id, logs.file_id])
-        encoded = dictionary_of(both.dictionary_encode())
-        ids, rank = _sorted_dictionary(encoded)
+        ids, rank = distinct_texts(pa.concat_arrays([bases.file_id, logs.file_id]))
         partition = files.partition.astype(np.int64)
         base_rank, log_rank = rank[: len(bases.row)], rank[len(bases.row) :]
         count = max(len(ids), 1)
@@ -302,7 +300,7 @@ def _assemble(
     instant: str | None,
     view: TableView,
 ) -> FileListing:
-    partitions, partition_rank = _rank(files.partitions)
+    partitions, partition_rank = sorted_texts(files.partitions)
     group = slice_key // instants.count
     file_partition = partition_rank[group // groups.count]
     # One number that sorts slices by partition and file id; a group shows one slice at most.
@@ -363,19 +361,6 @@ def _has_equal_neighbours(keys: Int64Array) -> bool:
 def _frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
     array.flags.writeable = False
     return array
-
-
-def _rank(values: AnyArray) -> tuple[AnyArray, Int64Array]:
-    """Return the values sorted, and for each value its position among them."""
-    order = pc.array_sort_indices(values).to_numpy()
-    rank = np.empty(len(values), np.int64)
-    rank[order] = np.arange(len(values))
-    return values.take(arrow_numbers(order)), rank
-
-
-def _sorted_dictionary(encoded: AnyDictionaryArray) -> tuple[AnyArray, Int64Array]:
-    values, rank = _rank(encoded.dictionary)
-    return values, rank[_int64(encoded.indices)]
 
 
 def _ranks(encoded: AnyDictionaryArray, rank: Mapping[str, int]) -> Int64Array:

@@ -34,6 +34,9 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 ZONE_SLICES = 1024
 """Slices in a zone, the last one has fewer: what is known of all of them is looked at first."""
 
+_FEW_FILES = 16
+"""So many texts are taken one by one: a call of Arrow's take needs the time of some twenty."""
+
 
 class TableView(Enum):
     """The files of a slice that a query reads."""
@@ -315,7 +318,10 @@ class FileListing:
 
     def tokens_at(self, files: Int64Array) -> AnyArray:
         """Return the tokens of some files, given by their positions."""
-        return self.tokens.take(pa.array(files))
+        tokens = self.tokens
+        if len(files) <= _FEW_FILES:
+            return pa.array([tokens[file].as_py() for file in files.tolist()], tokens.type)
+        return tokens.take(pa.array(files))
 
     def file_ids_at(self, slices: Int64Array) -> AnyArray:
         """Return the file ids of some slices, given by their positions."""
@@ -332,7 +338,7 @@ class FileListing:
 
     @cached_property
     def partition_token_bytes(self) -> Int64Array:
-        """The length of the tokens of each partition's files together."""
+        """The lengths of the tokens of each partition's files together."""
         ends = self._token_ends[self.partition_file_bounds]
         lengths: Int64Array = np.diff(ends)
         return lengths
@@ -355,7 +361,10 @@ class FileListing:
         """Return the tokens of a partition's files (by index), sorted as unsigned UTF-8 bytes."""
         start, end = self.partition_file_bounds[partition : partition + 2]
         tokens = self.tokens.slice(int(start), int(end - start))
-        # Arrow sorts strings by their bytes.
+        # Arrow compares strings by their bytes. Most partitions are in order, by file ids, and to
+        # see that takes a tenth of the time of sorting.
+        if pc.all(pc.less_equal(tokens[:-1], tokens[1:]), min_count=0).as_py():
+            return tokens
         return tokens.take(pc.array_sort_indices(tokens))
 
     def digest(self, partition: int) -> bytes:

@@ -110,16 +110,16 @@ def activity() -> Activity:
     tables: dict[str, TableActivity] = {}
     for number in range(400):
         answer = _answer(number, random)
-        totals, trend = totals.plus(Totals.of(answer)), trend.plus(answer.at, Totals.of(answer))
+        totals, trend = totals.plus(Totals.of([answer])), trend.plus(answer.at, Totals.of([answer]))
         recent.insert(0, answer)
         new = TableActivity(answer.table, Totals(), None, answer.at, Trend(_START))
         known = tables.get(answer.table, new)
         tables[answer.table] = replace(
             known,
-            totals=known.totals.plus(Totals.of(answer)),
+            totals=known.totals.plus(Totals.of([answer])),
             instant=answer.instant,
             last=answer.at,
-            trend=known.trend.plus(answer.at, Totals.of(answer)),
+            trend=known.trend.plus(answer.at, Totals.of([answer])),
             savings=_savings(known.savings, answer.dropped),
         )
     now = answer.at + timedelta(seconds=5)

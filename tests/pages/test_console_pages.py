@@ -65,16 +65,16 @@ def activity(*answers: AnsweredRequest, savings: dict[str, IndexSaving] | None =
     totals, trend = Totals(), Trend(START)
     tables: dict[str, TableActivity] = {}
     for each in reversed(answers):
-        totals, trend = totals.plus(Totals.of(each)), trend.plus(each.at, Totals.of(each))
+        totals, trend = totals.plus(Totals.of([each])), trend.plus(each.at, Totals.of([each]))
         known = tables.get(each.table)
         own = Totals() if known is None else known.totals
         own_trend = Trend(START) if known is None else known.trend
         tables[each.table] = TableActivity(
             each.table,
-            own.plus(Totals.of(each)),
+            own.plus(Totals.of([each])),
             each.instant,
             each.at,
-            own_trend.plus(each.at, Totals.of(each)),
+            own_trend.plus(each.at, Totals.of([each])),
             savings or {},
         )
     now = LATER + timedelta(hours=1)
@@ -255,7 +255,7 @@ def test_texts_of_requests_are_escaped():
 def test_a_trend_covers_the_time_since_the_start_in_a_limited_number_of_periods():
     trend = Trend(START)
     for hours in range(100):
-        trend = trend.plus(START + timedelta(hours=hours), Totals.of(OTHER))
+        trend = trend.plus(START + timedelta(hours=hours), Totals.of([OTHER]))
     assert len(trend.periods) <= 60
     assert sum(each.requests for each in trend.periods) == 100
     assert trend.begin(len(trend.periods) - 1) <= START + timedelta(hours=99)
@@ -264,7 +264,7 @@ def test_a_trend_covers_the_time_since_the_start_in_a_limited_number_of_periods(
     assert (
         sum(
             each.requests
-            for each in trend.plus(ANSWERED_REQUEST.at, Totals.of(ANSWERED_REQUEST)).periods
+            for each in trend.plus(ANSWERED_REQUEST.at, Totals.of([ANSWERED_REQUEST])).periods
         )
         == 101
     )

@@ -77,8 +77,11 @@ class Process:
 
     def worker_pids(self) -> list[int]:
         """The process ids of the workers, of the first one first."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return [int(pid) for pid in children.read_text().split()]
+        return [pid for template in self.template_pids() for pid in _children(template)]
+
+    def template_pids(self) -> list[int]:
+        """The process id of what workers are forked from, if it runs."""
+        return _children(self.process.pid)
 
     def reload(self, event: str = "settings reloaded") -> dict[str, object]:
         """Send SIGHUP, and wait until the settings are read."""
@@ -104,3 +107,11 @@ class Process:
             self.text += line
             if line.startswith("{"):
                 self.lines.put(json.loads(line))
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except FileNotFoundError:
+        return []
+    return [int(child) for child in children.split()]

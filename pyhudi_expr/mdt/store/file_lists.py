@@ -244,9 +244,17 @@ def _stored(mentions: _Mentions) -> StoredFiles:
     return StoredFiles(
         partitions=pa.array(paths, pa.string()),
         partition=partition[listed],
-        name=mentions.name.take(pa.array(present.row[listed])),
+        name=_taken(mentions.name, present.row[listed]),
         size=present.size[listed],
     )
+
+
+def _taken(names: AnyArray, rows: Int64Array) -> AnyArray:
+    """Return the names of rows; without a copy for a range of them."""
+    first = int(rows[0]) if len(rows) else 0
+    if np.array_equal(rows, np.arange(first, first + len(rows))):
+        return names.slice(first, len(rows))
+    return names.take(pa.array(rows))
 
 
 def _present(mentions: _Mentions) -> _Present:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, arrow_numbers, string_list
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.mdt.bytes.keys import shard
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.log.valid_instants import BOOTSTRAP_PREFIX, valid_instants
@@ -33,7 +33,7 @@ from pyhudi_expr.mdt.store.listing_state import ListingState
 from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS, iter_unordered
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
-from pyhudi_expr.table.file_names import base_files, log_files
+from pyhudi_expr.table.file_names import is_parsed, log_files
 from pyhudi_expr.table.hudi_names import (
     COLUMN_STATS,
     FILES,
@@ -292,7 +292,7 @@ class MetadataTable:
             name=pa.array([entry.name for entry in entries], pa.string()),
             size=np.array([entry.size for entry in entries], np.int64),
         )
-        self._check_names(partition, stored.name)
+        self._check_names(partition, [entry.name for entry in entries])
         listing = self.metadata.listing(TableView.SNAPSHOT, files=stored)
         modified = {entry.name: entry.modified_ns for entry in entries}
         by_shard: dict[int, FileGroup] = {}
@@ -312,16 +312,14 @@ class MetadataTable:
             raise CorruptFile(path, f"file groups are missing (found {sorted(by_shard)})")
         return [by_shard[number] for number in range(len(by_shard))]
 
-    def _check_names(self, partition: str, names: AnyArray) -> None:
+    def _check_names(self, partition: str, names: Iterable[str]) -> None:
         """Check that no file of a file group has a format that is not read.
 
         Without it, entries would be missing.
         """
-        bases = base_files(names, self.metadata.properties.base_file_format.lower())
-        unread = np.ones(len(names), np.bool_)
-        unread[bases.row] = unread[log_files(names).row] = False
-        for name in string_list(names.take(arrow_numbers(np.flatnonzero(unread)))):
-            if _OF_A_SHARD.match(name):
+        base_format = self.metadata.properties.base_file_format.lower()
+        for name in names:
+            if _OF_A_SHARD.match(name) and not is_parsed(name, base_format):
                 path = f"{self.metadata.base_path}/{partition}/{name}"
                 raise UnsupportedTable(f"{path}: a file of this name is neither HFile nor log file")
 

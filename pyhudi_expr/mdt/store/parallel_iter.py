@@ -9,6 +9,7 @@ from typing import TypeVar
 
 _Item = TypeVar("_Item")
 THREADS = 2
+_ALONE = 2
 REMOTE_THREADS = 16
 """For sources that mostly wait for a network."""
 
@@ -18,9 +19,16 @@ def iter_unordered(sources: Iterable[Iterator[_Item]], threads: int = THREADS) -
 
     `threads` sources are read at a time, each by one thread. The next item of a source is prepared
     while the current one is processed, and no further ones: as many items as threads, and one, are
-    in memory.
+    in memory. A single source is read by the calling thread for two items: most that
+    are read again after a commit have fewer, and to start a thread takes longer than they do.
     """
     idle = deque(sources)
+    if len(idle) == 1:
+        for _ in range(_ALONE):
+            item = next(idle[0], None)
+            if item is None:
+                return
+            yield item
     making: dict[Future[_Item | None], Iterator[_Item]] = {}
     with ThreadPoolExecutor(threads, thread_name_prefix="reading") as pool:
         while idle or making:

@@ -88,7 +88,7 @@ class Admission:
     def ended(self, job: Job) -> None:
         """Notice that a request has run, and begin others."""
         self._running.pop(job, None)
-        if job.seconds and job.tells_cost and not job.cancelled():
+        if job.seconds and job.tells_cost:
             self._learn(job.table, job.seconds)
         self.begin()
 
@@ -101,7 +101,11 @@ class Admission:
 
     def begin(self) -> None:
         """Begin what may run."""
-        while len(self._running) < self._threads and (table := self._next()) is not None:
+        while (
+            self._waiting
+            and len(self._running) < self._threads
+            and (table := self._next()) is not None
+        ):
             waiting = self._waiting[table]
             job = waiting.popleft()
             self._waiting.move_to_end(table)

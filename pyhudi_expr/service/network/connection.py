@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from enum import Enum
 from typing import Any, Protocol, cast
 
@@ -255,12 +254,10 @@ class Connection(asyncio.Protocol):
     def _evaluated(self, job: Job) -> None:
         if job is not self._job:
             return  # It is too late.
-        failure = None if job.cancelled() else job.exception()
-        limit = self._host.settings.max_answer_bytes
-        if isinstance(failure, BusyError):
+        size = len(job.reply)
+        if isinstance(job.failure, BusyError):
             self._do_not_prune("busy", "the service is busy: too many requests wait")
-        elif failure is None and not job.cancelled() and len(job.result()) > limit:
-            size = len(job.result())
+        elif size > self._host.settings.max_answer_bytes:
             self._do_not_prune("large_answer", f"an answer of {size} bytes is not sent")
         else:
             self._answered(job)
@@ -273,15 +270,13 @@ class Connection(asyncio.Protocol):
         if job is not self._job:
             return  # It is too late.
         self._job = None
-        try:
-            reply = job.result()
-        except GarbageError as error:
-            self._refuse("garbage", str(error))
-        except CancelledError:
+        if isinstance(job.failure, GarbageError):
+            self._refuse("garbage", str(job.failure))
+        elif job.failure is not None:
             self.abandon()
         else:
             self._enter(_State.SENDING, self._host.settings.transfer_seconds)
-            self._transport.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
+            self._transport.write(len(job.reply).to_bytes(HEADER_BYTES, "big") + job.reply)
             if not self._paused:
                 self._continue()
 

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import socket
-import sys
 import time
 from collections.abc import Callable
 from enum import Enum
 from itertools import count
-from signal import Signals
 
 from pyhudi_expr.service.workers.channel import Channel, Handed, Kind, Message
+from pyhudi_expr.service.workers.forking import Fork, Template
 
-_MODULE = "pyhudi_expr.service.workers.worker"
 _CLOSED_BYTES = 1 << 12
-#: By default each thread has memory that allocators keep for it: a table that is read again after
-#: each commit, by 16 threads in turn, takes 313 MB instead of 153.
-_ALLOCATORS = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 class State(Enum):
@@ -46,7 +39,7 @@ class Child:
     def __init__(
         self,
         name: str,
-        process: asyncio.subprocess.Process,
+        process: Fork,
         channel: Channel,
         connections: socket.socket,
     ) -> None:
@@ -62,26 +55,20 @@ class Child:
         self._asked: dict[int, asyncio.Future[bytes | None]] = {}
 
     @staticmethod
-    async def start(name: str) -> Child:
+    async def start(name: str, template: Template) -> Child:
         """Start a worker, which waits for its settings."""
         ours, theirs = socket.socketpair()
         connections, handed = socket.socketpair()
         with theirs, handed:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", _MODULE),
-                *(str(theirs.fileno()), str(handed.fileno()), name),
-                stdin=asyncio.subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(), handed.fileno()),
-                env={**_ALLOCATORS, **os.environ},
-            )
+            process = await template.fork(theirs, handed, name)
         connections.setblocking(False)
         child = Child(name, process, await Channel.over(ours), connections)
         asyncio.get_running_loop().add_reader(connections, child._count_closed)
         return child
 
     @property
-    def pid(self) -> int:
-        """Its process id."""
+    def pid(self) -> int | None:
+        """Its process id, if there is a process."""
         return self._process.pid
 
     def send(self, message: Message) -> None:
@@ -127,14 +114,13 @@ class Child:
                 answer.set_result(message.body)
             elif message.kind not in _ANSWERS:
                 take(self, message)
-        code = await self._process.wait()
+        how = await self._process.ended()
         self._end()
-        return f"signal {Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return how
 
     def kill(self) -> None:
         """End it at once."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        self._process.kill()
 
     def _end(self) -> None:
         self.state = State.ENDED

@@ -179,12 +179,7 @@ def _joined_tables(one: TableActivity, other: TableActivity) -> TableActivity:
     latest = max(one, other, key=lambda each: each.last)
     savings = dict(one.savings)
     for name, saving in other.savings.items():
-        known = savings.get(name, IndexSaving())
-        savings[name] = IndexSaving(
-            known.requests + saving.requests,
-            known.files + saving.files,
-            known.millis + saving.millis,
-        )
+        savings[name] = savings.get(name, IndexSaving()).and_of(saving)
     return replace(
         latest,
         totals=one.totals.plus(other.totals),

@@ -21,6 +21,7 @@ from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.workers.accepting import Acceptor
 from pyhudi_expr.service.workers.channel import Kind, Message
 from pyhudi_expr.service.workers.child import Child, State
+from pyhudi_expr.service.workers.forking import Template
 from pyhudi_expr.service.workers.gathering import Gathering
 
 #: A worker that lived for a shorter time is replaced after a while, which doubles each time.
@@ -42,6 +43,7 @@ class Supervisor:
     def __init__(self, in_force: InForce, read_again: Callable[[], ServiceSettings]) -> None:
         self._in_force = in_force
         self._read_again = read_again
+        self._template = Template()
         self._children: dict[str, Child] = {}
         #: Workers whose process is being started.
         self._launched: set[str] = set()
@@ -104,6 +106,7 @@ class Supervisor:
                 _log.warning("worker killed: it does not stop", worker=child.name)
                 child.kill()
             await asyncio.gather(*kept, return_exceptions=True)
+            await self._template.close()
 
     async def _all_ready(self) -> None:
         """Wait until every worker takes connections. Raises SettingsError if one cannot."""
@@ -120,7 +123,7 @@ class Supervisor:
         while not self._stopping.is_set():
             self._launched.add(name)
             try:
-                child = await Child.start(name)
+                child = await Child.start(name, self._template)
                 self._children[name] = child
             finally:
                 self._launched.discard(name)

@@ -1,7 +1,6 @@
-"""A worker: `python -m pyhudi_expr.service.workers.worker CHANNEL CONNECTIONS NAME`.
+"""A worker, with its ends of two pairs of sockets: one for messages, one for connections to serve.
 
-The supervisor starts it, with the descriptors of two pairs of sockets: one for messages, and one
-for the connections that it is to serve. If the supervisor ends, so does the worker.
+If the supervisor ends, so does the worker.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import asyncio
 import contextlib
 import signal
 import socket
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -30,14 +28,13 @@ _FAILED = 1
 _log: Any = structlog.get_logger()
 
 
-def main(arguments: list[str]) -> int:
+def serve(messages: socket.socket, connections: socket.socket, name: str) -> int:
     """Serve until the supervisor says so; return the exit code."""
-    messages, connections, name = int(arguments[0]), int(arguments[1]), arguments[2]
     # A terminal sends these to every process of its group; the supervisor decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with socket.socket(fileno=messages) as ours, socket.socket(fileno=connections) as handed:
-        return asyncio.run(_run(ours, handed, name))
+    with messages, connections:
+        return asyncio.run(_run(messages, connections, name))
 
 
 async def _run(ours: socket.socket, handed: socket.socket, name: str) -> int:
@@ -149,7 +146,3 @@ class _Worker:
 async def _ignoring_hangups(taking: Awaitable[None]) -> None:
     with contextlib.suppress(OSError):
         await taking
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -171,6 +171,38 @@ def test_if_all_workers_die_who_connects_is_answered_by_the_next_ones(
         assert not set(dead) & set(service.worker_pids())
 
 
+def test_workers_are_forked_from_a_process_that_runs_nothing_else(service: Process) -> None:
+    """A lock that another of its threads held would stay locked in a worker for ever."""
+    (template,) = service.template_pids()
+    names = [file.read_text() for file in Path(f"/proc/{template}/task").glob("*/comm")]
+    assert len(names) == 1
+    files = [file.readlink() for file in Path(f"/proc/{template}/fd").iterdir()]
+    assert not [file for file in files if file.suffix in (".parquet", ".arrow", ".hfile")]
+
+
+def test_without_the_process_to_fork_from_workers_go_on_and_are_still_replaced(
+    service: Process, table: str
+) -> None:
+    workers = service.worker_pids()
+    (template,) = service.template_pids()
+    asking = Asking(service, table)
+    asking.wait_for(20)
+    os.kill(template, signal.SIGKILL)
+    service.wait_for_log("the process that forks workers has ended: the next worker starts another")
+    asking.wait_for(50)
+    asking.end()
+    assert asking.cut_off == []
+    os.kill(workers[0], signal.SIGKILL)
+    assert service.wait_for_log("worker replaced", pid=workers[0])["ended"] == "exit code unknown"
+    wait_for_workers(service, 2)
+    assert asked(service, table).status == PruneStatus.OK
+    assert len(service.template_pids()) == 1
+    os.kill(workers[1], signal.SIGKILL)
+    service.wait_for_log("worker replaced", pid=workers[1])
+    wait_for_workers(service, 2)
+    assert len(service.worker_pids()) == 2
+
+
 def test_reloading_while_callers_ask_disturbs_none_of_them(service: Process, table: str) -> None:
     asking = Asking(service, table)
     for _ in range(5):
@@ -231,8 +263,6 @@ def test_a_worker_that_starts_during_a_reload_has_the_new_settings(
     while not (begun := set(service.worker_pids()) - others):
         assert time.monotonic() < end
     (starting,) = begun
-    while b"workers.worker" not in Path(f"/proc/{starting}/cmdline").read_bytes():
-        assert time.monotonic() < end  # The supervisor waits until it runs.
     os.kill(starting, signal.SIGSTOP)
     service.write(table_roots=["/elsewhere"])
     service.reload()

@@ -92,7 +92,7 @@ def test_trends_of_different_starts_have_all_requests_at_their_time() -> None:
         trend = now.trend.__class__(begin)
         for at in times:
             answer = AnsweredRequest(at, "", "/t", "OK", None, 1, 1, 1.0, "")
-            trend = trend.plus(answer.at, Totals.of(answer))
+            trend = trend.plus(answer.at, Totals.of([answer]))
         return Activity(begin, now.now, now.totals, trend, {}, ())
 
     minutes = [start + timedelta(minutes=minute) for minute in range(40)]
