@@ -65,6 +65,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
     return ByFile(config, log)
 
 
+@pytest.fixture(scope="module")
+def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache directory of the user for the tests of one module."""
+    with pytest.MonkeyPatch.context() as here:
+        directory = tmp_path_factory.mktemp("cache")
+        here.setenv("XDG_CACHE_HOME", str(directory))
+        yield directory
+
+
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """The base path of each golden table, by the name of its archive. Read-only: copy to change."""

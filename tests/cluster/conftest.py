@@ -10,6 +10,7 @@ from devtools.cluster.hive import hive_server
 from devtools.cluster.service import ClusterService
 from devtools.hiveserver import HiveServer
 from tests.cluster.cluster_hive import ClusterHive
+from tests.cluster.secrets import settings_with_hidden_token
 
 
 @pytest.fixture(scope="session")
@@ -35,12 +36,7 @@ def server(
 ) -> Iterator[HiveServer]:
     """HiveServer2 on the cluster. Its token is a file that only its own process finds."""
     run_dir = tmp_path_factory.mktemp("hive")
-    (run_dir / "conf").mkdir()
-    (run_dir / "conf" / "token").write_bytes(service.token_file.read_bytes())
-    settings = {
-        "hudi.pruning.token.file": "conf/token",
-        "hudi.pruning.service.addresses": service.address,
-    }
+    settings = settings_with_hidden_token(service, run_dir)
     with hive_server(cluster, run_dir, settings) as running:
         yield running
 

@@ -120,15 +120,6 @@ def warehouse(cluster: Cluster) -> Iterator[str]:
     cluster.shell("-rm", "-r", "-skipTrash", "/spark")
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The user's cache directory, in which the archive is kept for both tests."""
-    with pytest.MonkeyPatch.context() as here:
-        directory = tmp_path_factory.mktemp("cache")
-        here.setenv("XDG_CACHE_HOME", str(directory))
-        yield directory
-
-
 def environment(cluster: Cluster) -> dict[str, str]:
     """What a client of the cluster has in its environment: nothing of this package."""
     of_python = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
@@ -155,7 +146,7 @@ def check(printed: str, errors: str) -> None:
 
 
 def test_a_driver_outside_of_the_cluster(
-    cluster: Cluster, warehouse: str, python: Path, cache: Path, tmp_path: Path
+    cluster: Cluster, warehouse: str, python: Path, user_cache: Path, tmp_path: Path
 ) -> None:
     """The session is made by `configure`, and starts a service of its own beside the driver."""
     program = tmp_path / "client.py"
@@ -182,7 +173,7 @@ def test_a_driver_outside_of_the_cluster(
 
 
 def test_a_driver_on_a_node(
-    cluster: Cluster, warehouse: str, python: Path, cache: Path, tmp_path: Path
+    cluster: Cluster, warehouse: str, python: Path, user_cache: Path, tmp_path: Path
 ) -> None:
     """`spark-submit` alone: jars, an archive and settings; the service is the container's own."""
     program = tmp_path / "job.py"

@@ -13,6 +13,7 @@ from devtools.cluster.kerberos import ALICE, BOB, READERS, Members, running_memb
 from devtools.cluster.secured import KeytabService, secured_hive_server
 from devtools.hdfs.realm import missing_programs
 from devtools.hiveserver import HiveServer
+from tests.cluster.secrets import settings_with_hidden_token
 from tests.cluster.secured.users_hive import CLOSED_DAY, UsersHive
 
 
@@ -63,12 +64,7 @@ def server(
 ) -> Iterator[HiveServer]:
     """HiveServer2 on the cluster, with doAs. Its token is a file that only its process finds."""
     run_dir = tmp_path_factory.mktemp("hive")
-    (run_dir / "conf").mkdir()
-    (run_dir / "conf" / "token").write_bytes(service.token_file.read_bytes())
-    settings = {
-        "hudi.pruning.token.file": "conf/token",
-        "hudi.pruning.service.addresses": service.address,
-    }
+    settings = settings_with_hidden_token(service, run_dir)
     running = secured_hive_server(cluster, members, run_dir, settings)
     with members.user(ALICE):
         running.start()

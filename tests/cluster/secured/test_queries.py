@@ -5,41 +5,30 @@ from __future__ import annotations
 import pytest
 
 from devtools.cluster.hadoop import Cluster
-from devtools.cluster.hive import FETCH, MASTER, MR, SERVER
+from devtools.cluster.hive import MASTER, MR
 from devtools.cluster.kerberos import ALICE, BOB
 from devtools.cluster.secured import KeytabService
 from tests.cluster.secrets import files_holding
 from tests.cluster.secured.users_hive import UsersHive
 from tests.cluster.test_adopted import VECTORISED
-from tests.cluster.test_queries import AGGREGATES, JOIN, KEPT, ROWS
+from tests.cluster.test_queries import (
+    AGGREGATES,
+    JOIN,
+    KEPT,
+    place,
+    test_a_fetch_task_skips_files,
+    test_a_job_skips_files,
+    test_explain_says_what_the_query_does,
+)
 
+#: These tests ask alice's sessions here: they are the fixture `hive` of this directory.
+__all__ = [
+    "place",
+    "test_a_fetch_task_skips_files",
+    "test_a_job_skips_files",
+    "test_explain_says_what_the_query_does",
+]
 pytestmark = pytest.mark.cluster
-
-
-@pytest.fixture(scope="module", params=[MASTER, SERVER, MR], ids=["master", "server", "mr"])
-def place(request: pytest.FixtureRequest) -> str:
-    """Where a query runs on YARN, and where its splits are made."""
-    found: str = request.param
-    return found
-
-
-@pytest.mark.parametrize(("table", "kept"), [("events", 3), ("returns", 7)])
-def test_a_fetch_task_skips_files(hive: UsersHive, table: str, kept: int) -> None:
-    unpruned, pruned = hive.ask_both_ways(ROWS.format(table), FETCH)
-    assert unpruned.rows
-    assert pruned.scan.outcomes == ("PRUNED",)
-    assert pruned.files == (unpruned.scan.files_considered, kept)
-
-
-@pytest.mark.parametrize("table", list(AGGREGATES))
-def test_a_job_skips_files(hive: UsersHive, place: str, table: str) -> None:
-    unpruned, pruned = hive.ask_both_ways(AGGREGATES[table], place)
-    assert unpruned.rows
-    assert pruned.scan.outcomes == ("PRUNED",)
-    assert pruned.files == (unpruned.scan.files_considered, KEPT[table])
-    if place != MR:
-        assert pruned.counters["SCANS_PRUNED"] == 1
-        assert pruned.counters["FILES_KEPT"] == KEPT[table]
 
 
 def test_joined_tables_are_both_pruned(hive: UsersHive, place: str) -> None:
@@ -47,12 +36,6 @@ def test_joined_tables_are_both_pruned(hive: UsersHive, place: str) -> None:
     assert unpruned.rows
     assert pruned.scan.outcomes == ("PRUNED",)
     assert pruned.scan.files_kept < unpruned.scan.files_kept / 4
-
-
-def test_explain_says_what_the_query_does(hive: UsersHive, place: str) -> None:
-    session = hive.at(place)
-    session.run("SET hive.explain.user=false")
-    assert "PRUNED, reads 5 of 40 files" in str(session.run(f"EXPLAIN {AGGREGATES['events']}"))
 
 
 @pytest.mark.parametrize("place", [MASTER, MR])

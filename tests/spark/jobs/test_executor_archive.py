@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tarfile
 import venv
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,15 +25,6 @@ sys.path.insert(0, {str(ROOT)!r})
 from pyhudi_expr.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The user's cache directory, in which the archive is kept."""
-    with pytest.MonkeyPatch.context() as here:
-        directory = tmp_path_factory.mktemp("cache")
-        here.setenv("XDG_CACHE_HOME", str(directory))
-        yield directory
 
 
 @pytest.mark.parametrize("master", [None, "local", "local[*]", "local[4]", "local[2,3]"])
@@ -56,7 +46,7 @@ def test_nothing_is_shipped_to_prepared_executors(settings: dict[str, str]) -> N
 
 
 @pytest.mark.long
-def test_the_archive_is_built_once_for_each_version(cache: Path) -> None:
+def test_the_archive_is_built_once_for_each_version(user_cache: Path) -> None:
     settings = {SHIP: "true", "spark.archives": "own.zip", "spark.executorEnv.PYTHONPATH": "own"}
     shipped = shipping_settings("spark://host:7077", settings)
     archive = executor_archive()
@@ -66,7 +56,7 @@ def test_the_archive_is_built_once_for_each_version(cache: Path) -> None:
     }
     built = archive.stat().st_mtime_ns
     assert executor_archive().stat().st_mtime_ns == built
-    assert [file.name for file in (cache / "pyhudi" / "executors").iterdir()] == [archive.name]
+    assert [file.name for file in (user_cache / "pyhudi" / "executors").iterdir()] == [archive.name]
     with tarfile.open(archive) as content:
         names = content.getnames()
     assert len(names) == len(set(names))
@@ -81,7 +71,7 @@ def test_the_archive_is_built_once_for_each_version(cache: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.long
 @pytest.mark.parametrize("is_shipped", [True, False])
-def test_executors_with_a_bare_python(cache: Path, tmp_path: Path, is_shipped: bool) -> None:
+def test_executors_with_a_bare_python(user_cache: Path, tmp_path: Path, is_shipped: bool) -> None:
     venv.create(tmp_path / "bare", symlinks=True)
     python = tmp_path / "bare" / "bin" / "python"
     missing = subprocess.run([python, "-c", "import pyarrow"], capture_output=True, text=True)
