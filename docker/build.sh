@@ -19,13 +19,19 @@ python=${PYTHON:-python3}
 [ -n "${PYTHON:-}" ] || [ ! -x .venv/bin/python ] || python=.venv/bin/python
 images=${*:-database hive service spark}
 
+# again COMMAND...: runs it, and once more if it fails. A mirror that does not answer for a moment
+# would end the whole build; what has been fetched and the finished layers are kept.
+again() {
+    "$@" || { echo "docker/build.sh: failed, and is tried again: $1 $2" >&2 && sleep 10 && "$@"; }
+}
+
 # build IMAGE OPTIONS...: from docker/IMAGE and what is in its context.
 build() {
     local image=$1 begun=$SECONDS
     shift
     cp -r "docker/$image/." "$context/$image"
     # Packages come from where this machine's come from.
-    docker build --quiet --network host --tag "pyhudi/$image:$tag" --build-arg BASE_IMAGE="$base" \
+    again docker build --quiet --network host --tag "pyhudi/$image:$tag" --build-arg BASE_IMAGE="$base" \
         "$@" "$context/$image" >/dev/null
     echo "built pyhudi/$image:$tag in $((SECONDS - begun)) s"
 }
@@ -47,7 +53,7 @@ fetch() {
     for version in 17 24 26 27 28 31 34 35 36; do
         platforms+=(--platform "manylinux_2_${version}_$machine")
     done
-    "$python" -m pip download --quiet --disable-pip-version-check --dest "$directory" \
+    again "$python" -m pip download --quiet --disable-pip-version-check --dest "$directory" \
         --find-links "$directory" ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} \
         --only-binary :all: --implementation cp --python-version 3.11 \
         --platform "linux_$machine" --platform "manylinux2014_$machine" "${platforms[@]}" \
@@ -80,7 +86,7 @@ fi
 if wants service || wants spark; then
     wheel=${WHEEL:-}
     if [ -z "$wheel" ]; then
-        "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
+        again "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
             --wheel-dir "$context/wheel" .
         wheel=$(echo "$context"/wheel/*.whl)
     fi
@@ -93,7 +99,7 @@ fi
 
 if wants spark; then
     # These come as sources alone.
-    "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
+    again "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
         --wheel-dir "$context/spark/wheels" ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} 'pyspark>=3.5,<4' \
         'pyhive>=0.7,<0.8' 'pure-sasl>=0.6'
     fetch "$context/spark/wheels" service,spark,hive

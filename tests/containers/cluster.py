@@ -37,6 +37,7 @@ START_SECONDS = 240.0
 PATIENCE = 60.0
 _COMMAND_SECONDS = 180.0
 _UNHURRIED_MS = 20_000
+_LINES_SHOWN = 40
 
 Rows = list[tuple[Any, ...]]
 
@@ -184,13 +185,27 @@ _PROJECT = "pyhudi-tests"
 _LABEL = f"com.docker.compose.project={_PROJECT}"
 
 
+def _build_images(log: Path) -> None:
+    with log.open("wb") as output:
+        built = subprocess.run(
+            [str(DOCKER / "build.sh")], stdout=output, stderr=output, check=False
+        )
+    if built.returncode:
+        end = "\n".join(log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:])
+        free = shutil.disk_usage(log.parent).free // 2**20
+        raise RuntimeError(
+            f"docker/build.sh ended with {built.returncode}; {free:,} MiB of the disk "
+            f"are free. The end of {log}:\n{end}"
+        )
+
+
 @contextmanager
 def cluster(directory: Path) -> Iterator[Cluster]:
     """Recreates the containers; their secrets and all logs are in `directory`.
 
     TAG names existing images; without it they are built.
 
-    Raises NoEngineError.
+    Raises NoEngineError, and RuntimeError if the images cannot be built.
     """
     try:
         engine = DockerClient.from_env()
@@ -200,8 +215,7 @@ def cluster(directory: Path) -> Iterator[Cluster]:
     if shutil.which("docker") is None:
         raise NoEngineError("the program docker is missing")
     if "TAG" not in os.environ:
-        with (directory / "build.log").open("w") as log:
-            subprocess.run([str(DOCKER / "build.sh")], stdout=log, stderr=log, check=True)
+        _build_images(directory / "build.log")
     secrets = directory / "secrets"
     subprocess.run([str(DOCKER / "secrets.sh"), str(secrets)], check=True)
     port = free_port()
