@@ -33,11 +33,6 @@ _ALWAYS = {
     "hive.vectorized.execution.enabled": "true",
     "hudi.pruning.timeout.ms": "20000",
     "hudi.pruning.cache.ms": "0",
-    # Tez ends containers that wait for 5 seconds, and runs the next query in cold ones: the same
-    # query took from 2.0 to 8.0 s.
-    "tez.am.container.idle.release-timeout-min.millis": "600000",
-    "tez.am.container.idle.release-timeout-max.millis": "600000",
-    "tez.am.container.reuse.non-local-fallback.enabled": "true",
 }
 _ROUNDS: Mapping[str, int] = {MASTER: 9, SERVER: 9, MR: 3}
 _WARM_UPS: Mapping[str, int] = {MASTER: 6, SERVER: 2, MR: 1}

@@ -103,7 +103,9 @@ def of_daemons(ports: Ports, directory: Path) -> dict[str, str]:
         "dfs.datanode.address": f"{_HOST}:0",
         "dfs.datanode.ipc.address": f"{_HOST}:0",
         "dfs.datanode.http.address": f"{_HOST}:0",
-        "dfs.datanode.hostname": _HOST,
+        # YARN calls its nodes so. By another name no block is local, and Tez lets a query wait 5 to
+        # 10 s for the containers of the one before.
+        "dfs.datanode.hostname": "localhost",
         f"{nm}.hostname": _HOST,
         f"{nm}.address": f"{_HOST}:0",
         f"{nm}.localizer.address": f"{_HOST}:0",
