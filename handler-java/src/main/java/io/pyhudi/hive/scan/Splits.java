@@ -92,7 +92,7 @@ public final class Splits {
     files.forEach(file -> lengths.put(file.getPath(), file.getLen()));
     List<HudiSplit> splits = new ArrayList<>();
     Map<Path, List<FileSplit>> byLength = new LinkedHashMap<>();
-    for (InputSplit part : new ListedFiles(files).getSplits(job, numSplits)) {
+    for (InputSplit part : new ListedFiles(LocatedFiles.of(files, job)).getSplits(job, numSplits)) {
       FileSplit file = (FileSplit) part;
       if (selected.containsKey(file.getPath())) {
         byLength.computeIfAbsent(file.getPath(), path -> new ArrayList<>()).add(file);
