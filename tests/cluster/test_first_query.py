@@ -1,0 +1,53 @@
+"""The first query about a table of 250 files, which the service has never been asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devtools import demo_tables
+from devtools.cluster.hadoop import Cluster
+from devtools.cluster.hive import FETCH, MASTER, SERVER
+from devtools.cluster.service import ClusterService
+from devtools.ddl import create_with_handler
+from tests.cluster.cluster_hive import ClusterHive
+
+pytestmark = pytest.mark.cluster
+
+_TABLE = "many_events"
+_QUERY = f"SELECT id, city, amount FROM {_TABLE} WHERE id IN (17, 400000, 899999)"
+_DEFAULT_TIMEOUT = {"hudi.pruning.timeout.ms": "2000"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def many_events(
+    cluster: Cluster, hive: ClusterHive, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    demo_tables.ensure_written(tmp_path_factory.mktemp("spark") / "tables.log")
+    cluster.shell("-put", str(demo_tables.EVENTS), f"/warehouse/{_TABLE}")
+    hive.run(create_with_handler(_TABLE, f"{cluster.root}/warehouse/{_TABLE}"))
+
+
+@pytest.fixture
+def new_service(
+    cluster: Cluster, service: ClusterService, tmp_path: Path
+) -> Iterator[ClusterService]:
+    """A service that has just been started."""
+    started = ClusterService(cluster, tmp_path, token=service.token_file.read_text())
+    with started:
+        yield started
+
+
+@pytest.mark.parametrize("place", [FETCH, MASTER, SERVER], ids=["fetch", "master", "server"])
+def test_it_is_pruned_within_the_default_timeout(
+    hive: ClusterHive, new_service: ClusterService, place: str
+) -> None:
+    settings = {**_DEFAULT_TIMEOUT, "hudi.pruning.service.addresses": new_service.address}
+    first = hive.ask(_QUERY, place, settings=settings)
+    assert first.scan.outcomes == ("PRUNED",)
+    assert first.files == (demo_tables.EVENT_FILES, 3)
+    unpruned = hive.ask(_QUERY, place, pruning=False, settings=settings)
+    assert repr(first.rows) == repr(unpruned.rows)
+    assert len(first.rows) == 3
