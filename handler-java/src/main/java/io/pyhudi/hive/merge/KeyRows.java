@@ -3,20 +3,14 @@ package io.pyhudi.hive.merge;
 import io.pyhudi.hive.files.DataFile;
 import io.pyhudi.hive.rows.RowRanges;
 import java.io.IOException;
-import java.util.Set;
+import java.util.Arrays;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hudi.common.model.HoodieRecord;
 import org.apache.parquet.column.ColumnDescriptor;
-import org.apache.parquet.column.ColumnReader;
-import org.apache.parquet.column.impl.ColumnReadStoreImpl;
 import org.apache.parquet.column.page.PageReadStore;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
-import org.apache.parquet.io.api.Binary;
-import org.apache.parquet.io.api.Converter;
-import org.apache.parquet.io.api.GroupConverter;
-import org.apache.parquet.io.api.PrimitiveConverter;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
 import org.apache.parquet.schema.Type;
@@ -26,20 +20,38 @@ public final class KeyRows {
   private final MessageType schema;
   private final long fileRows;
   private final RowRanges rows;
+  private final KeySet keys;
+  private final int[] ofRows;
 
-  private KeyRows(MessageType schema, long fileRows, RowRanges rows) {
+  private KeyRows(MessageType schema, long fileRows, KeySet keys, Collector found) {
     this.schema = schema;
     this.fileRows = fileRows;
-    this.rows = rows;
+    this.keys = keys;
+    this.rows = found.rows.ranges();
+    this.ofRows = found.keys;
+  }
+
+  private static final class Collector implements KeyPages.Found {
+    private final RowRanges.Collector rows = new RowRanges.Collector();
+    private int[] keys = new int[1024];
+    private int count;
+
+    @Override
+    public void add(long row, int key) {
+      rows.add(row, row + 1);
+      if (count == keys.length) {
+        keys = Arrays.copyOf(keys, 2 * count);
+      }
+      keys[count++] = key;
+    }
   }
 
   /**
    * Reads the key column. Returns null if the file has none that is a plain text.
    *
    * @param length the file's length in bytes
-   * @param keys as UTF-8
    */
-  static KeyRows find(Path path, long length, Set<Binary> keys, JobConf job) throws IOException {
+  static KeyRows find(Path path, long length, KeySet keys, JobConf job) throws IOException {
     try (ParquetFileReader reader =
         DataFile.read(
             path,
@@ -52,16 +64,18 @@ public final class KeyRows {
         return null;
       }
       MessageType wanted = new MessageType(schema.getName(), key);
-      String writer = reader.getFileMetaData().getCreatedBy();
       reader.setRequestedSchema(wanted);
-      RowRanges.Collector found = new RowRanges.Collector();
-      long first = 0;
+      ColumnDescriptor column = wanted.getColumns().get(0);
+      Collector found = new Collector();
+      long row = 0;
       for (PageReadStore group; (group = reader.readNextRowGroup()) != null; ) {
-        ColumnReadStoreImpl columns = new ColumnReadStoreImpl(group, new Unused(), wanted, writer);
-        collect(columns, wanted.getColumns().get(0), keys, first, group.getRowCount(), found);
-        first += group.getRowCount();
+        long end = row + group.getRowCount();
+        row = new KeyPages(column, keys, row, found).compare(group.getPageReader(column));
+        if (row != end) {
+          throw new IOException(path + ": its keys are those of " + row + " rows, not " + end);
+        }
       }
-      return new KeyRows(schema, first, found.ranges());
+      return new KeyRows(schema, row, keys, found);
     }
   }
 
@@ -74,23 +88,6 @@ public final class KeyRows {
             && !type.isRepetition(Type.Repetition.REPEATED)
             && type.asPrimitiveType().getPrimitiveTypeName() == PrimitiveTypeName.BINARY;
     return isText ? type : null;
-  }
-
-  private static void collect(
-      ColumnReadStoreImpl columns,
-      ColumnDescriptor key,
-      Set<Binary> keys,
-      long first,
-      long count,
-      RowRanges.Collector found) {
-    ColumnReader reader = columns.getColumnReader(key);
-    for (long row = first; row < first + count; row++) {
-      boolean isSet = reader.getCurrentDefinitionLevel() == key.getMaxDefinitionLevel();
-      if (isSet && keys.contains(reader.getBinary())) {
-        found.add(row, row + 1);
-      }
-      reader.consume();
-    }
   }
 
   /** Returns the schema of the file. */
@@ -108,17 +105,12 @@ public final class KeyRows {
     return rows;
   }
 
-  /** Parquet asks for converters, although the values are taken without them. */
-  private static final class Unused extends GroupConverter {
-    @Override
-    public Converter getConverter(int field) {
-      return new PrimitiveConverter() {};
-    }
-
-    @Override
-    public void start() {}
-
-    @Override
-    public void end() {}
+  /**
+   * Returns the key of one of the rows.
+   *
+   * @param number of the row among these, from 0
+   */
+  String key(int number) {
+    return keys.key(ofRows[number]);
   }
 }

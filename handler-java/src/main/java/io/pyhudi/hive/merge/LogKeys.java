@@ -1,10 +1,9 @@
 package io.pyhudi.hive.merge;
 
 import java.io.Serializable;
-import java.nio.charset.StandardCharsets;
-import java.util.HashSet;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
-import java.util.Set;
 import org.apache.avro.generic.IndexedRecord;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.engine.HoodieReaderContext;
@@ -19,7 +18,6 @@ import org.apache.hudi.common.table.read.buffer.KeyBasedFileGroupRecordBuffer;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.common.util.collection.Pair;
 import org.apache.hudi.storage.HoodieStorage;
-import org.apache.parquet.io.api.Binary;
 
 /**
  * The record keys that the log files of a slice name, for data or for a deletion.
@@ -32,14 +30,23 @@ final class LogKeys implements FileGroupRecordBufferLoader<IndexedRecord> {
   /** More keys would take too much memory beside Hudi's buffer, which spills to disk. */
   private static final int MOST = 300_000;
 
-  private Set<Binary> keys;
+  /** Stands for bytes that are no UTF-8, so equal keys may have been written in other bytes. */
+  private static final char REPLACEMENT = '\uFFFD';
+
+  private KeySet keys;
+  private List<String> ordering = Collections.emptyList();
 
   /**
-   * Returns the keys as UTF-8, or null if they are not known: there are too many, or Hudi does not
-   * merge by keys.
+   * Returns the keys, or null if they are not known: there are too many, or Hudi does not merge by
+   * keys.
    */
-  Set<Binary> keys() {
+  KeySet keys() {
     return keys;
+  }
+
+  /** Returns the columns by which Hudi decides which one of two records with a key is newer. */
+  List<String> ordering() {
+    return ordering;
   }
 
   @Override
@@ -66,21 +73,27 @@ final class LogKeys implements FileGroupRecordBufferLoader<IndexedRecord> {
             stats,
             callback);
     keys = keys(loaded.getLeft());
+    ordering = orderingFields;
     return loaded;
   }
 
-  private static Set<Binary> keys(HoodieFileGroupRecordBuffer<IndexedRecord> buffer) {
+  private static KeySet keys(HoodieFileGroupRecordBuffer<IndexedRecord> buffer) {
     // Other buffers, also those that extend this one, may pair rows in other ways.
     if (buffer.getClass() != KeyBasedFileGroupRecordBuffer.class || buffer.size() > MOST) {
       return null;
     }
-    Set<Binary> found = new HashSet<>();
-    for (Serializable key : buffer.getLogRecords().keySet()) {
-      if (!(key instanceof String)) {
+    return keys(buffer.getLogRecords().keySet());
+  }
+
+  /** Returns null if some keys are no texts, or not the same text as in a base file. */
+  static KeySet keys(Iterable<Serializable> named) {
+    List<String> texts = new ArrayList<>();
+    for (Serializable key : named) {
+      if (!(key instanceof String) || ((String) key).indexOf(REPLACEMENT) >= 0) {
         return null;
       }
-      found.add(Binary.fromConstantByteArray(((String) key).getBytes(StandardCharsets.UTF_8)));
+      texts.add((String) key);
     }
-    return found;
+    return KeySet.of(texts);
   }
 }

@@ -89,7 +89,8 @@ final class MergeContext extends HoodieAvroReaderContext {
         ? named.read(
             required.toAvroSchema(),
             pathStorage,
-            found -> records(path, start, length, data, required, found))
+            (found, columns) ->
+                records(path, start, length, data, HoodieSchema.fromAvroSchema(columns), found))
         : records(path, start, length, data, required, pathStorage);
   }
 
@@ -114,20 +115,26 @@ final class MergeContext extends HoodieAvroReaderContext {
       HoodieSchema data,
       HoodieSchema required)
       throws IOException {
+    // Tables with renamed columns are merged as a whole.
+    boolean isOfNamed = named != null && named.areOf(path);
     Pair<HoodieSchema, Map<String, String>> ofFile =
-        isLogFile
+        isLogFile || isOfNamed
             ? Pair.of(required, Collections.emptyMap())
             : getSchemaHandler().getRequiredSchemaForFileAndRenamedColumns(path);
     Schema requested = ofFile.getLeft().toAvroSchema();
     Schema stored = IntegerDecimals.asStored(requested, reader.getSchema().toAvroSchema());
-    if (stored == requested) {
+    if (stored == requested && !isOfNamed) {
       return super.getFileRecordIterator(reader, path, isLogFile, data, required);
+    }
+    ClosableIterator<IndexedRecord> records =
+        reader.getIndexedRecordIterator(
+            data, HoodieSchema.fromAvroSchema(stored), ofFile.getRight());
+    if (stored == requested) {
+      return records;
     }
     MessageType parquet = new ParquetUtils().readMessageType(storage, path);
     UnaryOperator<Object> converter = IntegerDecimals.converter(requested, stored, parquet);
     return new CloseableMappingIterator<>(
-        reader.getIndexedRecordIterator(
-            data, HoodieSchema.fromAvroSchema(stored), ofFile.getRight()),
-        record -> (IndexedRecord) converter.apply(record));
+        records, record -> (IndexedRecord) converter.apply(record));
   }
 }

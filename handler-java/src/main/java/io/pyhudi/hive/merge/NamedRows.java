@@ -1,12 +1,10 @@
 package io.pyhudi.hive.merge;
 
 import io.pyhudi.hive.rows.ColumnChoice;
-import io.pyhudi.hive.rows.SelectedContent;
 import io.pyhudi.hive.rows.SelectedParquet;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.NoSuchElementException;
-import java.util.Set;
 import java.util.function.Predicate;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.IndexedRecord;
@@ -18,7 +16,6 @@ import org.apache.hudi.common.util.collection.ClosableIterator;
 import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.apache.hudi.storage.HoodieStorage;
 import org.apache.hudi.storage.StoragePath;
-import org.apache.parquet.io.api.Binary;
 import org.apache.parquet.schema.MessageType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,15 +39,11 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
   private Opener opener;
   private HoodieStorage fileStorage;
   private boolean isOpen;
-  private Set<Binary> keys;
+  private ClosableIterator<IndexedRecord> all;
   private KeyRows named;
   private SelectedParquet rows;
-  private int nextContent;
-  private SelectedContent content;
-  private ClosableIterator<IndexedRecord> current;
-  private int keyField;
-  private IndexedRecord next;
-  private long returned;
+  private NamedFields fields;
+  private long next;
 
   /**
    * @param logKeys filled when Hudi has read the log files
@@ -69,7 +62,10 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
 
   /** Opens Hudi's reader of the file. */
   interface Opener {
-    ClosableIterator<IndexedRecord> open(HoodieStorage storage) throws IOException;
+    /**
+     * @param columns of the records
+     */
+    ClosableIterator<IndexedRecord> open(HoodieStorage storage, Schema columns) throws IOException;
   }
 
   boolean areOf(StoragePath file) {
@@ -104,18 +100,16 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
     isOpen = true;
     KeyRows found = null;
     String obstacle = "keys of log files are not known";
-    Schema.Field key = required.getField(HoodieRecord.RECORD_KEY_METADATA_FIELD);
-    keys = logKeys.keys();
-    if (keys != null && key != null) {
+    KeySet keys = logKeys.keys();
+    if (keys != null && required.getField(HoodieRecord.RECORD_KEY_METADATA_FIELD) != null) {
       found = KeyRows.find(path, length, keys, ofFile());
-      keyField = key.pos();
       obstacle = found == null ? "it has no column of keys" : obstacle(found);
     }
     if (obstacle == null) {
       named = found;
     } else {
       LOG.info("{}: Hudi merges its slice as a whole: {}", path, obstacle);
-      current = opener.open(fileStorage);
+      all = opener.open(fileStorage, required);
     }
   }
 
@@ -134,7 +128,22 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
     }
     ColumnChoice columns = (schema, names) -> required.getField(names[0]) != null;
     rows = SelectedParquet.open(path, length, found.rows(), columns, ofFile());
-    return rows == null || !rows.hasPages() ? "its rows cannot be selected" : null;
+    if (rows == null || !rows.hasPages()) {
+      return "its rows cannot be selected";
+    }
+    fields =
+        NamedFields.of(
+            required,
+            logKeys.ordering(),
+            found,
+            rows,
+            (content, schema) ->
+                opener.open(
+                    fileStorage.newInstance(
+                        HadoopFSUtils.convertToStoragePath(path),
+                        HadoopFSUtils.getStorageConf(content.serve(conf))),
+                    schema));
+    return null;
   }
 
   @Override
@@ -143,56 +152,10 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
       if (!isOpen) {
         open();
       }
-      while (next == null && (current != null && current.hasNext() || openNext())) {
-        IndexedRecord record = current.hasNext() ? current.next() : null;
-        next = record == null || named == null || isNamed(record) ? record : null;
-      }
-      if (next == null) {
-        requireAll();
-      }
-      return next != null;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-  }
-
-  /** Fails if rows are missing that are hidden from the other reader. */
-  private void requireAll() throws IOException {
-    if (named != null && returned != named.rows().count()) {
-      throw new IOException(
-          path + ": " + returned + " rows have keys of log files, not " + named.rows().count());
-    }
-  }
-
-  /** Returns whether Hudi finds a log record for a row: a row group may have been read whole. */
-  private boolean isNamed(IndexedRecord record) {
-    Object key = record.get(keyField);
-    return key != null && keys.contains(Binary.fromString(key.toString()));
-  }
-
-  /** Opens the next part of the rows. Returns false if there is none. */
-  private boolean openNext() throws IOException {
-    if (named == null || rows == null || nextContent == rows.contents()) {
-      return false;
-    }
-    closeCurrent();
-    content = rows.content(nextContent++);
-    JobConf served = content.serve(conf);
-    current =
-        opener.open(
-            fileStorage.newInstance(
-                HadoopFSUtils.convertToStoragePath(path), HadoopFSUtils.getStorageConf(served)));
-    return true;
-  }
-
-  private void closeCurrent() {
-    if (content != null) {
-      content.withdraw();
-    }
-    if (current != null) {
-      current.close();
-      current = null;
-    }
+    return named == null ? all.hasNext() : next < named.rows().count();
   }
 
   @Override
@@ -200,15 +163,17 @@ final class NamedRows implements ClosableIterator<IndexedRecord> {
     if (!hasNext()) {
       throw new NoSuchElementException();
     }
-    IndexedRecord record = next;
-    next = null;
-    returned++;
-    return record;
+    return named == null ? all.next() : new NamedRecord(fields, next++);
   }
 
   @Override
   public void close() {
-    closeCurrent();
+    if (all != null) {
+      all.close();
+    }
+    if (fields != null) {
+      fields.close();
+    }
     if (rows != null) {
       try {
         rows.close();

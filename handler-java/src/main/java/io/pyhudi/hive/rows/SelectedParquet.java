@@ -161,20 +161,29 @@ public final class SelectedParquet implements Closeable {
     if (metadata == null) {
       return null;
     }
-    MessageType schema = ParquetFooter.schema(metadata);
-    List<ColumnDescriptor> columns = new ArrayList<>();
-    for (ColumnDescriptor column : schema.getColumns()) {
-      if (choice.reads(schema, column.getPath())) {
-        columns.add(column);
-      }
-    }
     long last = metadata.getRow_groups().stream().mapToLong(RowGroup::getNum_rows).sum();
-    if (columns.isEmpty() || metadata.isSetEncryption_algorithm() || rows.end() > last) {
+    if (metadata.isSetEncryption_algorithm() || rows.end() > last) {
       return null;
     }
-    SelectedParquet opened =
-        new SelectedParquet(path, file, metadata, rows, columns, new CodecFactory(job, 0));
-    return opened.findGroups() ? opened : null;
+    List<ColumnDescriptor> every = ParquetFooter.schema(metadata).getColumns();
+    return new SelectedParquet(path, file, metadata, rows, every, new CodecFactory(job, 0))
+        .only(choice);
+  }
+
+  /**
+   * Returns the same rows with fewer columns, of the same open file; null if it has none of them,
+   * or a row group that lacks one.
+   */
+  public SelectedParquet only(ColumnChoice choice) throws IOException {
+    MessageType schema = ParquetFooter.schema(metadata);
+    List<ColumnDescriptor> chosen = new ArrayList<>();
+    for (ColumnDescriptor column : columns) {
+      if (choice.reads(schema, column.getPath())) {
+        chosen.add(column);
+      }
+    }
+    SelectedParquet part = new SelectedParquet(path, file, metadata, ranges, chosen, codecs);
+    return !chosen.isEmpty() && part.findGroups() ? part : null;
   }
 
   /** Returns the number of files that a reader has to read instead of this one. */

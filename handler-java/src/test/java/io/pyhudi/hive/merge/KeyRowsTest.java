@@ -4,22 +4,21 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.pyhudi.hive.rows.RowRanges;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Set;
-import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.JobConf;
+import org.apache.parquet.column.ParquetProperties.WriterVersion;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.example.data.simple.SimpleGroup;
 import org.apache.parquet.hadoop.ParquetWriter;
 import org.apache.parquet.hadoop.example.ExampleParquetWriter;
-import org.apache.parquet.io.api.Binary;
+import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.MessageTypeParser;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class KeyRowsTest {
@@ -35,12 +34,17 @@ class KeyRowsTest {
   private final JobConf job = new JobConf(new Configuration());
 
   /** Writes keys of which every ninth is NULL, and some are there twice. */
-  private Path write(boolean hasDictionary) throws Exception {
+  private Path write(WriterVersion version, boolean hasDictionary, CompressionCodecName codec)
+      throws Exception {
     Path path = new Path("file://" + directory.resolve("keys.parquet"));
     try (ParquetWriter<Group> writer =
         ExampleParquetWriter.builder(path)
             .withType(KEYED)
+            .withWriterVersion(version)
+            .withCompressionCodec(codec)
             .withDictionaryEncoding(hasDictionary)
+            // The second row group has keys in a dictionary, and others behind it.
+            .withDictionaryPageSize(3000)
             .withPageSize(512)
             .withRowGroupSize(16_384L)
             .build()) {
@@ -56,21 +60,25 @@ class KeyRowsTest {
     return "k\u00e9y " + row % 3000;
   }
 
-  private static Set<Binary> keys(String... keys) {
-    return Arrays.stream(keys)
-        .map(key -> Binary.fromConstantByteArray(key.getBytes(StandardCharsets.UTF_8)))
-        .collect(Collectors.toSet());
+  private static KeySet keys(String... keys) {
+    return KeySet.of(Arrays.asList(keys));
   }
 
-  private KeyRows find(Path path, Set<Binary> keys) throws Exception {
+  private KeyRows find(Path path, KeySet keys) throws Exception {
     long length = path.getFileSystem(job).getFileStatus(path).getLen();
     return KeyRows.find(path, length, keys, job);
   }
 
   @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void rowsOfKeysAreFound(boolean hasDictionary) throws Exception {
-    Path path = write(hasDictionary);
+  @CsvSource({
+    "PARQUET_1_0, true, GZIP",
+    "PARQUET_1_0, false, UNCOMPRESSED",
+    "PARQUET_2_0, true, UNCOMPRESSED",
+    "PARQUET_2_0, false, GZIP"
+  })
+  void rowsOfKeysAreFound(WriterVersion version, boolean hasDictionary, CompressionCodecName codec)
+      throws Exception {
+    Path path = write(version, hasDictionary, codec);
     KeyRows found = find(path, keys(key(1), key(2), key(9), key(500), key(2999), "none"));
     assertEquals(ROWS, found.fileRows());
     RowRanges expected =
@@ -78,6 +86,10 @@ class KeyRowsTest {
             new long[] {1, 500, 2999, 3001, 3009, 3500},
             new long[] {3, 501, 3000, 3003, 3010, 3501});
     assertEquals(expected, found.rows());
+    int[] numbers = {1, 2, 500, 2999, 1, 2, 9, 500};
+    for (int i = 0; i < numbers.length; i++) {
+      assertEquals(key(numbers[i]), found.key(i));
+    }
     assertEquals(RowRanges.between(0, 0), find(path, keys("none")).rows());
   }
 
