@@ -27,18 +27,18 @@ import org.apache.parquet.schema.MessageType;
 
 /** Hudi's Avro reader for merging, extended to read integer decimals correctly. */
 final class MergeContext extends HoodieAvroReaderContext {
-  private final NamedRows named;
+  private final BaseRows baseRows;
   private HoodieStorage storage;
 
   /**
    * @param commits whose rows are read; empty for all
-   * @param named the only rows to read of the base file; null for all
+   * @param baseRows the rows to read of the base file; null for all
    * @param conf the configuration by which the base file is opened
    */
   MergeContext(
       HoodieTableMetaClient metaClient,
       Set<String> commits,
-      NamedRows named,
+      BaseRows baseRows,
       TypedProperties properties,
       Configuration conf) {
     super(
@@ -47,7 +47,7 @@ final class MergeContext extends HoodieAvroReaderContext {
         range(commits),
         Option.empty(),
         properties);
-    this.named = named;
+    this.baseRows = baseRows;
   }
 
   private static Option<InstantRange> range(Set<String> commits) {
@@ -69,7 +69,7 @@ final class MergeContext extends HoodieAvroReaderContext {
       HoodieSchema required,
       HoodieStorage pathStorage)
       throws IOException {
-    if (named != null && named.areOf(path.getPath())) {
+    if (baseRows != null && baseRows.areOf(path.getPath())) {
       return getFileRecordIterator(path.getPath(), start, length, data, required, pathStorage);
     }
     storage = pathStorage;
@@ -85,8 +85,8 @@ final class MergeContext extends HoodieAvroReaderContext {
       HoodieSchema required,
       HoodieStorage pathStorage)
       throws IOException {
-    return named != null && named.areOf(path)
-        ? named.read(
+    return baseRows != null && baseRows.areOf(path)
+        ? baseRows.read(
             required.toAvroSchema(),
             pathStorage,
             (found, columns) ->
@@ -115,15 +115,15 @@ final class MergeContext extends HoodieAvroReaderContext {
       HoodieSchema data,
       HoodieSchema required)
       throws IOException {
-    // Tables with renamed columns are merged as a whole.
-    boolean isOfNamed = named != null && named.areOf(path);
+    // Tables with renamed columns are read as a whole.
+    boolean isInPart = baseRows != null && baseRows.areOf(path);
     Pair<HoodieSchema, Map<String, String>> ofFile =
-        isLogFile || isOfNamed
+        isLogFile || isInPart
             ? Pair.of(required, Collections.emptyMap())
             : getSchemaHandler().getRequiredSchemaForFileAndRenamedColumns(path);
     Schema requested = ofFile.getLeft().toAvroSchema();
     Schema stored = IntegerDecimals.asStored(requested, reader.getSchema().toAvroSchema());
-    if (stored == requested && !isOfNamed) {
+    if (stored == requested && !isInPart) {
       return super.getFileRecordIterator(reader, path, isLogFile, data, required);
     }
     ClosableIterator<IndexedRecord> records =

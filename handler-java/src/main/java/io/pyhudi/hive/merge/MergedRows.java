@@ -1,6 +1,7 @@
 package io.pyhudi.hive.merge;
 
 import io.pyhudi.hive.files.DataFile;
+import io.pyhudi.hive.rows.RowSelection;
 import io.pyhudi.hive.scan.MergedSlice;
 import java.io.IOException;
 import java.util.function.Predicate;
@@ -21,11 +22,11 @@ import org.apache.parquet.schema.MessageType;
 /** The rows of a slice after Hudi has merged its log files. */
 public final class MergedRows implements ClosableIterator<IndexedRecord> {
   private final ClosableIterator<IndexedRecord> records;
-  private final NamedRows named;
+  private final BaseRows rows;
 
-  private MergedRows(ClosableIterator<IndexedRecord> records, NamedRows named) {
+  private MergedRows(ClosableIterator<IndexedRecord> records, BaseRows rows) {
     this.records = records;
-    this.named = named;
+    this.rows = rows;
   }
 
   /**
@@ -35,7 +36,7 @@ public final class MergedRows implements ClosableIterator<IndexedRecord> {
    */
   public static MergedRows all(MergedSlice slice, TableAtInstant table, Schema requested)
       throws IOException {
-    return open(slice, table, requested, conf(table), null, null);
+    return open(slice, table, requested, conf(table), null);
   }
 
   /**
@@ -51,9 +52,31 @@ public final class MergedRows implements ClosableIterator<IndexedRecord> {
       throws IOException {
     HoodieBaseFile base = slice.slice().getBaseFile().get();
     JobConf conf = conf(table);
-    LogKeys keys = new LogKeys();
-    NamedRows named = new NamedRows(keys, path(base), base.getFileSize(), conf, isForOthers);
-    return open(slice, table, requested, conf, keys, named);
+    BaseRows rows = new NamedRows(new LogKeys(), path(base), base.getFileSize(), conf, isForOthers);
+    return open(slice, table, requested, conf, rows);
+  }
+
+  /**
+   * Reads the rows that can match, and others.
+   *
+   * @param slice with a base file, whose instants are all read
+   * @param requested the columns
+   * @param matching the rows of the base file that can match if no log file changes them
+   */
+  public static MergedRows matching(
+      MergedSlice slice, TableAtInstant table, Schema requested, RowSelection matching)
+      throws IOException {
+    HoodieBaseFile base = slice.slice().getBaseFile().get();
+    JobConf conf = conf(table);
+    BaseRows rows =
+        new MatchingRows(
+            new LogKeys(),
+            path(base),
+            base.getFileSize(),
+            conf,
+            slice.slice().hasLogFiles(),
+            matching);
+    return open(slice, table, requested, conf, rows);
   }
 
   private static JobConf conf(TableAtInstant table) {
@@ -65,23 +88,17 @@ public final class MergedRows implements ClosableIterator<IndexedRecord> {
   }
 
   private static MergedRows open(
-      MergedSlice slice,
-      TableAtInstant table,
-      Schema requested,
-      JobConf conf,
-      LogKeys keys,
-      NamedRows named)
+      MergedSlice slice, TableAtInstant table, Schema requested, JobConf conf, BaseRows rows)
       throws IOException {
     Option<HoodieBaseFile> base = slice.slice().getBaseFile();
     DataFile.Opener<MergedRows> opener =
         settings -> {
-          ClosableIterator<IndexedRecord> records =
-              merge(slice, table, requested, settings, keys, named);
-          if (named != null) {
+          ClosableIterator<IndexedRecord> records = merge(slice, table, requested, settings, rows);
+          if (rows != null) {
             // Hudi asks for rows of the base file first; its end is in memory here.
             records.hasNext();
           }
-          return new MergedRows(records, named);
+          return new MergedRows(records, rows);
         };
     return base.isPresent()
         ? DataFile.read(path(base.get()), base.get().getFileSize(), conf, opener)
@@ -89,12 +106,7 @@ public final class MergedRows implements ClosableIterator<IndexedRecord> {
   }
 
   private static ClosableIterator<IndexedRecord> merge(
-      MergedSlice slice,
-      TableAtInstant table,
-      Schema requested,
-      JobConf conf,
-      LogKeys keys,
-      NamedRows named)
+      MergedSlice slice, TableAtInstant table, Schema requested, JobConf conf, BaseRows rows)
       throws IOException {
     HoodieTableMetaClient metaClient = table.metaClient();
     TypedProperties properties = new TypedProperties();
@@ -103,25 +115,30 @@ public final class MergedRows implements ClosableIterator<IndexedRecord> {
         FileGroupReading.of(slice.slice())
             .with(
                 "ReaderContext",
-                new MergeContext(metaClient, slice.commits(), named, properties, conf))
+                new MergeContext(metaClient, slice.commits(), rows, properties, conf))
             .with("HoodieTableMetaClient", metaClient)
             .with("LatestCommitTime", slice.instant())
             .with("DataSchema", HoodieSchema.fromAvroSchema(table.schema()))
             .with("RequestedSchema", HoodieSchema.fromAvroSchema(requested))
             .with("InternalSchema", table.internalSchema())
             .with("Props", properties);
-    if (keys != null) {
-      reading.with("RecordBufferLoader", keys);
+    if (rows != null) {
+      reading.with("RecordBufferLoader", rows.logKeys());
     }
     return reading.<IndexedRecord>build().getClosableIterator();
   }
 
+  /** Returns whether all rows of the base file were read. */
+  public boolean areAll() {
+    return rows == null || rows.areAll();
+  }
+
   /**
-   * Returns which rows of the base file these are, merged; null if they are all of it. The others
-   * are rows of the slice as they are.
+   * Returns which rows of the base file log files name; null if these are not known, or if all rows
+   * of it are merged.
    */
   public KeyRows ofBaseFile() {
-    return named == null ? null : named.named();
+    return areAll() ? null : rows.named();
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.pyhudi.hive.read;
 import io.pyhudi.hive.merge.KeyRows;
 import io.pyhudi.hive.merge.MergedRows;
 import io.pyhudi.hive.merge.TableAtInstant;
+import io.pyhudi.hive.rows.RowSelection;
 import io.pyhudi.hive.scan.MergedSlice;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -68,6 +69,21 @@ final class MergedSliceReader extends RowReader {
                 file -> StoredColumns.areAsDeclared(projection, table.schema(), file)));
   }
 
+  /**
+   * Reads the rows that can match, and others.
+   *
+   * @param matching the rows of the base file that can match if no log file changes them
+   */
+  static MergedSliceReader matching(
+      MergedSlice slice, RowSelection matching, JobConf job, Projection projection)
+      throws IOException {
+    return new MergedSliceReader(
+        slice,
+        job,
+        projection,
+        (of, table, requested) -> MergedRows.matching(of, table, requested, matching));
+  }
+
   private static Schema requested(Schema table, List<Schema.Field> fields) {
     return Schema.createRecord(
         table.getName(), table.getDoc(), table.getNamespace(), false, fields);
@@ -79,6 +95,11 @@ final class MergedSliceReader extends RowReader {
    */
   KeyRows ofBaseFile() {
     return records.ofBaseFile();
+  }
+
+  /** Returns whether all rows of the base file are read. */
+  boolean areAll() {
+    return records.areAll();
   }
 
   @Override

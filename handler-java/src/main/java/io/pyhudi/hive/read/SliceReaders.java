@@ -67,17 +67,30 @@ public final class SliceReaders {
       rows = new GeneratedRowsReader(split.generated(), projection);
     } else if (isForHive) {
       rows = PlainParquet.rows(split, null, job, reporter);
-    } else if (split.isJoined()) {
+    } else if (split.isJoined() && HiveVersion.readsUnfiltered()) {
       MergedSliceReader merged = MergedSliceReader.named(split.mergedSlice(), job, projection);
       JoinedReader.Opener<ArrayWritable> base = base(split, merged, job, reporter, inBatches);
       if (inBatches && base != null) {
         return new JoinedReader<>(asRows(new BatchReader(merged, split, job, projection)), base);
       }
       rows = base == null ? merged : new JoinedReader<>(merged, base);
+    } else if (split.rows() != null) {
+      rows = matching(split, job, projection, reporter);
     } else {
       rows = MergedSliceReader.all(split.mergedSlice(), job, projection);
     }
     return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
+  }
+
+  /** Opens Hudi's reader where Hive's reader of this version would drop rows or read others. */
+  private static MergedSliceReader matching(
+      HudiSplit split, JobConf job, Projection projection, Reporter reporter) throws IOException {
+    MergedSliceReader reader =
+        MergedSliceReader.matching(split.mergedSlice(), split.rows(), job, projection);
+    if (reader.areAll()) {
+      RowCounters.addWholeSplit(reporter);
+    }
+    return reader;
   }
 
   /**

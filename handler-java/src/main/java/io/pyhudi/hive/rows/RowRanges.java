@@ -78,6 +78,23 @@ public final class RowRanges {
     return new RowRanges(clippedStarts, clippedEnds);
   }
 
+  /** Returns these rows and others. */
+  public RowRanges with(RowRanges other) {
+    Collector all = new Collector();
+    long last = 0;
+    int next = 0;
+    int nextOther = 0;
+    while (next < starts.length || nextOther < other.starts.length) {
+      boolean isOwn =
+          nextOther == other.starts.length
+              || next < starts.length && starts[next] <= other.starts[nextOther];
+      long start = Math.max(last, isOwn ? starts[next] : other.starts[nextOther]);
+      last = Math.max(start, isOwn ? ends[next++] : other.ends[nextOther++]);
+      all.add(start, last);
+    }
+    return all.ranges();
+  }
+
   /** Returns whether the ranges contain each row of [first, end). */
   public boolean covers(long first, long end) {
     return intersect(first, end).count() == end - first;

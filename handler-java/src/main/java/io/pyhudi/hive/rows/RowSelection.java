@@ -41,6 +41,11 @@ public final class RowSelection {
     return bytes;
   }
 
+  /** Returns the selection with further rows of the file. */
+  public RowSelection with(RowRanges others) {
+    return new RowSelection(footerDigest, ranges.with(others), bytes);
+  }
+
   public void write(DataOutput out) throws IOException {
     out.writeInt(footerDigest.length);
     out.write(footerDigest);

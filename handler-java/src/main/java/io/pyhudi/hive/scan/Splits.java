@@ -66,7 +66,7 @@ public final class Splits {
             HudiSplit.merged(table.basePath(), slice, newest, state).ofCommits(commits);
         if (isPlain) {
           split.asPlainFile().ofRows(rows == null ? null : rows.whole());
-        } else if (scan.rows().joins(slice)) {
+        } else if (scan.rows().joins(slice) && (rows != null || HiveVersion.readsUnfiltered())) {
           split.asJoined().ofRows(rows == null ? null : rows.whole());
         }
         splits.add(split);

@@ -11,7 +11,6 @@ import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.ServiceListing;
 import io.pyhudi.hive.table.Slice;
 import io.pyhudi.hive.table.TableListing;
-import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -154,20 +153,13 @@ public final class TableScan {
   /** Returns which rows the scan reads; Hudi's readers and other settings read all rows. */
   private static SelectedFiles rows(HudiTable table, ScanVerdict verdict, PruningSettings settings)
       throws IOException {
-    boolean joins = table.isMergeOnRead() && canJoin(table);
+    // The keys that log files name are looked up in the base file.
+    boolean joins = table.isMergeOnRead() && !table.hasVirtualKeys();
     boolean isOff = !settings.rows() || !joins && verdict.rows().isEmpty();
     if (isOff || table.hasSchemaHistory()) {
       return SelectedFiles.none();
     }
     return joins ? verdict.rows().joiningSlices(settings.mergedRowsBytes()) : verdict.rows();
-  }
-
-  /**
-   * Returns whether Hive's readers and Hudi can share a base file: places of rows are counted, so
-   * none may be dropped, and the keys have to be in the file.
-   */
-  private static boolean canJoin(HudiTable table) {
-    return HiveVersion.readsUnfiltered() && !table.hasVirtualKeys();
   }
 
   /** Reports a scan whose files the service listed. */

@@ -2,10 +2,15 @@ package io.pyhudi.hive.read;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.files.CountedFileSystem;
+import io.pyhudi.hive.protocol.SelectedRows;
+import io.pyhudi.hive.rows.FileRows;
+import io.pyhudi.hive.scan.HudiSplit;
+import io.pyhudi.hive.scan.MergedSlice;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,7 +18,10 @@ import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Random;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
@@ -31,6 +39,7 @@ import org.apache.hadoop.mapred.InputSplit;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
 import org.apache.hadoop.mapred.Reporter;
+import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -141,5 +150,71 @@ class JoinedSlicesTest {
     JobConf combining = job(LOCAL, table, true, isVectorized);
     combining.unset("hive.input.format");
     assertEquals(merged, read(combining, new int[1]));
+  }
+
+  private static List<String> sorted(RecordReader<NullWritable, ArrayWritable> reader)
+      throws IOException {
+    List<String> rows = rows(reader);
+    Collections.sort(rows);
+    return rows;
+  }
+
+  @Tag("session")
+  @ParameterizedTest
+  @CsvSource({
+    "mor_v6_metadata_pending_compaction, mor_v6_part",
+    "mor_v8_metadata_pending_compaction, mor_v8_part"
+  })
+  void hudiAloneLeavesOutRowsThatCannotMatch(String archive, String table) throws Exception {
+    unzip(archive);
+    JobConf job = job(LOCAL, table, true, false);
+    Projection projection = Projection.of(job);
+    Random random = new Random(3);
+    long all = 0;
+    long read = 0;
+    for (InputSplit split : new HudiMergeOnReadInputFormat().getSplits(job, 1)) {
+      MergedSlice slice = ((HudiSplit) split).mergedSlice();
+      if (slice == null || !slice.slice().getBaseFile().isPresent()) {
+        continue;
+      }
+      Path base =
+          HadoopFSUtils.convertToHadoopPath(slice.slice().getBaseFile().get().getStoragePath());
+      List<String> merged = sorted(MergedSliceReader.all(slice, job, projection));
+      long rows = ParquetFiles.groups(base, job).stream().mapToLong(g -> g.getRowCount()).sum();
+      for (int i = 0; i < 3; i++) {
+        long start = 1 + random.nextInt((int) rows - 2);
+        long end = start + 1 + random.nextInt((int) (rows - start) - 1);
+        Set<String> found = new HashSet<>();
+        for (long[][] part :
+            new long[][][] {
+              {{start}, {end}}, {{0, end}, {start, rows}},
+            }) {
+          MergedSliceReader reader =
+              MergedSliceReader.matching(
+                  slice, FileRows.of(answer(base, job, part)).whole(), job, projection);
+          assertFalse(reader.areAll());
+          List<String> some = sorted(reader);
+          assertEquals(some.size(), new HashSet<>(some).size());
+          assertTrue(merged.containsAll(some));
+          found.addAll(some);
+          read += some.size();
+        }
+        assertEquals(new HashSet<>(merged), found);
+        all += 2 * merged.size();
+      }
+      SelectedRows ofAnother = answer(base, job, new long[][] {{0}, {1}});
+      byte[] digest = ofAnother.getFooterDigest();
+      digest[7] ^= 1;
+      MergedSliceReader reader =
+          MergedSliceReader.matching(
+              slice, FileRows.of(ofAnother.setFooterDigest(digest)).whole(), job, projection);
+      assertTrue(reader.areAll());
+      assertEquals(merged, sorted(reader));
+    }
+    assertTrue(read < all, read + " of " + all);
+  }
+
+  private static SelectedRows answer(Path file, JobConf job, long[][] ranges) throws Exception {
+    return ParquetFiles.answer(file, job, ranges[0], ranges[1]);
   }
 }

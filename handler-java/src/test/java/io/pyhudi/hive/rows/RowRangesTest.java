@@ -48,4 +48,16 @@ class RowRangesTest {
       assertEquals(ranges(places), ranges(these).places(ranges(others)));
     }
   }
+
+  @Test
+  void rowsOfBothAreJoined() {
+    Random random = new Random(2);
+    for (int i = 0; i < 500; i++) {
+      BitSet these = some(random);
+      BitSet others = some(random);
+      RowRanges joined = ranges(these).with(ranges(others));
+      these.or(others);
+      assertEquals(ranges(these), joined);
+    }
+  }
 }
