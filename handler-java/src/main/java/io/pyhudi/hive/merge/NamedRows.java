@@ -23,6 +23,7 @@ final class NamedRows extends BaseRows {
   private ClosableIterator<IndexedRecord> all;
   private SelectedParquet rows;
   private NamedFields fields;
+  private long count;
   private long next;
 
   /**
@@ -39,7 +40,9 @@ final class NamedRows extends BaseRows {
     KeyRows found = findNamed();
     String obstacle =
         found == null ? "its keys or those of log files are not known" : obstacle(found);
-    if (obstacle != null) {
+    if (obstacle == null) {
+      count = found.rows().count();
+    } else {
       all = all(obstacle);
     }
   }
@@ -69,7 +72,7 @@ final class NamedRows extends BaseRows {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return areAll() ? all.hasNext() : next < named().rows().count();
+    return areAll() ? all.hasNext() : next < count;
   }
 
   @Override
