@@ -49,6 +49,16 @@ def ensure_written(name: str, files: int, groups: int) -> Path:
     return path
 
 
+def ensure_one_row() -> Path:
+    """Return a directory with a Parquet file of the same columns and one row, id -1."""
+    path = _DIRECTORY / "one-row"
+    if not path.is_dir():
+        path.mkdir(parents=True)
+        values = [[-1], [0], ["city"], [0.0], [b""]]
+        pq.write_table(pa.table(values, schema=_SCHEMA), path / "one.parquet")
+    return path
+
+
 def _write_file(path: Path, number: int, groups: int) -> None:
     with pq.ParquetWriter(
         path / file_name(number, _INSTANT),
