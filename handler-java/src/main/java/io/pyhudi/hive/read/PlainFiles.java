@@ -14,10 +14,16 @@ import org.apache.hadoop.mapred.Reporter;
 
 /** Opens Hive's readers on plain Parquet files, or on those of their rows that are selected. */
 final class PlainFiles {
+  /** Where the plan of a job is; a fetch task has none. */
+  private static final String PLAN = "hive.exec.plan";
+
   private PlainFiles() {}
 
   /** Opens one of Hive's readers. */
   interface Opener<V> {
+    /**
+     * @param job the configuration of this reader alone
+     */
     RecordReader<NullWritable, V> open(FileSplit file, JobConf job) throws IOException;
   }
 
@@ -42,7 +48,10 @@ final class PlainFiles {
     }
     RecordReader<NullWritable, V> reader =
         DataFile.read(
-            file.getPath(), split.fileLength(), job, settings -> opener.open(file, settings));
+            file.getPath(),
+            split.fileLength(),
+            job,
+            settings -> opener.open(file, settings == job ? new JobConf(job) : settings));
     return hidden == null ? reader : hidden.in(reader);
   }
 
@@ -52,6 +61,9 @@ final class PlainFiles {
    */
   private static ColumnChoice columns(FileSplit file, JobConf job) throws IOException {
     Projection ofTask = Projection.of(job);
+    if (job.get(PLAN, "").isEmpty()) {
+      return ofTask::reads;
+    }
     Projection ofPlan =
         Projection.of(
             new ProjectionPusher().pushProjectionsAndFilters(job, file.getPath().getParent()));

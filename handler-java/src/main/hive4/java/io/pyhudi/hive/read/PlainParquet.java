@@ -35,14 +35,11 @@ final class PlainParquet {
   static RecordReader<NullWritable, ArrayWritable> rows(
       HudiSplit split, HiddenRows hidden, JobConf job, Reporter reporter) throws IOException {
     return PlainFiles.open(
-        split,
-        hidden,
-        withGregorianDays(job),
-        reporter,
-        (file, settings) -> open(file, settings, reporter));
+        split, hidden, job, reporter, (file, settings) -> open(file, settings, reporter));
   }
 
   private static Rows open(FileSplit file, JobConf job, Reporter reporter) throws IOException {
+    setGregorianDays(job);
     try {
       return new Rows(file, job, reporter);
     } catch (InterruptedException e) {
@@ -55,13 +52,16 @@ final class PlainParquet {
   static RecordReader<NullWritable, ArrayWritable> batches(
       HudiSplit split, HiddenRows hidden, JobConf job, Reporter reporter) throws IOException {
     return SliceReaders.asRows(
-        PlainFiles.open(split, hidden, withGregorianDays(job), reporter, Batches::new));
+        PlainFiles.open(split, hidden, job, reporter, PlainParquet::openBatches));
   }
 
-  private static JobConf withGregorianDays(JobConf job) {
-    JobConf copy = new JobConf(job);
-    HiveConf.setBoolVar(copy, ConfVars.HIVE_PARQUET_DATE_PROLEPTIC_GREGORIAN_DEFAULT, true);
-    return copy;
+  private static Batches openBatches(FileSplit file, JobConf job) throws IOException {
+    setGregorianDays(job);
+    return new Batches(file, job);
+  }
+
+  private static void setGregorianDays(JobConf ofReader) {
+    HiveConf.setBoolVar(ofReader, ConfVars.HIVE_PARQUET_DATE_PROLEPTIC_GREGORIAN_DEFAULT, true);
   }
 
   private static final class Rows extends ParquetRecordReaderWrapper {
