@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
 from bench.tables import large_files, merged_slice
 from devtools.ddl import create_with_handler
@@ -66,8 +68,22 @@ class _Hive:
         return self._read() - before
 
     def _read(self) -> int:
-        lines = Path(f"/proc/{self.pid}/io").read_text().splitlines()
-        return int(dict(line.split(": ") for line in lines)["rchar"])
+        return _bytes_read(self.pid)
+
+
+def _bytes_read(process: int | str) -> int:
+    """Return the bytes that a process has read, of everything."""
+    lines = Path(f"/proc/{process}/io").read_text().splitlines()
+    return int(dict(line.split(": ") for line in lines)["rchar"])
+
+
+def _bytes_of_duckdb(path: Path, query: str) -> int:
+    """Return the bytes that DuckDB reads for a query of a directory's Parquet files."""
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        before = _bytes_read("self")
+        connection.execute(query.format(f"read_parquet('{path}/*.parquet')")).fetchall()
+        return _bytes_read("self") - before
 
 
 @benchmark("rows")
@@ -92,13 +108,13 @@ def rows() -> Iterator[Measurement]:
             f" LOCATION '{large_files.ensure_one_row()}'"
         )
         hive = _Hive(session, server.pid)
-        yield from _bytes(hive, nine)
+        yield from _bytes(hive, eight, nine)
         for engine in ENGINES:
             yield from _times(hive, engine)
         yield from _merged(hive)
 
 
-def _bytes(hive: _Hive, nine: Path) -> Iterator[Measurement]:
+def _bytes(hive: _Hive, eight: Path, nine: Path) -> Iterator[Measurement]:
     hive.session.set(ENGINES["fetch"])
     for name, query in _QUERIES.items():
         for settings in (_ON, _ON):  # the first one warms up
@@ -107,6 +123,10 @@ def _bytes(hive: _Hive, nine: Path) -> Iterator[Measurement]:
         yield Measurement(f"rows: {name}, bytes read of 8 x 128 MB", found / 1e6, "MB", bar)
         native = hive.bytes_read(query.format("eight_native"), _NATIVE)
         yield Measurement(f"rows: {name}, bytes that Hive's table reads", native / 1e6, "MB")
+        duck = _bytes_of_duckdb(eight, query)
+        yield Measurement(f"rows: {name}, bytes that DuckDB reads", duck / 1e6, "MB")
+        title = f"rows: {name}, bytes read / DuckDB's"
+        yield Measurement(title, found / duck, "x", "<= 1")
     size = next(nine.glob("*.parquet")).stat().st_size
     query = f"SELECT * FROM nine WHERE id BETWEEN {_POINT} AND {_POINT + 400_000}"
     read = hive.bytes_read(query, _ON)
