@@ -2,6 +2,7 @@ package io.pyhudi.hive.read;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
@@ -14,6 +15,7 @@ import io.pyhudi.hive.scan.MergedSlice;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -152,6 +154,36 @@ class JoinedSlicesTest {
     assertEquals(merged, read(combining, new int[1]));
   }
 
+  /** Has base rows win over log records, whose file names begin with a dot. */
+  private void orderByFileNames(String table) throws IOException {
+    java.nio.file.Path properties = directory.resolve(table).resolve(".hoodie/hoodie.properties");
+    String text = new String(Files.readAllBytes(properties), StandardCharsets.UTF_8);
+    String other =
+        text.replace(
+            "hoodie.table.ordering.fields=id", "hoodie.table.ordering.fields=_hoodie_file_name");
+    assertNotEquals(text, other);
+    Files.write(properties, other.getBytes(StandardCharsets.UTF_8));
+    Files.deleteIfExists(properties.resolveSibling(".hoodie.properties.crc"));
+  }
+
+  @Tag("session")
+  @ParameterizedTest
+  @CsvSource({
+    "mor_v6_metadata_pending_compaction, mor_v6_part, true",
+    "mor_v8_metadata_pending_compaction, mor_v8_part, false"
+  })
+  void rowsThatLogFilesNameButDoNotReplaceAreReadWhole(
+      String archive, String table, boolean isVectorized) throws Exception {
+    unzip(archive);
+    int[] joined = {0};
+    orderByFileNames(table);
+    List<String> merged = read(job(LOCAL, table, false, isVectorized), joined);
+    assertFalse(merged.toString().contains("zz16"), "an update has won");
+    assertEquals(0, joined[0]);
+    assertEquals(merged, read(job(LOCAL, table, true, isVectorized), joined));
+    assertFalse(joined[0] == 0);
+  }
+
   private static List<String> sorted(RecordReader<NullWritable, ArrayWritable> reader)
       throws IOException {
     List<String> rows = rows(reader);
@@ -167,6 +199,7 @@ class JoinedSlicesTest {
   })
   void hudiAloneLeavesOutRowsThatCannotMatch(String archive, String table) throws Exception {
     unzip(archive);
+    orderByFileNames(table);
     JobConf job = job(LOCAL, table, true, false);
     Projection projection = Projection.of(job);
     Random random = new Random(3);
