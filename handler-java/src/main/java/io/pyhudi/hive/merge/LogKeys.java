@@ -1,6 +1,7 @@
 package io.pyhudi.hive.merge;
 
 import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -89,11 +90,17 @@ final class LogKeys implements FileGroupRecordBufferLoader<IndexedRecord> {
   static KeySet keys(Iterable<Serializable> named) {
     List<String> texts = new ArrayList<>();
     for (Serializable key : named) {
-      if (!(key instanceof String) || ((String) key).indexOf(REPLACEMENT) >= 0) {
+      if (!(key instanceof String) || !hasBytes((String) key)) {
         return null;
       }
       texts.add((String) key);
     }
     return KeySet.of(texts);
+  }
+
+  /** Returns whether a text stands for bytes of its own: half a surrogate pair has none. */
+  private static boolean hasBytes(String key) {
+    return key.indexOf(REPLACEMENT) < 0
+        && new String(key.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8).equals(key);
   }
 }

@@ -66,5 +66,6 @@ class KeySetTest {
     assertNotNull(LogKeys.keys(texts));
     assertNull(LogKeys.keys(Arrays.asList("key", 7L)));
     assertNull(LogKeys.keys(Arrays.asList("key", "\ufffd")));
+    assertNull(LogKeys.keys(Arrays.asList("key", "half of a pair \ud83d")));
   }
 }
