@@ -28,18 +28,16 @@ class Staleness(Collector):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lags: OrderedDict[str, tuple[IndexLag, ...]] = OrderedDict()
-        self._seen: dict[str, weakref.ref[TableSnapshot]] = {}
+        self._seen = weakref.WeakValueDictionary[str, TableSnapshot]()
 
     def opened(self, table: str, snapshot: TableSnapshot) -> None:
         """Take the lags of a table as a request has opened it."""
         with self._lock:
-            known = self._seen.get(table)
-            if known is not None and known() is snapshot:
+            if self._seen.get(table) is snapshot:
                 return
         self.found(table, index_lags(snapshot.table, snapshot.extension))
         with self._lock:
-            if table in self._lags:
-                self._seen[table] = weakref.ref(snapshot)
+            self._seen[table] = snapshot
 
     def found(self, table: str, lags: tuple[IndexLag, ...]) -> None:
         """Take the lags of a table; without any it is forgotten."""

@@ -59,6 +59,8 @@ def expect_commits(table: HudiTable) -> None:
 
 def expect_refresh(storage: Storage, table: HudiTable, extension: Extension | None) -> None:
     """Announce what `TableState.read` reads of a table that is known."""
+    if not storage.is_remote:
+        return
     storage.expect(table.state_reads)
     known = None if extension is None else extension.records.metadata
     reads = Expected(files=_EXTENSION_FILES) if known is None else known.state_reads

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyhudi_expr.arrays import AnyArray, Int64Array, string_list
+from pyhudi_expr.arrays import Int64Array, string_list
 from pyhudi_expr.index.row_counts import RowCount
 from pyhudi_expr.protocol.ttypes import KeptSlices, PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult
@@ -16,7 +16,6 @@ from pyhudi_expr.table.timeline.timeline import Timeline
 MOST_FILES = 10_000
 """A list of so many takes 2 MB and 10 ms; reading more takes far longer than listing them."""
 _DIGEST_BYTES = 32
-_LENGTH_BYTES = 4
 _NO_VERDICT = 0
 _WITH_TOKENS = frozenset({VerdictKind.DROP_TOKENS, VerdictKind.KEEP_TOKENS})
 _WITH_DIGEST = frozenset({VerdictKind.DROP_LISTED, VerdictKind.KEEP_TOKENS})
@@ -33,20 +32,17 @@ def verdicts(result: PruneResult) -> list[PartitionVerdict]:
         return []
     plan = _plan(result)
     listing = result.listing
-    paths = listing.partition_paths
-    texts = _texts(listing.tokens_at(plan.sent))
-    partition = listing.slice_partition[listing.file_slice[plan.sent]]
-    ends = np.cumsum(np.bincount(partition, minlength=len(paths))).tolist()
-    answer = []
-    for index, kind in enumerate(plan.kinds.tolist()):
-        if kind == _NO_VERDICT:
-            continue
-        tokens = digest = None
-        if kind in _WITH_TOKENS:
-            tokens = texts[ends[index - 1] if index else 0 : ends[index]]
-        if kind in _WITH_DIGEST:
-            digest = listing.digest(index)
-        answer.append(PartitionVerdict(paths[index], kind, tokens, digest))
+    texts = listing.token_texts(plan.sent)
+    ends = np.cumsum(plan.sent_of_partition).tolist()
+    answer, begin = [], 0
+    for index, (path, kind, end) in enumerate(
+        zip(listing.partition_paths, plan.kinds.tolist(), ends, strict=True)
+    ):
+        if kind != _NO_VERDICT:
+            tokens = texts[begin:end] if kind in _WITH_TOKENS else None
+            digest = listing.digest(index) if kind in _WITH_DIGEST else None
+            answer.append(PartitionVerdict(path, kind, tokens, digest))
+        begin = end
     return answer
 
 
@@ -82,10 +78,12 @@ class _Plan:
     Attributes:
         kinds: The verdict's kind for each partition, 0 for none.
         sent: The files to name, as ascending positions.
+        sent_of_partition: Their number in each partition.
     """
 
     kinds: Int64Array
     sent: Int64Array
+    sent_of_partition: Int64Array
 
 
 def kept_slices(result: PruneResult, timeline: Timeline) -> KeptSlices | None:
@@ -118,13 +116,11 @@ def _plan(result: PruneResult) -> _Plan:
     """Compare, for each partition, the costs of naming the dropped files and the kept ones."""
     listing = result.listing
     kept, partitions = result.kept.files, len(listing.partitions)
-    partition = listing.slice_partition[listing.file_slice[kept]]
-    kept_bytes = np.bincount(partition, listing.token_bytes(kept) + _LENGTH_BYTES, partitions)
-    all_bytes = listing.partition_token_bytes + _LENGTH_BYTES * listing.partition_files
-    dropped_bytes = all_bytes - kept_bytes
+    partition = listing.partitions_of(kept)
+    kept_bytes = np.bincount(partition, listing.token_bytes(kept), partitions)
+    dropped_bytes = listing.partition_token_bytes - kept_bytes
     # In order of precedence, the least one first; np.select would take most of the time.
-    kinds = np.full(partitions, VerdictKind.KEEP_TOKENS)
-    kinds[kept_bytes == 0] = VerdictKind.DROP_LISTED
+    kinds = np.where(kept_bytes == 0, VerdictKind.DROP_LISTED, VerdictKind.KEEP_TOKENS)
     kinds[dropped_bytes <= kept_bytes + _DIGEST_BYTES] = VerdictKind.DROP_TOKENS
     kinds[dropped_bytes == 0] = _NO_VERDICT
     kinds[~result.partition_keep] = VerdictKind.DROP_PARTITION
@@ -134,10 +130,4 @@ def _plan(result: PruneResult) -> _Plan:
         files = ranges(listing.partition_file_bounds, np.flatnonzero(by_dropped))
         dropped = np.setdiff1d(files, kept, assume_unique=True)
         sent = np.sort(np.concatenate([sent, dropped]))
-    return _Plan(kinds, sent)
-
-
-def _texts(tokens: AnyArray) -> list[str]:
-    # Far faster than to_pylist, which creates a scalar for each.
-    texts: list[str] = tokens.to_numpy(zero_copy_only=False).tolist()
-    return texts
+    return _Plan(kinds, sent, np.bincount(listing.partitions_of(sent), minlength=partitions))

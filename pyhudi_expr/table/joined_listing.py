@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
-from pyhudi_expr.table.listing import ZONE_SLICES, FileListing, TableView
+from pyhudi_expr.table.listing import ZONE_SLICES, FileListing, TableView, text_list
 
 
 @dataclass(frozen=True)
@@ -187,6 +187,10 @@ class JoinedListing(FileListing):
     def tokens_at(self, files: Int64Array) -> AnyArray:
         """See `FileListing`."""
         return self.file_runs.taken(files, lambda part, rows: self.parts[part].tokens_at(rows))
+
+    def token_texts(self, files: Int64Array) -> list[str]:
+        """See `FileListing`."""
+        return text_list(self.tokens_at(files))
 
     def file_ids_at(self, slices: Int64Array) -> AnyArray:
         """See `FileListing`."""

@@ -34,6 +34,9 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 ZONE_SLICES = 1024
 """Slices in a zone, the last one has fewer: what is known of all of them is looked at first."""
 
+_LENGTH_BYTES = 4
+"""A text is sent with its length before it."""
+
 _FEW_FILES = 16
 """So many texts are taken one by one: a call of Arrow's take needs the time of some twenty."""
 
@@ -104,6 +107,10 @@ class FileListing:
     def file_partition(self) -> Int32Array:
         """For each file the index of its partition (ascending)."""
         return self.slice_partition[self.file_slice]
+
+    def partitions_of(self, files: Int64Array) -> Int32Array:
+        """Return the partitions of some files, both as positions."""
+        return self.slice_partition[files if self._is_file_per_slice else self.file_slice[files]]
 
     @cached_property
     def content_id(self) -> str:
@@ -318,10 +325,14 @@ class FileListing:
 
     def tokens_at(self, files: Int64Array) -> AnyArray:
         """Return the tokens of some files, given by their positions."""
-        tokens = self.tokens
+        return self.tokens.take(pa.array(files))
+
+    def token_texts(self, files: Int64Array) -> list[str]:
+        """Return the tokens of some files, given by their positions, as texts."""
         if len(files) <= _FEW_FILES:
-            return pa.array([tokens[file].as_py() for file in files.tolist()], tokens.type)
-        return tokens.take(pa.array(files))
+            tokens = self.tokens
+            return [tokens[file].as_py() for file in files.tolist()]
+        return text_list(self.tokens_at(files))
 
     def file_ids_at(self, slices: Int64Array) -> AnyArray:
         """Return the file ids of some slices, given by their positions."""
@@ -332,16 +343,17 @@ class FileListing:
         return self.slice_base_instant.take(pa.array(slices))
 
     def token_bytes(self, files: Int64Array) -> Int64Array:
-        """Return the lengths of some files' tokens; the files are given by their positions."""
-        lengths: Int64Array = self._token_ends[files + 1] - self._token_ends[files]
-        return lengths
+        """Return what some files' tokens take in a message; the files are given by positions."""
+        ends = self._token_ends
+        found: Int64Array = ends[files + 1] - ends[files] + _LENGTH_BYTES
+        return found
 
     @cached_property
     def partition_token_bytes(self) -> Int64Array:
-        """The lengths of the tokens of each partition's files together."""
+        """What the tokens of each partition's files take together."""
         ends = self._token_ends[self.partition_file_bounds]
-        lengths: Int64Array = np.diff(ends)
-        return lengths
+        found: Int64Array = np.diff(ends) + _LENGTH_BYTES * self.partition_files
+        return found
 
     @cached_property
     def _token_ends(self) -> npt.NDArray[Any]:
@@ -352,7 +364,7 @@ class FileListing:
         """Return the paths of the chosen files (positions or flags), relative to the base path."""
         is_flags = files.dtype == np.bool_
         chosen: Int64Array = np.flatnonzero(files) if is_flags else files.astype(np.int64)
-        partition = self.slice_partition[self.file_slice[chosen]]
+        partition = self.partitions_of(chosen)
         partitions = self.partitions.take(pa.array(partition))
         joined = pc.binary_join_element_wise(partitions, self.names_at(chosen), "/")
         return [str(path) for path in pc.utf8_ltrim(joined, characters="/").to_pylist()]
@@ -376,3 +388,9 @@ class FileListing:
         digest = hashlib.sha256(text_bytes(lines)).digest()
         self._digests[partition] = digest
         return digest
+
+
+def text_list(texts: AnyArray) -> list[str]:
+    """Return texts as a list: far faster than to_pylist, which creates a scalar for each."""
+    found: list[str] = texts.to_numpy(zero_copy_only=False).tolist()
+    return found

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, Protocol, runtime_checkable
+from typing import IO, NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
 from pyarrow import fs
 
 
-@dataclass(frozen=True)
-class FileEntry:
-    """A file or directory.
+class FileEntry(NamedTuple):
+    """A file or directory. A tuple, as a directory may have a million, and is listed often.
 
     Attributes:
         name: Its name within its parent.
@@ -127,6 +127,9 @@ class Backend(Protocol):
     def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
         """Return the entries of a directory; none if it does not exist."""
 
+    def names(self, path: str) -> Sequence[str]:
+        """Return the names of a directory's files; none if it does not exist."""
+
     def stat(self, path: str) -> FileEntry | None:
         """Return the file or directory; None if it does not exist."""
 
@@ -162,6 +165,27 @@ class Backend(Protocol):
 
     def delete_dir(self, path: str) -> None:
         """Delete the directory with all its contents, if it exists."""
+
+
+class DirectBackend(ABC):
+    """What is common to the backends that send a request when it is asked for, and not before."""
+
+    @abstractmethod
+    def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
+        """See `Backend`."""
+
+    def names(self, path: str) -> Sequence[str]:
+        """See `Backend`."""
+        return [entry.name for entry in self.list(path, recursive=False) if entry.is_file]
+
+    def expect(self, expected: Expected) -> None:  # noqa: B027 - not to be overridden
+        """Do nothing, see `Backend`."""
+
+    def forget(self) -> None:  # noqa: B027 - not to be overridden
+        """Do nothing, see `Backend`."""
+
+    def drop(self) -> None:  # noqa: B027 - not to be overridden
+        """Do nothing, see `Backend`."""
 
 
 def replace_under_lock(backend: Backend, path: str, content: bytes, version: str) -> str | None:

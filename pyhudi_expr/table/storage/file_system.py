@@ -1,11 +1,10 @@
-"""Local disks and HDFS, by pyarrow's file systems.
+"""HDFS, and what local disks have in common with it, by pyarrow's file systems.
 
 A written file gets its name when it is whole: it is written under a hidden name, and renamed.
 """
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,13 +17,12 @@ from pyarrow import fs
 
 from pyhudi_expr.table.storage.entries import (
     Backend,
-    Expected,
+    DirectBackend,
     FileEntry,
     RandomAccess,
     VersionedFile,
     replace_under_lock,
 )
-from pyhudi_expr.table.storage.local_ranges import LocalRanges
 
 UNFINISHED = ".tmp"
 """The end of the names of files that are being written."""
@@ -36,7 +34,7 @@ def is_unfinished(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class FileSystemBackend:
+class FileSystemBackend(DirectBackend):
     """Files of a file system of pyarrow."""
 
     filesystem: fs.FileSystem
@@ -59,15 +57,6 @@ class FileSystemBackend:
     def reading_ahead(self, pool: ThreadPoolExecutor) -> Backend:
         """Return the files themselves: a request costs little."""
         return self
-
-    def expect(self, expected: Expected) -> None:
-        """Do nothing, see `Backend`."""
-
-    def forget(self) -> None:
-        """Do nothing, see `Backend`."""
-
-    def drop(self) -> None:
-        """Do nothing, see `Backend`."""
 
     def list(self, path: str, recursive: bool) -> list[FileEntry]:
         """Return the entries of a directory; none if it does not exist."""
@@ -105,7 +94,7 @@ class FileSystemBackend:
 
     def open_ranges(self, path: str, size: int | None) -> RandomAccess:
         """Open a file to read ranges of it."""
-        return LocalRanges.open(path) if self._is_local else self.open_input(path, size)
+        return self.open_input(path, size)
 
     @contextmanager
     def writing(self, path: str) -> Iterator[IO[bytes]]:
@@ -118,7 +107,7 @@ class FileSystemBackend:
         try:
             with self._publishing(path, self._link) as stream:
                 stream.write(content)
-        except _ThereIsOneError:
+        except ThereIsOneError:
             return False
         return True
 
@@ -135,7 +124,7 @@ class FileSystemBackend:
         """Delete the file if it exists."""
         if self._exists(path):
             self.filesystem.delete_file(path)
-        self._forget_checksum(path)
+        self._changed(path)
 
     def delete_dir(self, path: str) -> None:
         """Delete the directory with all its contents, if it exists."""
@@ -154,27 +143,21 @@ class FileSystemBackend:
         finally:
             if self._exists(hidden):
                 self.filesystem.delete_file(hidden)
-        self._forget_checksum(target)
+        self._changed(target)
 
     def _replace(self, hidden: str, target: str) -> None:
-        if not self._is_local and self._exists(target):
+        if self._exists(target):
             self.filesystem.delete_file(target)  # HDFS renames to new names only
         self._rename(hidden, target)
 
     def _link(self, hidden: str, target: str) -> None:
-        if self._is_local:
-            try:
-                os.link(hidden, target)
-            except FileExistsError as error:
-                raise _ThereIsOneError from error
-            return
         if self._exists(target):
-            raise _ThereIsOneError
+            raise ThereIsOneError
         try:
             self._rename(hidden, target)
         except OSError as error:
             if self._exists(target):  # another process was faster
-                raise _ThereIsOneError from error
+                raise ThereIsOneError from error
             raise
 
     def _create_dir(self, path: str) -> None:
@@ -183,27 +166,19 @@ class FileSystemBackend:
     def _rename(self, source: str, target: str) -> None:
         self.filesystem.move(source, target)
         # WebHDFS answers false, which its client does not report.
-        if not self._is_local and self._exists(source):
+        if self._exists(source):
             raise FileExistsError(f"{source} could not be renamed to {target}")
 
-    def _forget_checksum(self, path: str) -> None:
-        """Delete Hadoop's checksum of a local file; a stale one would make reads fail."""
-        directory, _, name = path.rpartition("/")
-        checksum = f"{directory}/.{name}.crc"
-        if self._is_local and self._exists(checksum):
-            self.filesystem.delete_file(checksum)
-
-    @property
-    def _is_local(self) -> bool:
-        return isinstance(self.filesystem, fs.LocalFileSystem)
+    def _changed(self, path: str) -> None:
+        """Notice that a file was written or deleted."""
 
     def _exists(self, path: str) -> bool:
         found = self.filesystem.get_file_info(path).type != fs.FileType.NotFound
         return bool(found)
 
 
-class _ThereIsOneError(Exception):
-    """A file of this name exists."""
+class ThereIsOneError(Exception):
+    """A file of this name exists; `create` returns False."""
 
 
 def _entry(info: fs.FileInfo) -> FileEntry:

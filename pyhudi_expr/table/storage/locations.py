@@ -20,6 +20,7 @@ from pyhudi_expr.table.storage.hadoop.native_library import (
     WEBHDFS,
     in_our_words,
 )
+from pyhudi_expr.table.storage.local_files import LocalBackend
 
 if TYPE_CHECKING:
     from pyhudi_expr.table.storage.object_clients import StoreAddress
@@ -61,7 +62,7 @@ def locate(uri: str, options: Mapping[str, str]) -> Location:
     try:
         if scheme in ("", "file"):
             path = rest if scheme else os.path.join(os.getcwd(), rest)
-            local = FileSystemBackend(fs.LocalFileSystem())
+            local = LocalBackend(fs.LocalFileSystem())
             return Location(local, trim(re.sub(r"^/*", "/", path)))
         if scheme in _WEBHDFS_SCHEMES or (scheme in HDFS_SCHEMES and via(options) == WEBHDFS):
             return _webhdfs(uri, scheme, rest, options)

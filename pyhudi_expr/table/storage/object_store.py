@@ -27,7 +27,12 @@ from pyarrow import fs
 
 from pyhudi_expr.table.storage import condition_proofs
 from pyhudi_expr.table.storage.condition_proofs import Condition
-from pyhudi_expr.table.storage.entries import Backend, Expected, FileEntry, VersionedFile
+from pyhudi_expr.table.storage.entries import (
+    Backend,
+    DirectBackend,
+    FileEntry,
+    VersionedFile,
+)
 from pyhudi_expr.table.storage.object_clients import (
     ObjectStoreClient,
     StoreAddress,
@@ -52,7 +57,7 @@ _WRITER = "pyhudi-write"
 
 
 @dataclass(frozen=True)
-class ObjectStoreBackend:
+class ObjectStoreBackend(DirectBackend):
     """The objects of one bucket or container."""
 
     address: StoreAddress
@@ -86,15 +91,6 @@ class ObjectStoreBackend:
     def reading_ahead(self, pool: ThreadPoolExecutor) -> Backend:
         """Return the objects during one question."""
         return ReadAheadBackend(self, pool)
-
-    def expect(self, expected: Expected) -> None:
-        """Do nothing, see `Backend`."""
-
-    def forget(self) -> None:
-        """Do nothing, see `Backend`."""
-
-    def drop(self) -> None:
-        """Do nothing, see `Backend`."""
 
     def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
         """Return the objects below a prefix, and without `recursive` the prefixes below it."""

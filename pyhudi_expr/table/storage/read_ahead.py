@@ -111,6 +111,10 @@ class ReadAheadBackend:
             return self.store.list(path, recursive)
         return self._take(("list", path), self.store.list, path, False)
 
+    def names(self, path: str) -> Sequence[str]:
+        """See `Backend`."""
+        return [entry.name for entry in self.list(path, recursive=False) if entry.is_file]
+
     def stat(self, path: str) -> FileEntry | None:
         """See `Backend`."""
         return self.store.stat(path)

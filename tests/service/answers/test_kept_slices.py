@@ -20,7 +20,6 @@ from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.verdicts import kept_slices
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.storage import FileEntry
 from pyhudi_expr.table.timeline.timeline import Timeline
 from tests.service.test_verdicts import result
 
@@ -121,7 +120,7 @@ def test_a_client_that_asks_is_told_the_kept_files(
 
 
 def timeline(*names: str) -> Timeline:
-    return Timeline.of([FileEntry(name, f".hoodie/timeline/{name}", 0, True, 0) for name in names])
+    return Timeline.of(names)
 
 
 def test_the_digest_is_of_the_latest_state_of_each_instant():

@@ -3,12 +3,11 @@
 import pytest
 
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.storage import FileEntry
 from pyhudi_expr.table.timeline.timeline import State, Timeline, query_instant
 
 
 def timeline(*names: str) -> Timeline:
-    return Timeline.of(FileEntry(name, name, 0, True, 0) for name in names)
+    return Timeline.of(names)
 
 
 @pytest.mark.parametrize(

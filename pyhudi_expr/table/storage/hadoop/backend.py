@@ -17,7 +17,7 @@ from pyarrow import fs
 
 from pyhudi_expr.table.storage.entries import (
     Backend,
-    Expected,
+    DirectBackend,
     FileEntry,
     VersionedFile,
     replace_under_lock,
@@ -35,7 +35,7 @@ _MS = 1_000_000
 
 
 @dataclass(frozen=True)
-class WebHdfsBackend:
+class WebHdfsBackend(DirectBackend):
     """The files of one HDFS, by paths without a leading slash."""
 
     name_nodes: NameNodes
@@ -69,15 +69,6 @@ class WebHdfsBackend:
     def reading_ahead(self, pool: ThreadPoolExecutor) -> Backend:
         """Return the files during one question."""
         return ReadAheadBackend(self, pool)
-
-    def expect(self, expected: Expected) -> None:
-        """Do nothing, see `Backend`."""
-
-    def forget(self) -> None:
-        """Do nothing, see `Backend`."""
-
-    def drop(self) -> None:
-        """Do nothing, see `Backend`."""
 
     def list(self, path: str, recursive: bool) -> Sequence[FileEntry]:
         """Return the entries of a directory; none if it does not exist."""
