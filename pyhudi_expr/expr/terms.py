@@ -42,7 +42,7 @@ class Scope:
 
     def in_zone(self, zone: str | None) -> Scope:
         """Return the scope with another zone; the two share what they have resolved."""
-        return replace(self, zone=zone)
+        return Scope(self.schema, zone, self._resolved)
 
     def resolve(self, path: tuple[str, ...]) -> tuple[str, pa.DataType]:
         """Return the name and type of a column, see `resolve`; each column is searched for once."""

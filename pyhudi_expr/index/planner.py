@@ -172,6 +172,7 @@ class Question:
             self,
             answers=(*self.answers, answer),
             left=(*self.left, self.kept.num_files),
+            _kept=self.kept,
             _used=(*self._used, *used),
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 from pyhudi_expr.arrays import BoolArray
@@ -90,9 +89,9 @@ def dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
         (PARTITION_STATS, int(of_partitions @ found.partitions)),
         *((answer.name, left) for answer, left in zip(found.answers, found.left, strict=True)),
     ]
-    files, dropped = listing.num_files, Counter[str]()
+    files, dropped = listing.num_files, dict[str, int]()
     for name, now in left:
-        dropped[name] += files - now
+        dropped[name] = dropped.get(name, 0) + files - now
         files = now
     by_none = dropped[VALUES] and is_impossible(found.predicate, True)
     return {
