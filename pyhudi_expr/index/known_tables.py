@@ -61,11 +61,12 @@ class KnownTable:
         if not isinstance(listing, JoinedListing):
             return ColumnStats(metadata, listing, storage, limit)
         known = {id(part): stats for part, stats in self.statistics}
-        entries, partitions = GroupEntries.of_few(metadata), len(listing.partitions)
-        parts = [
-            known.get(id(part)) or ColumnStats(entries, part, storage, limit, partitions)
-            for part in listing.parts
-        ]
+
+        def fresh(part: FileListing) -> ColumnStats:
+            entries = GroupEntries.of_few(metadata, part.num_files)
+            return ColumnStats(entries, part, storage, limit, len(listing.partitions))
+
+        parts = [known.get(id(part)) or fresh(part) for part in listing.parts]
         return JoinedColumnStats(metadata, listing, storage, limit, parts)
 
 

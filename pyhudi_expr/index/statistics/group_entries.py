@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.mdt.store.file_group import FileGroup, announce
@@ -11,45 +12,50 @@ from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics, read_statistics
 from pyhudi_expr.table.hudi_names import COLUMN_STATS
 
+#: The entries of fewer files are read in the time that threads take to start and to take turns.
+_FEW_FILES = 4_000
 
+
+@dataclass(frozen=True)
 class GroupEntries:
-    """An `EntrySource` over file groups."""
+    """An `EntrySource` over file groups.
 
-    def __init__(
-        self, metadata: MetadataTable, groups: Sequence[FileGroup], cache: DiskCache | None
-    ) -> None:
-        """Use groups of a metadata table, with a cache of whole columns or without one."""
-        self.cache = cache
-        self._metadata = metadata
-        self._groups = groups
+    Attributes:
+        metadata: The metadata table.
+        of_groups: Its file groups of `column_stats`.
+        cache: The cache of whole columns; None: nothing is kept on disk.
+        reading_threads: How many pieces are best read at a time.
+    """
+
+    metadata: MetadataTable
+    of_groups: Sequence[FileGroup]
+    cache: DiskCache | None
+    reading_threads: int
 
     @staticmethod
-    def of_few(metadata: MetadataTable) -> GroupEntries:
-        """Return the entries, to be read for few partitions: nothing of them is kept on disk."""
-        return GroupEntries(metadata, metadata.groups(COLUMN_STATS), None)
+    def of_few(metadata: MetadataTable, files: int) -> GroupEntries:
+        """Return the entries, to be read for some partitions with so many files."""
+        threads = metadata.reading_threads
+        if files < _FEW_FILES and not metadata.metadata.storage.is_remote:
+            threads = 1
+        return GroupEntries(metadata, metadata.groups(COLUMN_STATS), None, threads)
 
     @staticmethod
     def as_of(metadata: MetadataTable, state: GroupStates) -> GroupEntries:
         """Return the entries in an earlier state, of which the groups still have all blocks."""
-        return GroupEntries(
-            metadata, restricted(metadata.groups(COLUMN_STATS), state), metadata.cache
-        )
+        groups = restricted(metadata.groups(COLUMN_STATS), state)
+        return GroupEntries(metadata, groups, metadata.cache, metadata.reading_threads)
 
     @property
     def meta_fields(self) -> bool:
         """Whether the table's files have Hudi's meta columns, with values."""
-        return self._metadata.meta_fields
-
-    @property
-    def reading_threads(self) -> int:
-        """How many pieces are best read at a time."""
-        return self._metadata.reading_threads
+        return self.metadata.meta_fields
 
     def groups(self, partition: str) -> Sequence[FileGroup]:
         """Return the shards of `column_stats`, which is the only partition that is asked for."""
         assert partition == COLUMN_STATS
-        announce(self._groups)
-        return self._groups
+        announce(self.of_groups)
+        return self.of_groups
 
     def statistics_pieces(
         self, partition: str, prefixes: Sequence[str]

@@ -21,7 +21,12 @@ def iter_unordered(sources: Iterable[Iterator[_Item]], threads: int = THREADS) -
     while the current one is processed, and no further ones: as many items as threads, and one, are
     in memory. A single source is read by the calling thread for two items: most that
     are read again after a commit have fewer, and to start a thread takes longer than they do.
+    One thread is the calling one.
     """
+    if threads == 1:
+        for source in sources:
+            yield from source
+        return
     idle = deque(sources)
     if len(idle) == 1:
         for _ in range(_ALONE):

@@ -26,6 +26,14 @@ def test_sources_are_read_in_parallel() -> None:
     assert sorted(iter_unordered(meeting() for _ in range(THREADS))) == list(range(THREADS))
 
 
+def test_one_thread_is_the_calling_one() -> None:
+    def thread() -> Iterator[threading.Thread]:
+        yield threading.current_thread()
+
+    found = [*iter_unordered([thread(), thread()], threads=1)]
+    assert found == [threading.current_thread()] * 2
+
+
 def test_errors_are_raised() -> None:
     def failing() -> Iterator[int]:
         yield 2
