@@ -67,8 +67,8 @@ class ColumnStatsSource:
         """Load the bounds of the columns, or stream them, see `Source`."""
         found = self.stats.load(question.columns, question.partitions, question.footer_wait)
         if not found.too_large or not self.stats.can_stream:
-            zones = None if found.zones is None else StatisticsEvidence(found.zones)
-            return Answer(StatisticsEvidence(found), found.notes, zones=zones)
+            zones = None if found.zones is None else found.zones.evidence()
+            return Answer(found.evidence(), found.notes, zones=zones)
         evidence = self.streaming(
             self.stats, question.listing, question.predicate, found, question.partitions
         )

@@ -19,6 +19,9 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
 from pyhudi_expr.table.listing import ZONE_SLICES, FileListing, TableView, text_list
 
+_OF_FILES, _OF_SLICES = 4 + 8 + 1, 4
+"""Bytes of the numbers of a file, and of a slice."""
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -111,9 +114,6 @@ class JoinedListing(FileListing):
             slice_runs=slices,
             file_runs=files,
             _slices_of_partition=of_slices,
-            slice_partition=np.repeat(np.arange(len(place), dtype=np.int32), of_slices),
-            file_slice=self._file_slices(slices, files),
-            file_size=files.joined([part.file_size for part in parts]),
             file_is_log=files.joined([part.file_is_log for part in parts]),
         )
 
@@ -145,9 +145,27 @@ class JoinedListing(FileListing):
         offsets = np.cumsum([0, *map(len, parts)])
         return np.concatenate(parts)[offsets[self.part_of] + self.place]
 
-    def _file_slices(self, slices: Runs, files: Runs) -> Int32Array:
-        if all(part.num_files == part.num_slices for part in self.parts):
-            return np.arange(files.starts[-1], dtype=np.int32)
+    @property
+    def num_files(self) -> int:
+        """See `FileListing`."""
+        return int(self.file_runs.starts[-1])
+
+    @property
+    def num_slices(self) -> int:
+        """See `FileListing`."""
+        return int(self.slice_runs.starts[-1])
+
+    @cached_property
+    def slice_partition(self) -> Int32Array:
+        """See `FileListing`; made when it is needed as a whole, as are most arrays."""
+        return np.repeat(np.arange(len(self.place), dtype=np.int32), self._slices_of_partition)
+
+    @cached_property
+    def file_slice(self) -> Int32Array:
+        """See `FileListing`."""
+        slices, files = self.slice_runs, self.file_runs
+        if self._is_file_per_slice:
+            return np.arange(self.num_files, dtype=np.int32)
         moved = zip(files.slices(), slices.first.tolist(), slices.starts.tolist(), strict=False)
         found = [
             self.parts[part].file_slice[rows] + np.int32(start - first)
@@ -156,8 +174,13 @@ class JoinedListing(FileListing):
         return np.concatenate(found or [np.zeros(0, np.int32)])
 
     @cached_property
+    def file_size(self) -> Int64Array:
+        """See `FileListing`."""
+        return self.file_runs.joined([part.file_size for part in self.parts])
+
+    @cached_property
     def slice_file_id(self) -> AnyArray:
-        """For each slice its file id; made when it is needed as a whole, as are all texts."""
+        """For each slice its file id."""
         return self.slice_runs.joined_arrow([part.slice_file_id for part in self.parts])
 
     @cached_property
@@ -262,9 +285,9 @@ class JoinedListing(FileListing):
 
     @cached_property
     def nbytes(self) -> int:
-        """See `FileListing`: that of the parts and its own numbers."""
-        own = (*self.numbers, self.slice_partition)
-        return sum(part.nbytes for part in self.parts) + sum(int(one.nbytes) for one in own)
+        """See `FileListing`: that of the parts and its own numbers, once they are made."""
+        own = _OF_FILES * self.num_files + _OF_SLICES * self.num_slices
+        return sum(part.nbytes for part in self.parts) + own
 
 
 def joined_listing(

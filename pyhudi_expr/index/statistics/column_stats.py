@@ -23,6 +23,7 @@ import pyarrow as pa
 from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
 from pyhudi_expr.index.statistics.column_bounds import (
     ColumnBounds,
@@ -95,6 +96,10 @@ class LoadedBounds:
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """Return the bounds of a loaded column, see `pyhudi_expr.expr.evaluate.Statistics`."""
         return self.columns.get(column)
+
+    def evidence(self) -> StatisticsEvidence:
+        """Return the evidence of the bounds, over the files."""
+        return StatisticsEvidence(self)
 
 
 class ColumnStats:

@@ -1,8 +1,9 @@
 """`column_stats` of a joined listing: those of its parts, which earlier instants have read.
 
 A part's bounds hold for the partitions that the joined listing has of it: no later entry is about
-them (`mdt.store.listing_state`). A selective question takes bounds of some files from the parts.
-Bounds of all files are put together when a question needs them.
+them (`mdt.store.listing_state`). A selective question takes bounds of some files from the parts. In
+one about all files each part is evaluated by itself. Bounds of all files are put together only if
+somebody asks for them.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
-from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, Values
-from pyhudi_expr.expr.evaluate import DerivedStatistics
+from pyhudi_expr.expr.bound import BoundColumn, Leaf
+from pyhudi_expr.expr.bounds import Bounds, Mask, Values
+from pyhudi_expr.expr.evaluate import DerivedStatistics, StatisticsEvidence, as_array
 from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
 from pyhudi_expr.index.statistics.entry_source import EntrySource
@@ -75,7 +76,15 @@ class JoinedColumnStats(ColumnStats):
         notes = tuple(dict.fromkeys(note for part in found for note in part.notes))
         fitting = [column for column in columns if column not in too_large]
         zones = LoadedBounds({column: self._zones_of(column, found) for column in fitting})
-        return _JoinedBounds({}, too_large, notes, zones, tuple(found), whole=self._whole_bounds)
+        return _JoinedBounds(
+            {},
+            too_large,
+            notes,
+            zones,
+            tuple(found),
+            whole=self._whole_bounds,
+            listing=self._joined,
+        )
 
     def _flags_of(self, number: int, partitions: BoolArray) -> BoolArray:
         """Return the flags of a part's partitions; those that have changed since are not needed."""
@@ -123,6 +132,7 @@ class _JoinedBounds(LoadedBounds, DerivedStatistics):
 
     parts: Sequence[LoadedBounds] = ()
     whole: _WholeBounds = field(kw_only=True)
+    listing: JoinedListing = field(kw_only=True)
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
         found = self.of_parts(column)
@@ -137,6 +147,23 @@ class _JoinedBounds(LoadedBounds, DerivedStatistics):
     def at(self, containers: Int64Array) -> _TakenBounds:
         return _TakenBounds(self, containers)
 
+    def evidence(self) -> StatisticsEvidence:
+        return _EvidenceOfParts(self)
+
+
+class _EvidenceOfParts(StatisticsEvidence):
+    """The evidence of the parts, each about its own files: flags are put together, not bounds."""
+
+    def __init__(self, loaded: _JoinedBounds) -> None:
+        super().__init__(loaded)
+        self._listing = loaded.listing
+        self._parts = [part.evidence() for part in loaded.parts]
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        pairs = zip(self._parts, self._listing.parts, strict=True)
+        flags = [as_array(one.may_be(leaf, truth), part.num_files) for one, part in pairs]
+        return self._listing.file_runs.joined(flags)
+
 
 class _TakenBounds(DerivedStatistics):
     """The bounds of some files."""
@@ -149,7 +176,7 @@ class _TakenBounds(DerivedStatistics):
         parts = self._loaded.of_parts(column)
         if parts is None:
             return None
-        part, place = self._loaded.whole.runs.places(self._files)
+        part, place = self._loaded.listing.file_runs.places(self._files)
         rows = [np.flatnonzero(part == number) for number in range(len(parts))]
         order = np.empty(len(part), np.int64)
         order[np.concatenate(rows)] = np.arange(len(part))
