@@ -13,6 +13,7 @@ import xxhash
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.hfile.scans import KeyLookup, PrefixScan
 from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.mdt.records.encoded_records import EncodedRecords, apart
 from pyhudi_expr.mdt.records.metadata_records import Payload, is_deleted, merge
@@ -32,9 +33,13 @@ LogSource = tuple[BlockId, str, HFile | list[bytes]]
 """A block, its file's name, and its records or the keys that it deletes."""
 Sources = tuple[_Source | None, list[LogSource]]
 
+#: Cells of a log block that is read, and cached, as a whole, though few of them are looked up.
+_FEW_CELLS = 1_000
+
 __all__ = [
     "EncodedRecords",
     "FileGroup",
+    "KeyLookup",
     "LogSource",
     "MergedRecords",
     "PrefixScan",
@@ -44,17 +49,6 @@ __all__ = [
     "all_cells",
     "announce",
 ]
-
-
-@dataclass(frozen=True)
-class PrefixScan:
-    """`HFile.prefix_scan` as a value, so that its results can be cached."""
-
-    prefixes: tuple[bytes, ...]
-
-    def __call__(self, hfile: HFile) -> Iterator[Cells]:
-        """Return the bounds of the results."""
-        return hfile.prefix_scan(self.prefixes)
 
 
 @dataclass(frozen=True)
@@ -260,6 +254,8 @@ class FileGroup:
     def _answer(self, block: BlockId, name: str, content: HFile, ask: Scan) -> EncodedRecords:
         if isinstance(ask, PrefixScan) or ask is HFile.scan:
             return self._block_cache.answer(block, ask, lambda: _joined(name, content, ask))
+        if isinstance(ask, KeyLookup) and content.num_cells <= _FEW_CELLS:
+            return self._answer(block, name, content, HFile.scan).split(ask.keys)[1]
         return _joined(name, content, ask)
 
     @property

@@ -25,13 +25,19 @@ from pyhudi_expr.arrays import (
     string_list,
 )
 from pyhudi_expr.mdt.avro.schema import Column, Entries, Numbers, Struct, Union
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION, partition_key
-from pyhudi_expr.mdt.hfile.cells import Cells
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.records.encoded_records import joined_by_schema
 from pyhudi_expr.mdt.records.metadata_records import Payload
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.file_group import EncodedRecords, FileGroup, Scan, all_cells
+from pyhudi_expr.mdt.store.file_group import (
+    EncodedRecords,
+    FileGroup,
+    KeyLookup,
+    Scan,
+    all_cells,
+)
 from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import StoredFiles
@@ -58,11 +64,8 @@ def stored_files_of(groups: Sequence[FileGroup], partitions: Iterable[str]) -> S
     Raises:
         CorruptFile: A file group is damaged.
     """
-    keys = sorted(key.encode() for key in {ALL_PARTITIONS, *map(partition_key, partitions)})
-
-    def ask(hfile: HFile) -> Iterator[Cells]:
-        return iter([hfile.lookup(keys)])
-
+    keys = {ALL_PARTITIONS, *map(partition_key, partitions)}
+    ask = KeyLookup(ByteStrings.of([key.encode() for key in keys]).sorted())
     try:
         return _stored(_mentions(_tables_of(group, ask) for group in groups))
     except _UnusualError:

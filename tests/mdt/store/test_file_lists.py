@@ -8,12 +8,12 @@ from typing import Any
 
 import fastavro
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store import file_lists
+from pyhudi_expr.mdt.store import file_group, file_lists
 from pyhudi_expr.mdt.store.file_group import FileGroup, StoredFile
 from pyhudi_expr.table.listing import StoredFiles
 from pyhudi_expr.table.storage import Storage
@@ -82,6 +82,31 @@ def test_the_last_record_of_a_file_wins(
         slowly = file_lists._one_by_one([group])
     assert rows(found) == rows(slowly)
     assert sorted(found.partitions.to_pylist()) == sorted(slowly.partitions.to_pylist())
+
+
+@pytest.mark.parametrize("few", [0, 1_000])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    base=st.none() | _PARTS,
+    logs=st.lists(_PARTS, max_size=3),
+    asked=st.sets(st.sampled_from(["p=1", "p=2", "", "p=3"])),
+)
+def test_some_partitions_are_found_as_all_are(
+    monkeypatch: pytest.MonkeyPatch,
+    few: int,
+    base: dict[str, Any] | None,
+    logs: list[dict[str, Any]],
+    asked: set[str],
+) -> None:
+    monkeypatch.setattr(file_group, "_FEW_CELLS", few)
+    contents = [log_block("001", written(log)) for log in ({ALL_PARTITIONS: _PARTITIONS}, *logs)]
+    with TemporaryDirectory() as path:
+        group = group_of(Path(path), None if base is None else written(base), contents)
+        expected = [row for row in rows(file_lists.stored_files([group])) if row[0] in asked]
+        for _ in range(2):  # from the cache, then
+            found = file_lists.stored_files_of([group], asked)
+            assert found is not None
+            assert rows(found) == expected
 
 
 def test_the_newest_record_of_each_key_is_streamed(tmp_path: Path) -> None:
