@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-import numpy as np
-import pyarrow as pa
-
-from pyhudi_expr.arrays import string_list
 from pyhudi_expr.mdt.bytes.keys import shard
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.log.valid_instants import BOOTSTRAP_PREFIX, valid_instants
@@ -23,17 +18,16 @@ from pyhudi_expr.mdt.store.file_group import (
     EncodedRecords,
     FileGroup,
     Question,
-    StoredFile,
     all_cells,
     announce,
 )
 from pyhudi_expr.mdt.store.file_group_names import newest_files
+from pyhudi_expr.mdt.store.group_files import GroupFiles
 from pyhudi_expr.mdt.store.listing_snapshots import kept_listing, listing_identity
 from pyhudi_expr.mdt.store.listing_state import ListingState
 from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS, iter_unordered
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
-from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
-from pyhudi_expr.table.file_names import is_parsed, log_files
+from pyhudi_expr.table.errors import HudiError, TableNotFound
 from pyhudi_expr.table.hudi_names import (
     COLUMN_STATS,
     FILES,
@@ -45,8 +39,6 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.storage import Expected
 
-_SHARD = re.compile(r"-(\d{4})(?:-0)?$")
-_OF_A_SHARD = re.compile(r"^\.?[^.]+-\d{4}(?:-\d+)?_(?!.*\.crc$)")
 _OPEN_ATTEMPTS = 5
 _FIRST_READ = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 """The partitions that nearly every question reads."""
@@ -278,71 +270,20 @@ class MetadataTable:
         with self._lock:
             groups = self._groups.get(partition)
             if groups is None:
-                groups = self._groups[partition] = self._open_groups(partition)
+                groups = self._files_of(partition).groups(partition, self._valid)
+                self._groups[partition] = groups
                 for group, earlier in zip(groups, self._earlier.pop(partition, ()), strict=False):
                     group.follow(earlier)
         return groups
 
-    def _open_groups(self, partition: str) -> list[FileGroup]:
-        """Open the newest slices of the partition's file groups, in the order of their shards."""
-        entries = [entry for entry in self.metadata.storage.list(partition) if entry.is_file]
-        stored = StoredFiles(
-            partitions=pa.array([partition], pa.string()),
-            partition=np.zeros(len(entries), np.int32),
-            name=pa.array([entry.name for entry in entries], pa.string()),
-            size=np.array([entry.size for entry in entries], np.int64),
-        )
-        self._check_names(partition, [entry.name for entry in entries])
-        listing = self.metadata.listing(TableView.SNAPSHOT, files=stored)
-        modified = {entry.name: entry.modified_ns for entry in entries}
-        by_shard: dict[int, FileGroup] = {}
-        for number in range(listing.num_slices):
-            file_id = str(listing.slice_file_id[number])
-            match = _SHARD.search(file_id)
-            if match is None:
-                path = f"{self.metadata.base_path}/{partition}"
-                raise CorruptFile(path, f"{file_id!r} is not a file group of a metadata table")
-            shard_number = int(match.group(1))
-            if shard_number in by_shard:
-                path = f"{self.metadata.base_path}/{partition}"
-                raise UnsupportedTable(f"{path}: shards for each partition are not supported")
-            by_shard[shard_number] = self._file_group(partition, listing, number, modified)
-        if sorted(by_shard) != list(range(len(by_shard))) or not by_shard:
-            path = f"{self.metadata.base_path}/{partition}"
-            raise CorruptFile(path, f"file groups are missing (found {sorted(by_shard)})")
-        return [by_shard[number] for number in range(len(by_shard))]
+    def _files_of(self, partition: str) -> GroupFiles:
+        if partition in _FIRST_READ:
+            return self._first_files
+        return GroupFiles.listed(self.metadata, [partition])
 
-    def _check_names(self, partition: str, names: Iterable[str]) -> None:
-        """Check that no file of a file group has a format that is not read.
-
-        Without it, entries would be missing.
-        """
-        base_format = self.metadata.properties.base_file_format.lower()
-        for name in names:
-            if _OF_A_SHARD.match(name) and not is_parsed(name, base_format):
-                path = f"{self.metadata.base_path}/{partition}/{name}"
-                raise UnsupportedTable(f"{path}: a file of this name is neither HFile nor log file")
-
-    def _file_group(
-        self, partition: str, listing: FileListing, number: int, modified: Mapping[str, int]
-    ) -> FileGroup:
-        start, end = (int(at) for at in np.searchsorted(listing.file_slice, [number, number + 1]))
-        names = string_list(listing.file_name.slice(start, end - start))
-        files = [
-            StoredFile(f"{partition}/{name}", size, modified[name])
-            for name, size in zip(names, listing.file_size[start:end].tolist(), strict=True)
-        ]
-        # A slice has at most one base file, and it comes first.
-        first_log = int(not listing.file_is_log[start])
-        writers: Sequence[str | None] = [None] * (len(files) - first_log)
-        if self.metadata.properties.timeline_layout > 1:
-            writers = log_files(pa.array(names[first_log:], pa.string())).instant.to_pylist()
-        return FileGroup(
-            storage=self.metadata.storage,
-            base=files[0] if first_log else None,
-            logs=tuple(zip(files[first_log:], writers, strict=True)),
-            valid=self._valid,
-        )
+    @cached_property
+    def _first_files(self) -> GroupFiles:
+        return GroupFiles.listed(self.metadata, sorted(self.partitions & _FIRST_READ))
 
     @cached_property
     def _valid(self) -> frozenset[str]:

@@ -56,9 +56,9 @@ def content(**files_of: list[str]) -> bytes:
 class Tables:
     """A data table and its metadata table with one file group in `files`."""
 
-    def __init__(self, path: Path, version: int) -> None:
+    def __init__(self, path: Path, version: int, partitions: str = "files,record_index") -> None:
         self.data = TinyTable.create(
-            path, version, **{"hoodie.table.metadata.partitions": "files,record_index"}
+            path, version, **{"hoodie.table.metadata.partitions": partitions}
         )
         self.metadata = TinyTable.create(
             path / ".hoodie" / "metadata",
@@ -226,6 +226,19 @@ def test_a_damaged_base_file_is_named(tables: Tables) -> None:
     tables.base(content(a=["f1"])[:-1])
     with pytest.raises(CorruptFile, match=r"files-0000-0_0-1-2_0+\.hfile"):
         tables.open().scan(FILES)
+
+
+def test_a_partition_that_cannot_be_listed_fails_alone(tmp_path: Path) -> None:
+    tables = Tables(tmp_path / "t", 9, "files,column_stats,partition_stats")
+    tables.base(content(a=["f1"]))
+    tables.write("201", "202")
+    (tables.metadata.path / "column_stats").write_bytes(b"no directory")
+    opened = tables.open()
+    with pytest.raises(HudiError, match="'column_stats' cannot be read"):
+        opened.scan("column_stats")
+    with pytest.raises(CorruptFile, match="file groups are missing"):
+        opened.scan("partition_stats")
+    assert opened.scan(FILES).keys == ["a"]
 
 
 def test_a_missing_partition_is_refused(tables: Tables) -> None:
