@@ -13,15 +13,14 @@ and that block is not valid before. So an instant that completes changes what it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from pyhudi_expr.arrays import AnyArray, string_list
+from pyhudi_expr.arrays import AnyArray, string_list, value_list
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.keys import id64, partition_key
 from pyhudi_expr.mdt.hfile.reader import HFile
@@ -163,7 +162,7 @@ class ListingState:
             if mentioned is None:
                 return None
             changed |= mentioned
-        return frozenset(changed.union(_described(of_statistics, partitions)))
+        return frozenset(changed.union(_described(of_statistics, changed, partitions)))
 
 
 def _is_followed(earlier: Timeline, later: Timeline) -> bool:
@@ -220,13 +219,24 @@ def _only(group: FileGroup, places: frozenset[Place]) -> FileGroup:
 
 
 def _described(
-    added: Sequence[EncodedRecords | list[bytes]], partitions: AnyArray
+    added: Sequence[EncodedRecords | list[bytes]], known: Collection[str], partitions: AnyArray
 ) -> Iterator[str]:
-    """Return the partitions of which some entries of `column_stats` are about a file."""
-    paths = string_list(partitions)
-    ids = pa.array([id64(partition_key(path)).encode() for path in paths], pa.large_binary())
+    """Return the partitions of which some entries of `column_stats` are about a file.
+
+    Args:
+        added: The entries.
+        known: Partitions that need not be returned. Nearly always they are all, and a table may
+            have many more to compare with.
+        partitions: The partitions of the table.
+    """
+    ids = set[bytes]()
     for records in added:
         keys = ByteStrings.of(records) if isinstance(records, list) else records.cells.key_strings
         named = pc.binary_slice(keys.array(), *_PARTITION_IN_KEY).unique()
-        known = pc.index_in(named, ids).drop_null()
-        yield from (paths[position] for position in known.to_pylist())
+        ids.update(value_list(named))
+    if ids - {_id_of(path) for path in known}:
+        yield from (path for path in string_list(partitions) if _id_of(path) in ids)
+
+
+def _id_of(partition: str) -> bytes:
+    return id64(partition_key(partition)).encode()
