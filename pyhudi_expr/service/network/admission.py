@@ -14,7 +14,7 @@ their own. If too many requests wait, the table with the most of them loses its 
 from __future__ import annotations
 
 import time
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from enum import Enum
 
@@ -122,28 +122,28 @@ class Admission:
 
     def _next(self) -> bytes | None:
         """Return the table whose request begins next, if one may."""
-        quick, expensive, of_table = self._occupied()
+        quick, expensive = self._occupied()
         cheap = costly = None
         for table in self._waiting:
             cost = self.cost(table)
             if cost is Cost.QUICK:
                 cheap = cheap or (table if quick < _QUICK_AHEAD else None)
-            elif costly is None and expensive < self._expensive:
+            elif costly is None and len(expensive) < self._expensive:
                 most = self._of_cold_table if cost is Cost.COLD else self._of_one_table
-                costly = table if of_table[table] < most else None
-        if expensive == 0 and costly is not None:
+                costly = table if expensive.count(table) < most else None
+        if not expensive and costly is not None:
             return costly
         return costly if cheap is None else cheap
 
-    def _occupied(self) -> tuple[int, int, Counter[bytes]]:
-        """Return how many run: quick ones that are not overtaken, expensive ones, those of each."""
-        now, quick, of_table = time.monotonic(), 0, Counter[bytes]()
+    def _occupied(self) -> tuple[int, list[bytes]]:
+        """Return how many quick requests run that are not overtaken, and the others' tables."""
+        now, quick, expensive = time.monotonic(), 0, list[bytes]()
         for job, cost in self._running.items():
             if cost is not Cost.QUICK:
-                of_table[job.table] += 1
+                expensive.append(job.table)
             elif not job.began or now - job.began < OVERTAKEN_SECONDS:
                 quick += 1
-        return quick, of_table.total(), of_table
+        return quick, expensive
 
     def _learn(self, table: bytes, seconds: float) -> None:
         """Take the time of an answer: shorter ones count at once, longer ones by half."""
