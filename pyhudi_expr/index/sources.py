@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, is_impossible
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues
@@ -83,10 +85,9 @@ def dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
         found: The files by all evidence.
     """
     listing = found.listing
-    of_partitions = listing.partition_files
     left = [
-        (VALUES, int(of_partitions @ by_values)),
-        (PARTITION_STATS, int(of_partitions @ found.partitions)),
+        (VALUES, _files_in(listing, by_values)),
+        (PARTITION_STATS, _files_in(listing, found.partitions)),
         *((answer.name, left) for answer, left in zip(found.answers, found.left, strict=True)),
     ]
     files, dropped = listing.num_files, dict[str, int]()
@@ -99,3 +100,10 @@ def dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
         for name, number in dropped.items()
         if number
     }
+
+
+def _files_in(listing: FileListing, partitions: BoolArray) -> int:
+    """Return the number of files in the flagged partitions."""
+    if np.count_nonzero(partitions) == len(partitions):
+        return listing.num_files
+    return int(listing.partition_files[partitions].sum())

@@ -126,7 +126,7 @@ def _plan(result: PruneResult) -> _Plan:
     kinds[~result.partition_keep] = VerdictKind.DROP_PARTITION
     sent = kept[kinds[partition] == VerdictKind.KEEP_TOKENS]
     by_dropped = kinds == VerdictKind.DROP_TOKENS
-    if by_dropped.any():
+    if np.count_nonzero(by_dropped):
         files = ranges(listing.partition_file_bounds, np.flatnonzero(by_dropped))
         dropped = np.setdiff1d(files, kept, assume_unique=True)
         sent = np.sort(np.concatenate([sent, dropped]))
