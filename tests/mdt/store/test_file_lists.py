@@ -93,6 +93,7 @@ def test_the_last_record_of_a_file_wins(
 )
 def test_some_partitions_are_found_as_all_are(
     monkeypatch: pytest.MonkeyPatch,
+    engine: str,
     few: int,
     base: dict[str, Any] | None,
     logs: list[dict[str, Any]],
@@ -105,8 +106,10 @@ def test_some_partitions_are_found_as_all_are(
         expected = [row for row in rows(file_lists.stored_files([group])) if row[0] in asked]
         for _ in range(2):  # from the cache, then
             found = file_lists.stored_files_of([group], asked)
-            assert found is not None
-            assert rows(found) == expected
+            # Unusual records are left to the reader of all, and without the kernel all maps are.
+            usual = None not in [value for part in (base or {}, *logs) for value in part.values()]
+            assert found is not None or engine == "numpy" or not usual
+            assert found is None or rows(found) == expected
 
 
 def test_the_newest_record_of_each_key_is_streamed(tmp_path: Path) -> None:
