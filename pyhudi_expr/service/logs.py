@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 import structlog
+
+_JSON = json.JSONEncoder(ensure_ascii=False, default=repr)
 
 
 class _StandardError:
@@ -34,7 +37,7 @@ def configure(log_format: str, level: str, **named: object) -> None:
     """
     machine = log_format == "json" or (log_format == "auto" and not sys.stderr.isatty())
     renderer: Any = (
-        structlog.processors.JSONRenderer(ensure_ascii=False)
+        _as_json
         if machine
         # Not rich's tracebacks: they show local variables, including literals and tokens.
         else structlog.dev.ConsoleRenderer(
@@ -58,6 +61,11 @@ def configure(log_format: str, level: str, **named: object) -> None:
     logging.basicConfig(
         level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s"
     )
+
+
+def _as_json(_logger: object, _method: str, event: structlog.typing.EventDict) -> str:
+    """Return a line; structlog's own renderer makes an encoder for each."""
+    return _JSON.encode(event)
 
 
 def _with(named: Mapping[str, object]) -> structlog.typing.Processor:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import Int64Array, arrow_nulls
+from pyhudi_expr.arrays import BoolArray, Int64Array, arrow_nulls
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
 from pyhudi_expr.index.statistics.zone_maps import zone_bounds
@@ -22,22 +22,13 @@ class ColumnBounds:
         self._domain = domain
         self._is_mapped = False
         self._zones: Bounds | None = None
-        self._may_be_value: Any = np.ones(size, dtype=np.bool_)
-        self._may_be_null: Any = np.ones(size, dtype=np.bool_)
-        self._lower: Any
-        self._upper: Any
-        if domain.is_ordinal:
-            self._lower = np.full(size, MIN_ORDINAL, dtype=np.int64)
-            self._upper = np.full(size, MAX_ORDINAL, dtype=np.int64)
-        else:
-            self._lower = self._upper = arrow_nulls(size, domain.arrow_type)
+        self._bounds = _without_ends(domain, np.ones(size, np.bool_))
 
     @classmethod
     def of(cls, domain: Domain, bounds: Bounds) -> ColumnBounds:
         """Return known bounds; arrays of equal length."""
         known = cls(0, domain)
-        known._lower, known._upper = bounds.lower, bounds.upper
-        known._may_be_value, known._may_be_null = bounds.may_be_value, bounds.may_be_null
+        known._bounds = bounds
         return known
 
     @classmethod
@@ -55,29 +46,30 @@ class ColumnBounds:
     @property
     def nbytes(self) -> int:
         """Memory in bytes; none for a mapped file, as processes share it, and it can be dropped."""
-        return 0 if self._is_mapped else bounds_bytes(self.bounds())
+        return 0 if self._is_mapped else bounds_bytes(self._bounds)
 
     def put(self, positions: Int64Array, bounds: Bounds) -> None:
         """Set the bounds of the containers at distinct `positions`; arrays of equal length.
 
         Arrays that `bounds` returned before do not change.
         """
+        old: Any = self._bounds
+        may_be_value, may_be_null = old.may_be_value.copy(), old.may_be_null.copy()
+        may_be_value[positions] = bounds.may_be_value
+        may_be_null[positions] = bounds.may_be_null
+        lower = self._with(old.lower, positions, bounds.lower)
+        upper = self._with(old.upper, positions, bounds.upper)
         self._is_mapped, self._zones = False, None
-        self._lower = self._with(self._lower, positions, bounds.lower)
-        self._upper = self._with(self._upper, positions, bounds.upper)
-        self._may_be_value = self._may_be_value.copy()
-        self._may_be_null = self._may_be_null.copy()
-        self._may_be_value[positions] = bounds.may_be_value
-        self._may_be_null[positions] = bounds.may_be_null
+        self._bounds = Bounds(lower, upper, may_be_value, may_be_null)
 
     def bounds(self) -> Bounds:
         """Return the bounds so far; arrays of length `size`."""
-        return Bounds(self._lower, self._upper, self._may_be_value, self._may_be_null)
+        return self._bounds
 
     def zones(self, starts: Int64Array) -> Bounds:
         """Return the bounds over zones so far, see `zone_bounds`; made once for the same bounds."""
         if self._zones is None:
-            self._zones = zone_bounds(self.bounds(), starts, self._domain)
+            self._zones = zone_bounds(self._bounds, starts, self._domain)
         return self._zones
 
     def _with(self, old: Values, positions: Int64Array, new: Values) -> Values:
@@ -99,12 +91,17 @@ def bounds_bytes(bounds: Bounds) -> int:
 
 def no_rows(size: int, domain: Domain) -> Bounds:
     """Return the bounds of containers without a row."""
-    nothing = np.zeros(size, dtype=np.bool_)
+    return _without_ends(domain, np.zeros(size, np.bool_))
+
+
+def _without_ends(domain: Domain, may_be: BoolArray) -> Bounds:
+    """Return bounds that say only, by the flags, whether there may be values and nulls."""
+    size = len(may_be)
     if domain.is_ordinal:
         lower = np.full(size, MIN_ORDINAL, dtype=np.int64)
-        return Bounds(lower, np.full(size, MAX_ORDINAL, dtype=np.int64), nothing, nothing)
+        return Bounds(lower, np.full(size, MAX_ORDINAL, dtype=np.int64), may_be, may_be)
     missing = arrow_nulls(size, domain.arrow_type)
-    return Bounds(missing, missing, nothing, nothing)
+    return Bounds(missing, missing, may_be, may_be)
 
 
 def concat_bounds(
