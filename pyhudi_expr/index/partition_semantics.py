@@ -95,7 +95,7 @@ class ReaderSemantics:
         position = listing.file_partition
         disputed = {name: flags[position] for name, flags in self.disputed.items()}
         return FileOrPathEvidence(
-            evidence, StatisticsEvidence(BoundsOfPartition(self.paths, position)), disputed
+            evidence, StatisticsEvidence(BoundsOfPartition(self.paths, listing)), disputed
         )
 
 

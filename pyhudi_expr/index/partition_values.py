@@ -24,6 +24,7 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
 from pyhudi_expr.expr.evaluate import DerivedStatistics, Statistics
+from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.properties import TableProperties
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -120,10 +121,13 @@ class PartitionValues:
 class BoundsOfPartition(DerivedStatistics):
     """For each file the bounds of its partition (a `Statistics` over files)."""
 
-    def __init__(self, partitions: Statistics, position: Int32Array) -> None:
-        """Take the bounds of the partitions, and the position of each file's partition."""
+    def __init__(
+        self, partitions: Statistics, listing: FileListing, files: Int64Array | None = None
+    ) -> None:
+        """Take the bounds of a listing's partitions, and some of its files, or all (None)."""
         self._partitions = partitions
-        self._position = position
+        self._listing = listing
+        self._files = files
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """See `pyhudi_expr.expr.evaluate.Statistics`."""
@@ -139,7 +143,14 @@ class BoundsOfPartition(DerivedStatistics):
 
     def at(self, containers: Int64Array) -> BoundsOfPartition:
         """See `DerivedStatistics`."""
-        return BoundsOfPartition(self._partitions, self._position[containers])
+        files = containers if self._files is None else self._files[containers]
+        return BoundsOfPartition(self._partitions, self._listing, files)
+
+    @cached_property
+    def _position(self) -> Int32Array:
+        """The partition of each file; few questions need it, and there may be many files."""
+        listing = self._listing
+        return listing.file_partition if self._files is None else listing.partitions_of(self._files)
 
     def _spread(self, values: Values) -> Values:
         if isinstance(values, np.ndarray):

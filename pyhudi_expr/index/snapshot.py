@@ -373,6 +373,6 @@ class TableSnapshot:
         """Return the loaded `partition_stats` as evidence over the files, for the explanation."""
         if self.partition_stats is None:
             return []
-        spread = BoundsOfPartition(self.partition_stats, self.listing.file_partition)
+        spread = BoundsOfPartition(self.partition_stats, self.listing)
         evidence = reading.of_files(StatisticsEvidence(spread), self.listing)
         return [NamedEvidence(PARTITION_STATS, evidence)]

@@ -34,7 +34,7 @@ class ValueSource:
     def answer(self, question: Question) -> Answer | None:
         """Return bounds of every partition column, see `Source`."""
         return Answer(
-            StatisticsEvidence(BoundsOfPartition(self.values, self.listing.file_partition)),
+            StatisticsEvidence(BoundsOfPartition(self.values, self.listing)),
             is_relevant=self.values.have_any(question.columns),
             is_applied=True,
         )

@@ -155,6 +155,16 @@ class JoinedListing(FileListing):
         """See `FileListing`."""
         return int(self.slice_runs.starts[-1])
 
+    def partitions_of(self, files: Int64Array) -> Int32Array:
+        """See `FileListing`."""
+        found = np.searchsorted(self.partition_file_bounds, files, "right") - 1
+        return found.astype(np.int32)
+
+    @cached_property
+    def partition_file_bounds(self) -> Int64Array:
+        """See `FileListing`."""
+        return np.append(0, np.cumsum(self._gathered("partition_files")))
+
     @cached_property
     def slice_partition(self) -> Int32Array:
         """See `FileListing`; made when it is needed as a whole, as are most arrays."""

@@ -22,7 +22,10 @@ from pyhudi_expr.table.listing import FileListing
 from tests.prune.matching_slices import request
 
 _TEXTS = ("partitions", "slice_file_id", "slice_base_instant", "file_name", "file_instants")
-_NUMBERS = ("slice_partition", "file_slice", "file_size", "file_is_log", "partition_token_bytes")
+_NUMBERS = (
+    *("slice_partition", "file_slice", "file_size", "file_is_log"),
+    *("partition_file_bounds", "partition_token_bytes"),
+)
 
 
 @contextmanager
@@ -85,6 +88,7 @@ def assert_same_listing(found: FileListing, expected: FileListing) -> None:
     every = np.arange(found.num_files)
     if len(every):
         assert found.token_bytes(every).tolist() == expected.token_bytes(every).tolist()
+        assert found.partitions_of(every).tolist() == expected.partitions_of(every).tolist()
         some = every[:: max(len(every) // 7, 1)]
         assert found.tokens_at(some).to_pylist() == expected.tokens_at(some).to_pylist()
         assert found.paths(some) == expected.paths(some)
