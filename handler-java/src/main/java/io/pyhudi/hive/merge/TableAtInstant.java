@@ -15,16 +15,21 @@ import org.apache.hudi.common.table.TableSchemaResolver;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.internal.schema.InternalSchema;
 
-/** The state of a table that every merged slice of one query needs; opened once for many slices. */
+/**
+ * The state of a table that every merged slice of one query needs; opened once for many slices.
+ *
+ * <p>One that another user has opened may read by file systems that are closed by now, even if he
+ * has the same name: in LLAP each task has a user of its own, and closes what that one opened.
+ */
 public final class TableAtInstant {
   private static final int ENTRIES = 8;
 
-  private static final Map<List<String>, TableAtInstant> RECENT =
-      new LinkedHashMap<List<String>, TableAtInstant>(ENTRIES, 0.75f, true) {
+  private static final Map<List<Object>, Opening> RECENT =
+      new LinkedHashMap<List<Object>, Opening>(ENTRIES, 0.75f, true) {
         private static final long serialVersionUID = 1L;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<List<String>, TableAtInstant> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<List<Object>, Opening> eldest) {
           return size() > ENTRIES;
         }
       };
@@ -47,13 +52,22 @@ public final class TableAtInstant {
    */
   public static TableAtInstant of(Configuration conf, Path basePath, String stateKey)
       throws IOException {
-    String user = UserGroupInformation.getCurrentUser().getUserName();
-    List<String> key = Arrays.asList(user, basePath.toString(), stateKey);
+    UserGroupInformation user = UserGroupInformation.getCurrentUser();
+    List<Object> key = Arrays.asList(user, basePath.toString(), stateKey);
+    Opening opening;
     synchronized (RECENT) {
-      TableAtInstant table = RECENT.get(key);
+      opening = RECENT.computeIfAbsent(key, unused -> new Opening());
+    }
+    return opening.table(conf, basePath);
+  }
+
+  /** One opening. Tasks of other users, or of other tables, do not wait for it. */
+  private static final class Opening {
+    private TableAtInstant table;
+
+    synchronized TableAtInstant table(Configuration conf, Path basePath) throws IOException {
       if (table == null) {
         table = new TableAtInstant(HudiTable.ofQuery(conf, basePath));
-        RECENT.put(key, table);
       }
       return table;
     }

@@ -14,6 +14,9 @@ import org.apache.hadoop.security.UserGroupInformation;
  * The openings of tables, one for each query, table and user: what asks about a table while a query
  * is compiled and its splits are made shares one.
  *
+ * <p>A user is who has logged in or is impersonated, not a name: Hadoop opens file systems for each
+ * anew, and Hive closes them when a session of its user ends, in LLAP with each task.
+ *
  * <p>Queries do not share an opening, because the table may change in between. Hive gives each
  * query an id at its start. A storage handler sees the configuration of the session, and so the id
  * of the session's newest query: if several run at once, that is this query or a later one, and its
@@ -26,12 +29,12 @@ final class QueryTables {
   /** A query whose splits are made long after its compilation opens the table again. */
   private static final long MAX_AGE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  private static final Map<List<String>, Opening> RECENT =
-      new LinkedHashMap<List<String>, Opening>(ENTRIES, 0.75f, true) {
+  private static final Map<List<Object>, Opening> RECENT =
+      new LinkedHashMap<List<Object>, Opening>(ENTRIES, 0.75f, true) {
         private static final long serialVersionUID = 1L;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<List<String>, Opening> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<List<Object>, Opening> eldest) {
           return size() > ENTRIES;
         }
       };
@@ -61,7 +64,7 @@ final class QueryTables {
 
   /** Returns the query's opening of a table; a new one if the configuration names no query. */
   static HudiTable of(Configuration conf, Path basePath) {
-    List<String> key = key(conf, basePath);
+    List<Object> key = key(conf, basePath);
     if (key == null) {
       return HudiTable.open(conf, basePath);
     }
@@ -75,7 +78,7 @@ final class QueryTables {
 
   /** Returns whether the query has opened a table at this path. */
   static boolean isOpen(Configuration conf, Path basePath) {
-    List<String> key = key(conf, basePath);
+    List<Object> key = key(conf, basePath);
     Opening opening;
     synchronized (RECENT) {
       opening = key == null ? null : RECENT.get(key);
@@ -84,14 +87,13 @@ final class QueryTables {
   }
 
   /** Returns null if the table must not be shared: the query or the user is not known. */
-  private static List<String> key(Configuration conf, Path basePath) {
+  private static List<Object> key(Configuration conf, Path basePath) {
     String query = conf.get(QUERY_ID, "");
     if (query.isEmpty()) {
       return null;
     }
     try {
-      String user = UserGroupInformation.getCurrentUser().getUserName();
-      return Arrays.asList(query, user, basePath.toString());
+      return Arrays.asList(query, UserGroupInformation.getCurrentUser(), basePath.toString());
     } catch (IOException e) {
       return null;
     }

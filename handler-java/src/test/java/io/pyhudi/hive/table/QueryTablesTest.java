@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pyhudi.hive.files.CountedFileSystem;
+import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -17,6 +18,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hudi.exception.TableNotFoundException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -89,6 +91,22 @@ class QueryTablesTest {
     Path other = TestTables.create(directory.resolve("other"));
     assertEquals(table, HudiTable.ofQuery(query(id), table).basePath());
     assertEquals(other, HudiTable.ofQuery(query(id), other).basePath());
+  }
+
+  /** As tasks of a query in LLAP, or two sessions of HiveServer2. */
+  @Test
+  void usersOfOneNameDoNotShare() throws Exception {
+    String id = TestTables.newQuery();
+    HudiTable first = openedBy(UserGroupInformation.createRemoteUser("alice"), id);
+    UserGroupInformation alice = UserGroupInformation.createRemoteUser("alice");
+    HudiTable second = openedBy(alice, id);
+    assertNotSame(first, second);
+    assertSame(second, openedBy(alice, id));
+  }
+
+  private HudiTable openedBy(UserGroupInformation user, String query) throws Exception {
+    PrivilegedExceptionAction<HudiTable> opening = () -> HudiTable.ofQuery(query(query), table);
+    return user.doAs(opening);
   }
 
   @Test
