@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 
@@ -15,6 +16,7 @@ HIVE_LIB = WORK / "runtime" / "lib"
 HUDI_AUX = WORK / "runtime" / "aux"
 _HUDI_BUNDLE = "hudi-spark3.5-bundle_2.12"
 _HIVE_JDBC = "4.0.1"
+_LOG4J = "2.18.0"
 CONNECT_VERSION = "3.5.7"
 """Of Spark Connect: the newest of 3.5 in Maven's repository."""
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
@@ -102,6 +104,16 @@ def hive_jdbc() -> Path:
     return _fetched(f"org.apache.hive:hive-jdbc:{_HIVE_JDBC}:jar:standalone", WORK / "jdbc" / name)
 
 
+def log4j_bridge() -> Path:
+    """Return what leads Log4j 1's interface to Hive's Log4j 2; fetched at its first use (0.2 MB).
+
+    Raises:
+        RuntimeMissingError: Maven is missing, or cannot fetch it.
+    """
+    artifact = f"org.apache.logging.log4j:log4j-1.2-api:{_LOG4J}"
+    return _fetched(artifact, WORK / "llap" / f"log4j-1.2-api-{_LOG4J}.jar")
+
+
 def spark_connect() -> Path:
     """Return the server of Spark Connect; fetched at its first use (16 MB).
 
@@ -140,10 +152,18 @@ def aux_jars() -> tuple[Path, ...]:
 
 def free_port() -> int:
     """Return a TCP port of the loopback interface on which no process listened a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    return free_ports(1)[0]
+
+
+def free_ports(number: int) -> list[int]:
+    """Return several ports of the loopback interface, see `free_port`, each another one."""
+    with ExitStack() as probes:
+        ports = []
+        for _ in range(number):
+            probe = probes.enter_context(socket.socket())
+            probe.bind(("127.0.0.1", 0))
+            ports.append(int(probe.getsockname()[1]))
+        return ports
 
 
 def is_listening(port: int) -> bool:

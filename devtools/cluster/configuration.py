@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from devtools.runtime import ADD_OPENS, WORK, free_port
+from devtools.runtime import ADD_OPENS, WORK, free_ports
 
 JARS = WORK / "cluster"
 """What `make cluster` fetches: `hadoop` for the daemons and MapReduce, `tez.tar` for Tez."""
@@ -41,10 +41,7 @@ class Ports:
     @staticmethod
     def free() -> "Ports":
         """Return ports on which no process listened a moment ago, each another one."""
-        found: set[int] = set()
-        while len(found) < len(fields(Ports)):
-            found.add(free_port())
-        return Ports(*found)
+        return Ports(*free_ports(len(fields(Ports))))
 
 
 def of_clients(ports: Ports, jars: Path = JARS) -> dict[str, str]:
