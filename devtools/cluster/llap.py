@@ -1,6 +1,7 @@
-"""A daemon of Hive's LLAP beside a cluster: one JVM runs the tasks of all queries, several at once."""
+"""A daemon of Hive's LLAP beside a cluster: one JVM for the tasks of all queries."""
 
 import os
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +19,7 @@ _MAIN = "org.apache.hadoop.hive.llap.daemon.impl.LlapDaemon"
 _FRAGMENT_ENDED = "ExecutionTime for Container: "
 _START_SECONDS = 120.0
 _HEAP_MB, _EXECUTORS_MB, _CACHE_MB = 1024, 768, 128
+_HOSTS = "hive.llap.daemon.service.hosts"
 _PORTS = (
     "hive.llap.daemon.rpc.port",
     "hive.llap.management.rpc.port",
@@ -27,10 +29,9 @@ _PORTS = (
 )
 _ALWAYS: Mapping[str, str] = MappingProxyType(
     {
-        # A list of hosts instead of ZooKeeper; all daemons then listen on the same ports, and
-        # masters register nowhere.
-        "hive.llap.daemon.service.hosts": "127.0.0.1",
+        # Without ZooKeeper there is a list of hosts, and masters register nowhere.
         "hive.llap.task.scheduler.am.registry": "",
+        "fixed.registry.resolve.host.names": "false",
         "hive.llap.daemon.num.executors": str(EXECUTORS),
         "hive.llap.daemon.memory.per.instance.mb": str(_EXECUTORS_MB),
         "hive.llap.io.memory.size": f"{_CACHE_MB}Mb",
@@ -61,12 +62,14 @@ class LlapDaemon:
         """
         self._directory = directory.resolve()
         self._cluster = cluster
-        self._ports = dict(zip(_PORTS, map(str, free_ports(len(_PORTS))), strict=True))
+        ports = zip(_PORTS, map(str, free_ports(len(_PORTS))), strict=True)
+        # By another name than the daemon's own, masters would lose it after a failure.
+        self._settings = {**_ALWAYS, _HOSTS: socket.getfqdn(), **dict(ports)}
         self._process: ServerProcess | None = None
 
     def session_settings(self) -> dict[str, str]:
         """Return the settings by which a session of HiveServer2 runs its queries in the daemon."""
-        return {**_ALWAYS, **self._ports, **_OF_QUERIES}
+        return {**self._settings, **_OF_QUERIES}
 
     def log(self) -> str:
         """Return everything that the daemon has logged."""
@@ -100,7 +103,7 @@ class LlapDaemon:
         conf = self._directory / "conf"
         local = {"hive.llap.daemon.work.dirs": str(self._directory / "work")}
         write_settings(conf / "core-site.xml", self._cluster.client_settings())
-        write_settings(conf / "llap-daemon-site.xml", {**_ALWAYS, **self._ports, **local})
+        write_settings(conf / "llap-daemon-site.xml", {**self._settings, **local})
         (self._directory / "work").mkdir(exist_ok=True)
         # The daemon wants NDC's stack of texts, which the server's Log4j 1 does not have.
         classes = (conf, log4j_bridge(), HIVE_LIB / "*", *aux_jars())
@@ -116,7 +119,7 @@ class LlapDaemon:
         self._process = ServerProcess(
             "LLAP's daemon", command, output=self._output, cwd=self._directory
         )
-        port = int(self._ports[_PORTS[0]])
+        port = int(self._settings[_PORTS[0]])
         self._process.wait_until(lambda: is_listening(port), _START_SECONDS)
         return self
 
