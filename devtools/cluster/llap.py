@@ -85,11 +85,6 @@ class LlapDaemon:
         return self._directory
 
     @property
-    def pid(self) -> int:
-        """The process id; 0 if it has not been started."""
-        return self._process.pid if self._process else 0
-
-    @property
     def _output(self) -> Path:
         return self._directory / "llap.log"
 

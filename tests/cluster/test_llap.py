@@ -195,6 +195,16 @@ def test_hives_own_table_of_the_same_files_has_the_same_rows(
     assert "Injecting LLAP caches" in llap.daemon.log()
 
 
+def test_the_daemon_keeps_no_secret(llap: LlapHive, service: ClusterService) -> None:
+    """It gets the job's credentials, in its memory."""
+    _, answer = llap.ask_both_ways(AGGREGATES["events"], switches("true", "true"))
+    assert answer.scan.outcomes == ("PRUNED",)
+    files = [file for file in llap.daemon.directory.rglob("*") if file.is_file()]
+    kept = b"".join(file.read_bytes() for file in files)
+    assert b"hudi.pruning#" not in kept
+    assert service.token_file.read_bytes() not in kept
+
+
 def test_queries_at_once_do_not_disturb_each_other(llap: LlapHive) -> None:
     expected = {query: llap.hive.ask(query, MASTER, pruning=False).rows for query in AT_ONCE}
     llap.hive.close_sessions()
