@@ -97,7 +97,7 @@ test-hive41: $(VENV) $(RUNTIME) $(RUNTIME41) $(HANDLER) ## the same with Hive 4.
 test-hive42: $(VENV) $(RUNTIME) $(RUNTIME42) $(HANDLER) ## the same with Hive 4.2, on JDK 21
 	$(BIN)/pytest --hive 4.2 --junitxml=.work/results/hive-4.2.xml $(HIVE_FEATURES) $(PYTEST_ARGS)
 
-test-pyspark: $(VENV) ## index jobs, layouts and pruned reads with PySpark 3.5 and 4.0 to 4.3, from PyPI
+test-pyspark: $(VENV) $(SPARK_JAR) ## index jobs, layouts and pruned reads with PySpark 3.5 and 4.0 to 4.3, from PyPI
 	$(BIN)/pytest --junitxml=.work/results/pyspark.xml tests/packaging/test_spark_versions.py \
 		$(PYTEST_ARGS)
 

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 EXTENSION = "io.pyhudi.spark.PyHudiExtension"
 """The extension's class, for `spark.sql.extensions`."""
 
+COORDINATES = "io.pyhudi:pyhudi-spark-extension:"
+"""The jar's in a Maven repository, without the version."""
+
 _HUDI_EXTENSION = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
+_SUPPORTED = "3.5"
 _EXTENSIONS = "spark.sql.extensions"
 _JARS, _PACKAGES = "spark.jars", "spark.jars.packages"
 _PYTHON = "spark.pyhudi.python"
 _JAR = "pyhudi-spark-extension.jar"
-_COORDINATES = "io.pyhudi:pyhudi-spark-extension:"
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
@@ -32,8 +35,16 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     first query of a Hudi table.
 
     Raises:
-        HudiError: The jar is missing.
+        HudiError: The jar is missing, or PySpark is not 3.5.
     """
+    import pyspark  # writers' options need none
+
+    if not pyspark.__version__.startswith(f"{_SUPPORTED}."):
+        raise HudiError(
+            f"the session extension is for Spark {_SUPPORTED}, and this is PySpark "
+            f"{pyspark.__version__}; read tables by pyhudi_expr.spark.query.dataframes.pruned, "
+            f"or install: pyspark=={_SUPPORTED}.*"
+        )
     given: dict[str, str] = {key: str(value) for key, value in builder._options.items()}
     extensions = _listed(given.get(_EXTENSIONS, ""))
     for name in (_HUDI_EXTENSION, EXTENSION):
@@ -41,7 +52,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
             extensions.append(name)
     builder = builder.config(_EXTENSIONS, ",".join(extensions))
     packages = _listed(given.get(_PACKAGES, ""))
-    if not any(package.startswith(_COORDINATES) for package in packages):
+    if not any(package.startswith(COORDINATES) for package in packages):
         jars, jar = _listed(given.get(_JARS, "")), str(extension_jar())
         builder = builder.config(_JARS, ",".join(jars if jar in jars else [*jars, jar]))
     return builder if _PYTHON in given else builder.config(_PYTHON, sys.executable)

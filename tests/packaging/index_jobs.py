@@ -1,6 +1,7 @@
 """Index jobs, a layout and pruned reads by the installed version of Spark; prints them as JSON.
 
-`python index_jobs.py TABLE DEMO`: a table with stored keys, and a directory for one of the demo's.
+`python index_jobs.py TABLE DEMO JAR`: a table with stored keys, a directory for one of the demo's,
+and our session extension, which leaves sessions of Spark 4 as they are.
 """
 
 import hashlib
@@ -26,6 +27,8 @@ from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs.arrow_types import arrow_type
 from pyhudi_expr.spark.query.dataframes import prune_table, pruned
 from pyhudi_expr.spark.query.predicates import filters_of
+from pyhudi_expr.spark.session import COORDINATES, EXTENSION, configure
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
 OPTIONS = "store = 'extension', shards = 2"
@@ -55,7 +58,7 @@ TYPES = (
 )
 
 
-def main(table: str, demo: Path) -> None:
+def main(table: str, demo: Path, jar: str) -> None:
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
@@ -63,6 +66,8 @@ def main(table: str, demo: Path) -> None:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.extensions", EXTENSION)
+        .config("spark.jars", jar)
         .getOrCreate()
     )
     for statement in STATEMENTS:
@@ -80,6 +85,7 @@ def main(table: str, demo: Path) -> None:
         execute(spark, f"REFRESH INDEX {name} ON '{demo}'")
     found = {
         "spark": pyspark.__version__,
+        "refusal": refusal(),
         "entries": entries(table) | entries(str(demo)),
         "verified": [
             result.is_right
@@ -100,6 +106,15 @@ def main(table: str, demo: Path) -> None:
         "arrow types": {each.simpleString(): str(arrow_type(each)) for each in TYPES},
     }
     print(json.dumps(found))
+
+
+def refusal() -> str:
+    """What `configure` says against this version."""
+    try:
+        configure(SparkSession.Builder().config("spark.jars.packages", f"{COORDINATES}1"))
+    except HudiError as error:
+        return str(error)
+    return ""
 
 
 def write_a_day(demo: Path) -> None:
@@ -178,4 +193,4 @@ def filters(spark: SparkSession, demo: Path, condition: str) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

@@ -51,6 +51,33 @@ assert rows() == pruned
 print("rows:", len(pruned), "built:", [row[0] for row in built], again, "shown:", *shown)
 """
 
+_WRITER = """
+import sys
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+table = sys.argv[2]
+options = {
+    "hoodie.table.name": "written",
+    "hoodie.datasource.write.recordkey.field": "id",
+    "hoodie.datasource.write.partitionpath.field": "",
+    "hoodie.datasource.write.keygenerator.class":
+        "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+}
+
+def write(rows, city, mode):
+    frame = spark.range(rows).selectExpr("id", f"{city} AS city")
+    frame.write.format("hudi").options(**options).mode(mode).save(table)
+
+write(40, "'c' || id % 4", "overwrite")
+spark.sql(f"CREATE INDEX cities ON '{table}' USING secondary_index(city)").collect()
+write(3, "'new'", "append")
+states = {row.index_name: row.state for row in spark.sql(f"SHOW INDEXES FROM '{table}'").collect()}
+(done,) = spark.sql(f"OPTIMIZE '{table}' ZORDER BY (id, city) OPTIONS (files = 2)").collect()
+rows = spark.read.format("hudi").load(table).where("city = 'new'").count()
+print("cities:", states["cities"], "files:", done.files_after, "rows:", rows)
+"""
+
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -115,3 +142,10 @@ def test_reads_are_pruned_and_statements_run(
     output = run(client, program, server, table, "id = 77123", cwd=tmp_path)
     assert "pruning PRUNED, reads 1 of 80 files" in output
     assert "rows: 1 built: ['ranges', 'ranges'] [] shown: active" in output
+
+
+def test_writes_keep_indexes(client: Path, server: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(_WRITER)
+    output = run(client, program, server, tmp_path / "written", cwd=tmp_path)
+    assert "cities: active files: 2 rows: 3" in output

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from devtools.runtime import java
+from devtools.runtime import SPARK_JAR, java
 from tests.packaging.installing import PYTHON, run
 
 pytestmark = pytest.mark.long
@@ -30,7 +30,7 @@ def jobs(python: Path, golden: Path, home: Path) -> Results:
     home.mkdir()
     table = shutil.copytree(golden, home / "table")
     given = {"JAVA_HOME": str(java().resolve().parents[1]), "PYSPARK_PYTHON": str(python)}
-    output = run(python, _JOBS, table, home / "trips", cwd=home, given=given)
+    output = run(python, _JOBS, table, home / "trips", SPARK_JAR, cwd=home, given=given)
     found: Results = json.loads(output.splitlines()[-1])
     return found
 
@@ -98,3 +98,11 @@ def test_filters_of_plans_are_those_of_spark_3_5(found: Results, of_spark_3_5: R
 def test_arrow_types_are_those_of_spark_3_5(found: Results, of_spark_3_5: Results) -> None:
     assert found["arrow types"] == of_spark_3_5["arrow types"]
     assert found["arrow types"]["timestamp"] == "timestamp[us, tz=UTC]"
+
+
+def test_the_extension_is_refused_by_other_versions(found: Results) -> None:
+    """Where it is in a session nevertheless, the jobs of this module run with it."""
+    if found["spark"].startswith("3.5."):
+        assert not found["refusal"]
+    else:
+        assert f"is for Spark 3.5, and this is PySpark {found['spark']}" in found["refusal"]

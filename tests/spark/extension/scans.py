@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from tests.prune.matching_slices import read
 
@@ -102,3 +103,16 @@ def shown(frame: DataFrame) -> list[str]:
     """The rows of a frame, without Hudi's own columns and maps, in an order of their own."""
     columns = [name for name in frame.columns if not name.startswith("_hoodie") and name != "m"]
     return sorted(map(repr, frame.select(columns).collect()))
+
+
+def ids(frame: DataFrame) -> list[int]:
+    """The record keys of a frame; some of its other values may be none of Python's."""
+    return sorted(row.id for row in frame.select("id").collect())
+
+
+def matching_ids(frame: DataFrame, texts: Iterable[str]) -> dict[str, list[int]]:
+    """The record keys of the rows for which each condition is TRUE, by one look at all rows."""
+    unique = list(dict.fromkeys(texts))
+    truths = [f.expr(f"coalesce({text}, false)").alias(f"t{n}") for n, text in enumerate(unique)]
+    rows = frame.select("id", *truths).collect()
+    return {text: sorted(row.id for row in rows if row[f"t{n}"]) for n, text in enumerate(unique)}

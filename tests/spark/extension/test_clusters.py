@@ -113,7 +113,7 @@ def _standalone(work: Path) -> Iterator[str]:
 @contextmanager
 def _in_one_process(work: Path) -> Iterator[str]:
     work.mkdir()
-    yield "local-cluster[2,1,1024]"
+    yield "local-cluster[2,1,2048]"
 
 
 @pytest.mark.parametrize("cluster", [_in_one_process, _standalone], ids=["local", "standalone"])

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
 from tests.spark.extension.conftest import UNPRUNED
 from tests.spark.extension.scans import load, shown, slices_read, whole
 
@@ -26,6 +27,8 @@ pytestmark = pytest.mark.spark
 BOTH = pytest.mark.parametrize("type_", list(TableType))
 UNRELIABLE = "id int, p string, s string, d double"
 TIMES = "id int, name string, ts long, price string"
+_COMPACT_AFTER = "hoodie.compact.inline.max.delta.commits"
+_CLUSTER_AFTER = "hoodie.clustering.inline.max.commits"
 
 
 def check(
@@ -147,6 +150,47 @@ def test_secondary_indexes_through_updates_and_deletes(
     check(extended, table, [*conditions, "name = 'b'"])
     execute(extended, f"DROP INDEX idx_name ON '{table.path}'")
     check(extended, table, [*conditions, "name = 'b'"])
+
+
+@BOTH
+def test_secondary_indexes_through_table_services(
+    extended: SparkSession, tmp_path: Path, type_: TableType
+) -> None:
+    """Compaction, clustering and cleaning; earlier states, which the index does not describe."""
+    schema = "id int, name string, p string"
+    files = [[(4 * n + k, f"a{n}", f"p{n % 2}") for k in range(4)] for n in range(4)]
+    files[3].append((99, None, "p1"))
+    extra = {
+        "hoodie.metadata.record.index.enable": "true",
+        "hoodie.embed.timeline.server": "true",
+    }
+    spec = TableSpec("served", type_, partitions=("p",), stats_columns=None, extra=extra)
+    table = create(in_files(extended, files, schema), spec, tmp_path)
+    execute(extended, f"CREATE INDEX idx_name ON '{table.path}' (name)")
+    conditions = ["name = 'a1'", "name = 'new'", "name IS NULL", "name IN ('a0', 'a3')"]
+    assert check(extended, table, conditions)["name = 'a1'"] == 1
+    first = OpenTable.open(str(table.path)).timeline.writes[0].requested
+    # Copy on write has no log files to compact.
+    is_logged = str(type_ is TableType.MOR).lower()
+    compacted = {"hoodie.compact.inline": is_logged, _COMPACT_AFTER: "1"}
+    clustered = {"hoodie.clustering.inline": "true", _CLUSTER_AFTER: "1"}
+    for rows, services in (
+        ([(4, "new", "p1"), (12, None, "p1")], {}),
+        ([(5, "new", "p1")], compacted),
+        ([(99, "a1", "p1")], clustered),
+        ([(0, "new", "p0")], {}),
+    ):
+        served = replace(table, spec=replace(spec, extra={**extra, **services}))
+        upsert(served, extended.createDataFrame(rows, schema))
+        check(extended, table, conditions)
+        check(extended, table, conditions, as__of__instant=first)
+    assert load(extended, table.path, as__of__instant=first).where("name = 'a1'").count() == 4
+    delete(table, extended.createDataFrame([(4, "", "p1")], schema))
+    check(extended, table, conditions)
+    cleaned = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "1"}
+    served = replace(table, spec=replace(spec, extra={**extra, **cleaned}))
+    upsert(served, extended.createDataFrame([(1, "new", "p0")], schema))
+    check(extended, table, conditions)
 
 
 @BOTH

@@ -16,8 +16,10 @@ from tests.prune import predicates
 from tests.prune.matching_slices import groups_with_matches
 from tests.spark.extension.conftest import UNPRUNED
 from tests.spark.extension.scans import (
+    ids,
     listed_bytes,
     load,
+    matching_ids,
     plan_text,
     scans,
     shown,
@@ -88,6 +90,21 @@ def test_every_slice_with_a_matching_row_is_read(
         assert {file_id for _, file_id in groups} <= read, text
         skipping += len(read) < FILES
     assert skipping > len(chosen) / 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("type_", [COW, MOR])
+@pytest.mark.parametrize("part", range(8))
+def test_rows_of_every_condition(
+    extended: SparkSession, matrices: Matrices, type_: TableType, part: int
+) -> None:
+    path = matrices.get(type_).table.path
+    chosen = [text for text in EVERY[part::8] if text not in REFUSED]
+    with session_settings(extended, UNPRUNED):
+        expected = matching_ids(whole(extended, path), chosen)
+    for text, rows in expected.items():
+        assert ids(load(extended, path).where(text)) == rows, text
+    assert sum(map(bool, expected.values())) > len(chosen) / 2
 
 
 @pytest.mark.parametrize("type_", [COW, MOR])

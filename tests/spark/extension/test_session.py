@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,12 +19,14 @@ from devtools.spark import session_settings
 from devtools.tables import TableType
 from pyhudi_expr.spark import configure, session
 from pyhudi_expr.table.errors import HudiError
+from tests.service.running_server import GatedHandler, running_server
 from tests.spark.extension.scans import load, plan_text
+from tests.spark.extension.test_states import OtherVersion
 
 pytestmark = pytest.mark.spark
 
-_PROGRAM = """
-import re, sys
+_ROWS = """
+import sys
 from pyspark.sql import SparkSession
 from pyhudi_expr.spark import configure
 
@@ -32,9 +37,28 @@ builder = builder.config("spark.driver.host", "127.0.0.1")
 builder = builder.config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
 spark = configure(builder).getOrCreate()
 rows = spark.read.format("hudi").load(sys.argv[2]).where("i = -4995")
+"""
+_PROGRAM = f"""{_ROWS}
 rows.explain()
 print("rows:", rows.count())
 """
+_UNANSWERED = f"""{_ROWS}
+for address in sys.argv[3:]:
+    spark.conf.set("spark.pyhudi.service", address)
+    for _ in range(3):
+        print("rows:", rows.where("s > ''").count())
+"""
+
+
+def run_program(
+    text: str, home: Path, matrices: Matrices, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program with Hudi's bundle, a table, and further arguments."""
+    program = home / "program.py"
+    program.write_text(text)
+    path = matrices.get(TableType.COW).table.path
+    command = [sys.executable, str(program), str(hudi_bundle()), str(path), *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
 
 
 def test_configure_adds_to_what_the_builder_has() -> None:
@@ -76,29 +100,51 @@ def test_a_session_starts_a_service_of_its_own(spark: SparkSession, matrices: Ma
 
 @pytest.mark.long
 def test_the_service_ends_with_the_application(matrices: Matrices, tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(_PROGRAM)
-    path = matrices.get(TableType.COW).table.path
-    command = [sys.executable, str(program), str(hudi_bundle()), str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
+    done = run_program(_PROGRAM, tmp_path, matrices)
     assert f"reads 1 of {FILES} files" in done.stdout, done.stderr
     assert "rows: 1" in done.stdout
 
 
 @pytest.mark.long
 def test_the_log_has_one_warning_for_each_cause(matrices: Matrices, tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    unreachable = f'spark.conf.set("spark.pyhudi.service", "127.0.0.1:{free_port()}")'
-    program.write_text(
-        _PROGRAM.replace("rows =", f"{unreachable}\nrows =") + "rows.collect()\n" * 3
-    )
-    path = matrices.get(TableType.COW).table.path
-    command = [sys.executable, str(program), str(hudi_bundle()), str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
-    assert "rows: 1" in done.stdout, done.stderr
+    """No service, one that is too slow, and one of another version."""
+    gated = GatedHandler()
+    with running_server(gated) as slow, running_server(OtherVersion()) as other:
+        addresses = [f"127.0.0.1:{port}" for port in (free_port(), slow.port, other.port)]
+        done = run_program(_UNANSWERED, tmp_path, matrices, *addresses)
+        gated.gate.set()
+    assert done.stdout.count("rows: 1") == 3 * len(addresses), done.stderr
     warnings = [line for line in done.stderr.splitlines() if "every file is read" in line]
-    assert len(warnings) == 1, done.stderr
-    assert "UNREACHABLE" in warnings[0]
+    assert len(warnings) == len(addresses), done.stderr
+    for outcome, line in zip(("UNREACHABLE", "TIMED_OUT", "OTHER_VERSION"), warnings, strict=True):
+        assert outcome in line
+
+
+@pytest.mark.long
+def test_the_jar_comes_by_its_coordinates(matrices: Matrices, tmp_path: Path) -> None:
+    """A Maven repository has the jar and the model that is in it."""
+    named = "META-INF/maven/io.pyhudi/pyhudi-spark-extension"
+    with ZipFile(session.extension_jar()) as jar:
+        model = jar.read(f"{named}/pom.xml")
+        properties = jar.read(f"{named}/pom.properties").decode()
+    version = re.findall(r"^version=(.*)$", properties, re.MULTILINE)[0].strip()
+    artifact = f"pyhudi-spark-extension-{version}"
+    home = tmp_path / "repository" / "io" / "pyhudi" / "pyhudi-spark-extension" / version
+    home.mkdir(parents=True)
+    (home / f"{artifact}.pom").write_bytes(model)
+    shutil.copy(session.extension_jar(), home / f"{artifact}.jar")
+    settings = {
+        "spark.jars.packages": f"io.pyhudi:pyhudi-spark-extension:{version}",
+        "spark.jars.repositories": (tmp_path / "repository").as_uri(),
+        "spark.jars.ivy": str(tmp_path / "ivy"),
+    }
+    program = _PROGRAM.replace("configure(builder)", f"configure(builder.config(map={settings}))")
+    done = run_program(program, tmp_path, matrices)
+    assert f"reads 1 of {FILES} files" in done.stdout, done.stderr
+    assert "rows: 1" in done.stdout
+    assert [path.name for path in (tmp_path / "ivy" / "jars").iterdir()] == [
+        f"io.pyhudi_{artifact}.jar"
+    ]
 
 
 def test_a_companion_ends_with_its_parent(tmp_path: Path) -> None:
