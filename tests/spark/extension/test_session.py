@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+import venv
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -42,6 +44,10 @@ _PROGRAM = f"""{_ROWS}
 rows.explain()
 print("rows:", rows.count())
 """
+_STATEMENTS = f"""{_ROWS}
+index = f"i ON '{{sys.argv[2]}}' USING bloom_filters(s) OPTIONS (store = 'extension')"
+print("built:", [row.index_name for row in spark.sql(f"CREATE INDEX {{index}}").collect()])
+"""
 _UNANSWERED = f"""{_ROWS}
 for address in sys.argv[3:]:
     spark.conf.set("spark.pyhudi.service", address)
@@ -51,14 +57,27 @@ for address in sys.argv[3:]:
 
 
 def run_program(
-    text: str, home: Path, matrices: Matrices, *arguments: str
+    text: str, home: Path, table: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program with Hudi's bundle, a table, and further arguments."""
     program = home / "program.py"
     program.write_text(text)
-    path = matrices.get(TableType.COW).table.path
-    command = [sys.executable, str(program), str(hudi_bundle()), str(path), *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
+    command = [sys.executable, str(program), str(hudi_bundle()), str(table), *arguments]
+    inherited = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**inherited, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+
+
+@pytest.fixture
+def copy(matrices: Matrices, tmp_path: Path) -> Path:
+    """A table that a test may change."""
+    return shutil.copytree(matrices.get(TableType.COW).table.path, tmp_path / "table")
 
 
 def test_configure_adds_to_what_the_builder_has() -> None:
@@ -100,7 +119,7 @@ def test_a_session_starts_a_service_of_its_own(spark: SparkSession, matrices: Ma
 
 @pytest.mark.long
 def test_the_service_ends_with_the_application(matrices: Matrices, tmp_path: Path) -> None:
-    done = run_program(_PROGRAM, tmp_path, matrices)
+    done = run_program(_PROGRAM, tmp_path, matrices.get(TableType.COW).table.path)
     assert f"reads 1 of {FILES} files" in done.stdout, done.stderr
     assert "rows: 1" in done.stdout
 
@@ -111,7 +130,9 @@ def test_the_log_has_one_warning_for_each_cause(matrices: Matrices, tmp_path: Pa
     gated = GatedHandler()
     with running_server(gated) as slow, running_server(OtherVersion()) as other:
         addresses = [f"127.0.0.1:{port}" for port in (free_port(), slow.port, other.port)]
-        done = run_program(_UNANSWERED, tmp_path, matrices, *addresses)
+        done = run_program(
+            _UNANSWERED, tmp_path, matrices.get(TableType.COW).table.path, *addresses
+        )
         gated.gate.set()
     assert done.stdout.count("rows: 1") == 3 * len(addresses), done.stderr
     warnings = [line for line in done.stderr.splitlines() if "every file is read" in line]
@@ -139,12 +160,21 @@ def test_the_jar_comes_by_its_coordinates(matrices: Matrices, tmp_path: Path) ->
         "spark.jars.ivy": str(tmp_path / "ivy"),
     }
     program = _PROGRAM.replace("configure(builder)", f"configure(builder.config(map={settings}))")
-    done = run_program(program, tmp_path, matrices)
+    done = run_program(program, tmp_path, matrices.get(TableType.COW).table.path)
     assert f"reads 1 of {FILES} files" in done.stdout, done.stderr
     assert "rows: 1" in done.stdout
     assert [path.name for path in (tmp_path / "ivy" / "jars").iterdir()] == [
         f"io.pyhudi_{artifact}.jar"
     ]
+
+
+@pytest.mark.long
+def test_tasks_of_statements_run_the_same_python(copy: Path, tmp_path: Path) -> None:
+    """On one machine; the `python3` of the path is another one, as without an activated one."""
+    venv.create(tmp_path / "bare", symlinks=True)
+    path = f"{tmp_path / 'bare' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = run_program(_STATEMENTS, tmp_path, copy, PATH=path)
+    assert "built: ['i'" in done.stdout, done.stderr
 
 
 def test_a_companion_ends_with_its_parent(tmp_path: Path) -> None:

@@ -40,12 +40,16 @@ final class PythonInterpreter {
     String ofDriver = variables.getOrDefault("PYSPARK_DRIVER_PYTHON", ofWorkers);
     String ofSpark = settings.get(OF_DRIVER, settings.get(OF_WORKERS, ofDriver));
     String chosen = session.conf().get(OWN, ofSpark);
+    String program = chosen == null ? "python3" : chosen;
     Map<String, String> environment = new HashMap<>();
     if (ofWorkers != null) {
       environment.put(WORKERS_VARIABLE, ofWorkers);
+    } else if (session.sparkContext().isLocal()) {
+      // Tasks run on this machine: what runs the statement has the package.
+      environment.put(WORKERS_VARIABLE, program);
     }
     environment.put(PYTHON_PATH, path(settings, variables.getOrDefault(PYTHON_PATH, "")));
-    return new PythonInterpreter(chosen == null ? "python3" : chosen, environment);
+    return new PythonInterpreter(program, environment);
   }
 
   String program() {
