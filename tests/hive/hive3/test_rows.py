@@ -48,11 +48,15 @@ def test_mapreduce_reads_equal_rows(paged: Hive, name: str, vectorised: str) -> 
 
 
 def test_rows_with_instants_are_equal(paged: Hive) -> None:
+    selected, considered = 0, 0
     for name, predicate in zip(("paged_v1", "paged_v2", "unpaged") * 3, PREDICATES, strict=False):
         query = f"SELECT {_COLUMNS}, at, st, li, mp, deep FROM {name} WHERE {predicate}"
         answer = check(paged, query, FETCH)
         assert answer.rows
-        assert answer.scan.rows_selected < answer.scan.rows_of_files_in_part
+        # Of a file without pages whole row groups are kept: all of them, perhaps.
+        selected += answer.scan.rows_selected
+        considered += answer.scan.rows_of_files_in_part
+    assert selected < considered / 2
 
 
 @pytest.fixture(scope="module")

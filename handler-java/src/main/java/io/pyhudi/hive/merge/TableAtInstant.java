@@ -18,8 +18,8 @@ import org.apache.hudi.internal.schema.InternalSchema;
 /**
  * The state of a table that every merged slice of one query needs; opened once for many slices.
  *
- * <p>One that another user has opened may read by file systems that are closed by now, even if he
- * has the same name: in LLAP each task has a user of its own, and closes what that one opened.
+ * <p>A login is given its own: one that another login has opened may read by file systems that are
+ * closed by now. In LLAP each task has a login, of one name for all, and closes its file systems.
  */
 public final class TableAtInstant {
   private static final int ENTRIES = 8;
