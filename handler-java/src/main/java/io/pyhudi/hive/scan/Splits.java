@@ -1,5 +1,6 @@
 package io.pyhudi.hive.scan;
 
+import io.pyhudi.hive.files.LocatedFiles;
 import io.pyhudi.hive.rows.FileRows;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.Slice;

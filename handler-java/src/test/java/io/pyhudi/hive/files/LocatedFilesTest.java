@@ -1,4 +1,4 @@
-package io.pyhudi.hive.scan;
+package io.pyhudi.hive.files;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;

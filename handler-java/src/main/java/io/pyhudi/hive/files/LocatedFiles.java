@@ -1,4 +1,4 @@
-package io.pyhudi.hive.scan;
+package io.pyhudi.hive.files;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * <p>Hadoop's rules for splits ask a NameNode for the hosts of each file that comes without them. A
  * listing gives those of a whole batch of files in one call.
  */
-final class LocatedFiles {
+public final class LocatedFiles {
   private static final Logger LOG = LoggerFactory.getLogger(LocatedFiles.class);
 
   /** File systems that call a server for the hosts of a file. Others make them up. */
@@ -42,7 +42,7 @@ final class LocatedFiles {
    * Returns the files in their order, with their hosts where a listing costs fewer calls than a
    * call for each file. The other ones are returned as they are.
    */
-  static List<FileStatus> of(List<FileStatus> files, Configuration conf) {
+  public static List<FileStatus> of(List<FileStatus> files, Configuration conf) {
     Map<Path, Map<String, FileStatus>> directories = new LinkedHashMap<>();
     for (FileStatus file : files) {
       Path path = file.getPath();
