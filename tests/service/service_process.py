@@ -12,12 +12,15 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from queue import Queue
+from queue import Empty, Queue
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from devtools.runtime import free_port
 from tests.service.running_server import PATIENCE
+
+_ATTEMPTS = 3
+_TAKEN = "address already in use"
 
 
 class Process:
@@ -25,6 +28,19 @@ class Process:
 
     def __init__(self, directory: Path, **settings: object) -> None:
         self.file = directory / "service.toml"
+        for attempt in range(1, _ATTEMPTS + 1):
+            self._start(settings)
+            try:
+                self.port = int(str(self.wait_for_log("listening")["port"]))
+            except AssertionError:
+                self.kill()
+                # Any connection of the machine may have taken the port of the pages meanwhile.
+                if _TAKEN not in self.text.lower() or attempt == _ATTEMPTS:
+                    raise
+            else:
+                return
+
+    def _start(self, settings: Mapping[str, object]) -> None:
         self.pages = free_port()
         self.fixed = {
             "port": 0,
@@ -36,11 +52,10 @@ class Process:
         self.write()
         command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(self.file)]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        self.lines: Queue[dict[str, object]] = Queue()
+        self.lines: Queue[dict[str, object] | None] = Queue()
         self.text = ""
         self.reader = threading.Thread(target=self._read)
         self.reader.start()
-        self.port = int(str(self.wait_for_log("listening")["port"]))
 
     def write(self, **settings: object) -> None:
         """Writes the settings file; JSON values are valid TOML."""
@@ -51,7 +66,12 @@ class Process:
         """Waits for the next line of the log with this event and these fields."""
         expected = {"event": event, **fields}
         while True:
-            line = self.lines.get(timeout=PATIENCE)
+            try:
+                line = self.lines.get(timeout=PATIENCE)
+            except Empty:
+                raise AssertionError(f"no line {expected} in time, but: {self.text}") from None
+            if line is None:
+                raise AssertionError(f"the service has ended without {expected}: {self.text}")
             if expected.items() <= line.items():
                 return line
 
@@ -107,6 +127,7 @@ class Process:
             self.text += line
             if line.startswith("{"):
                 self.lines.put(json.loads(line))
+        self.lines.put(None)
 
 
 def _children(pid: int) -> list[int]:
