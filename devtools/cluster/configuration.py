@@ -103,10 +103,6 @@ def of_daemons(ports: Ports, directory: Path) -> dict[str, str]:
         "dfs.datanode.hostname": _HOST,
         f"{nm}.hostname": _HOST,
         f"{nm}.address": f"{_HOST}:0",
-        # With it YARN calls its nodes as HDFS does. By another name no block is local, and Tez lets
-        # a query wait 5 to 10 s for the containers of the one before. By the name localhost, to
-        # which YARN resolves the address, Tez would ignore the least size of a task.
-        f"{nm}.bind-host": _HOST,
         f"{nm}.localizer.address": f"{_HOST}:0",
         f"{nm}.webapp.address": f"{_HOST}:0",
         f"{nm}.collector-service.address": f"{_HOST}:0",
