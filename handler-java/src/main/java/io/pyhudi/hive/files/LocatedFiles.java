@@ -2,13 +2,10 @@ package io.pyhudi.hive.files;
 
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.LocatedFileStatus;
@@ -26,9 +23,11 @@ import org.slf4j.LoggerFactory;
 public final class LocatedFiles {
   private static final Logger LOG = LoggerFactory.getLogger(LocatedFiles.class);
 
-  /** File systems that call a server for the hosts of a file. Others make them up. */
-  private static final Set<String> WITH_HOSTS =
-      new HashSet<>(Arrays.asList("hdfs", "viewfs", "webhdfs", "swebhdfs"));
+  /**
+   * The file system that lists files with their hosts. WebHDFS's asks for those of each file that
+   * is listed, and object stores make them up.
+   */
+  private static final String LISTING = "hdfs";
 
   /**
    * A NameNode lists about as many files with their hosts in one call: 1,000 hosts (dfs.ls.limit),
@@ -46,7 +45,7 @@ public final class LocatedFiles {
     Map<Path, Map<String, FileStatus>> directories = new LinkedHashMap<>();
     for (FileStatus file : files) {
       Path path = file.getPath();
-      if (WITH_HOSTS.contains(String.valueOf(path.toUri().getScheme()))) {
+      if (LISTING.equals(path.toUri().getScheme())) {
         directories
             .computeIfAbsent(path.getParent(), parent -> new HashMap<>())
             .put(path.getName(), file);

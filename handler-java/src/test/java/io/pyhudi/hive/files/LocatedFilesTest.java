@@ -32,6 +32,8 @@ class LocatedFilesTest {
   void emptyCluster() {
     conf.setClass("fs.hdfs.impl", Names.class, Names.class);
     conf.setBoolean("fs.hdfs.impl.disable.cache", true);
+    conf.setClass("fs.webhdfs.impl", Names.class, Names.class);
+    conf.setBoolean("fs.webhdfs.impl.disable.cache", true);
     Names.HOSTS.clear();
     Names.LISTED.clear();
   }
@@ -99,11 +101,16 @@ class LocatedFilesTest {
 
   @Test
   void otherFileSystemsAreNotListed() {
-    List<FileStatus> files =
-        Arrays.asList(file("s3a://names/events/a", 10), file("s3a://names/events/b", 10));
+    Names.HOSTS.put("webhdfs://names/events/a", "one");
+    Names.HOSTS.put("webhdfs://names/events/b", "two");
+    for (String scheme : Arrays.asList("s3a", "webhdfs")) {
+      List<FileStatus> files =
+          Arrays.asList(
+              file(scheme + "://names/events/a", 10), file(scheme + "://names/events/b", 10));
 
-    assertEquals(files, LocatedFiles.of(files, conf));
-    assertEquals(Collections.emptyList(), Names.LISTED);
+      assertEquals(files, LocatedFiles.of(files, conf));
+      assertEquals(Collections.emptyList(), Names.LISTED);
+    }
   }
 
   private static FileStatus file(String path, long length) {
