@@ -22,7 +22,7 @@ final class PlainFiles {
   /** Opens one of Hive's readers. */
   interface Opener<V> {
     /**
-     * @param job the configuration of this reader alone
+     * @param job the task's configuration, or a copy in which the file is served
      */
     RecordReader<NullWritable, V> open(FileSplit file, JobConf job) throws IOException;
   }
@@ -48,10 +48,7 @@ final class PlainFiles {
     }
     RecordReader<NullWritable, V> reader =
         DataFile.read(
-            file.getPath(),
-            split.fileLength(),
-            job,
-            settings -> opener.open(file, settings == job ? new JobConf(job) : settings));
+            file.getPath(), split.fileLength(), job, settings -> opener.open(file, settings));
     return hidden == null ? reader : hidden.in(reader);
   }
 
