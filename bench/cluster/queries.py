@@ -39,7 +39,8 @@ _ALWAYS = {
     "tez.am.session.min.held-containers": "3",
     "tez.am.container.reuse.locality.delay-allocation-millis": "0",
 }
-_ROUNDS: Mapping[str, int] = {MASTER: 9, SERVER: 9, MR: 3}
+#: Queries on Tez vary by a tenth: the median of 19 by 3%.
+_ROUNDS: Mapping[str, int] = {MASTER: 19, SERVER: 9, MR: 3}
 _WARM_UPS: Mapping[str, int] = {MASTER: 6, SERVER: 2, MR: 1}
 
 
@@ -100,10 +101,9 @@ def _at(
     ratio = statistics.median(unpruned) / statistics.median(pruned)
     yield Measurement(f"{title}, unpruned / pruned", ratio, "x", ">= 1")
     title = f"cluster: {place}, {_FILES} of {_FILES} files"
-    # The fastest runs: other work of the machine can only slow a run down, by more than 5%.
-    yield Measurement(f"{title}, with pruning", min(ours), "s")
-    yield Measurement(f"{title}, Hive's own Parquet table", min(hives), "s")
-    longer = (min(ours) / min(hives) - 1) * 100
+    yield Measurement(f"{title}, with pruning", statistics.median(ours), "s")
+    yield Measurement(f"{title}, Hive's own Parquet table", statistics.median(hives), "s")
+    longer = (statistics.median(ours) / statistics.median(hives) - 1) * 100
     yield Measurement(f"{title}, with pruning, longer by", longer, "%", "< 5")
 
 
