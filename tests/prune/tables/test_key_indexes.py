@@ -24,6 +24,8 @@ RECORD_INDEX = {
     "hoodie.embed.timeline.server": "true",
 }
 BLOOM = {"hoodie.metadata.index.bloom.filter.enable": "true"}
+#: New rows go to the log files of the bucket that their key belongs to.
+BUCKETS = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "4"}
 
 #: Key texts beyond ASCII: their last bytes are negative to Java.
 KEY = "'ключ-é😀' || id"
@@ -109,6 +111,15 @@ def assert_right(
     ours = {text: int(pruner.prune(str(table.path), request(text)).keep.sum()) for text in compared}
     assert kept_beyond_hudi(spark, table.path, ours) == {}
     return kept
+
+
+def test_filters_of_base_files_say_nothing_of_keys_in_log_files(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spec = TableSpec("buckets", TableType.MOR, 9, ("k",), "o", ("p",), extra={**BLOOM, **BUCKETS})
+    table = create(rows(spark, "id > 30"), spec, tmp_path)
+    upsert(table, rows(spark, "id IN (3, 21)"))
+    assert_right(spark, table, BY_KEY, "bloom_filters")
 
 
 @pytest.mark.long
