@@ -1,7 +1,6 @@
 package io.pyhudi.hive.merge;
 
 import io.pyhudi.hive.rows.RowSelection;
-import io.pyhudi.hive.rows.SelectedContent;
 import io.pyhudi.hive.rows.SelectedParquet;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,10 +18,9 @@ final class MatchingRows extends BaseRows {
   private final boolean hasLogFiles;
   private final RowSelection matching;
   private boolean isOpen;
-  private SelectedParquet rows;
-  private int nextContent;
-  private SelectedContent content;
-  private ClosableIterator<IndexedRecord> current;
+  private SelectedParquet file;
+  private SelectedRecords selected;
+  private ClosableIterator<IndexedRecord> whole;
 
   /**
    * @param matching the rows that can match if no log file changes them
@@ -46,14 +44,16 @@ final class MatchingRows extends BaseRows {
       return;
     }
     if (wanted != null) {
-      rows = SelectedParquet.open(path(), length(), wanted, columns(), ofFile());
+      file = SelectedParquet.open(path(), length(), wanted, columns(), ofFile());
     }
-    if (rows == null) {
-      current =
+    if (file == null) {
+      whole =
           all(
               wanted == null
                   ? "its keys or those of log files are not known"
                   : "its rows cannot be selected");
+    } else {
+      selected = new SelectedRecords(file, content -> part(content, required()));
     }
   }
 
@@ -68,15 +68,15 @@ final class MatchingRows extends BaseRows {
       if (!isOpen) {
         open();
       }
-      while (current == null || !current.hasNext()) {
-        if (rows == null || nextContent == rows.contents()) {
+      if (whole != null) {
+        return whole.hasNext();
+      }
+      while (selected != null && !selected.hasNext()) {
+        if (!selected.openNext()) {
           return false;
         }
-        closeCurrent();
-        content = rows.content(nextContent++);
-        current = part(content, required());
       }
-      return true;
+      return selected != null;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -87,26 +87,20 @@ final class MatchingRows extends BaseRows {
     if (!hasNext()) {
       throw new NoSuchElementException();
     }
-    return current.next();
-  }
-
-  private void closeCurrent() {
-    if (content != null) {
-      content.withdraw();
-      content = null;
-    }
-    if (current != null) {
-      current.close();
-      current = null;
-    }
+    return whole == null ? selected.next() : whole.next();
   }
 
   @Override
   public void close() {
-    closeCurrent();
-    if (rows != null) {
+    if (whole != null) {
+      whole.close();
+    }
+    if (selected != null) {
+      selected.close();
+    }
+    if (file != null) {
       try {
-        rows.close();
+        file.close();
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }

@@ -1,5 +1,6 @@
 package io.pyhudi.hive.merge;
 
+import io.pyhudi.hive.rows.SelectedContent;
 import io.pyhudi.hive.rows.SelectedParquet;
 import java.io.Closeable;
 import java.io.IOException;
@@ -7,8 +8,10 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import org.apache.avro.Schema;
+import org.apache.avro.generic.IndexedRecord;
 import org.apache.avro.util.Utf8;
 import org.apache.hudi.common.model.HoodieRecord;
+import org.apache.hudi.common.util.collection.ClosableIterator;
 
 /**
  * Where the values of the named rows are. Their keys are known. The columns that order records are
@@ -27,6 +30,12 @@ final class NamedFields implements NamedRecord.Fields, Closeable {
     this.others = others;
   }
 
+  /** Opens Hudi's reader of some columns. */
+  interface Opener {
+    ClosableIterator<IndexedRecord> open(SelectedContent content, Schema columns)
+        throws IOException;
+  }
+
   /**
    * @param schema of the rows
    * @param ordering names of columns, which need not be in the schema
@@ -38,7 +47,7 @@ final class NamedFields implements NamedRecord.Fields, Closeable {
       Collection<String> ordering,
       KeyRows named,
       SelectedParquet file,
-      NamedColumns.Opener opener)
+      Opener opener)
       throws IOException {
     List<Schema.Field> first = new ArrayList<>();
     List<Schema.Field> second = new ArrayList<>();
@@ -60,16 +69,14 @@ final class NamedFields implements NamedRecord.Fields, Closeable {
   }
 
   private static NamedColumns columns(
-      Schema all,
-      List<Schema.Field> fields,
-      KeyRows named,
-      SelectedParquet file,
-      NamedColumns.Opener opener)
+      Schema all, List<Schema.Field> fields, KeyRows named, SelectedParquet file, Opener opener)
       throws IOException {
     Schema schema =
         Schema.createRecord(all.getName(), all.getDoc(), all.getNamespace(), false, fields);
     SelectedParquet part = file.only((ofFile, names) -> schema.getField(names[0]) != null);
-    return new NamedColumns(part == null ? file : part, named.rows(), schema, opener);
+    SelectedRecords records =
+        new SelectedRecords(part == null ? file : part, content -> opener.open(content, schema));
+    return new NamedColumns(records, named.rows(), schema);
   }
 
   @Override
