@@ -37,11 +37,17 @@ final class PlainParquet {
   static RecordReader<NullWritable, ArrayWritable> rows(
       HudiSplit split, HiddenRows hidden, JobConf job, Reporter reporter) throws IOException {
     return PlainFiles.open(
-        split, hidden, job, reporter, (file, settings) -> open(file, settings, reporter));
+        split,
+        hidden,
+        job,
+        reporter,
+        (file, settings) -> open(file, settings == job ? new JobConf(job) : settings, reporter));
   }
 
-  private static Rows open(FileSplit file, JobConf job, Reporter reporter) throws IOException {
-    JobConf ofReader = new JobConf(job);
+  /**
+   * @param ofReader the configuration of this reader alone
+   */
+  private static Rows open(FileSplit file, JobConf ofReader, Reporter reporter) throws IOException {
     HiveConf.setBoolVar(ofReader, ConfVars.HIVE_PARQUET_DATE_PROLEPTIC_GREGORIAN_DEFAULT, true);
     try {
       return new Rows(file, ofReader, reporter);
