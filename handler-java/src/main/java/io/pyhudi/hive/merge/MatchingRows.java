@@ -71,12 +71,15 @@ final class MatchingRows extends BaseRows {
       if (whole != null) {
         return whole.hasNext();
       }
-      while (selected != null && !selected.hasNext()) {
+      if (selected == null) {
+        return false;
+      }
+      while (!selected.hasNext()) {
         if (!selected.openNext()) {
           return false;
         }
       }
-      return selected != null;
+      return true;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -94,6 +97,7 @@ final class MatchingRows extends BaseRows {
   public void close() {
     if (whole != null) {
       whole.close();
+      whole = null;
     }
     if (selected != null) {
       selected.close();
