@@ -88,23 +88,23 @@ def _at(
         for table in (_OURS, _HIVES):
             ask(table, _EVERY, "true", every)
     reports.take()
-    pruned, unpruned = interleaved(
+    of_few = interleaved(
         [partial(ask, _OURS, _FEW, switch, few) for switch in ("true", "false")], rounds
     )
     _require_pruned(reports, rounds)
-    ours, hives = interleaved(
+    of_every = interleaved(
         [partial(ask, table, _EVERY, "true", every) for table in (_OURS, _HIVES)], rounds
     )
+    pruned, unpruned = map(statistics.median, of_few)
+    ours, hives = map(statistics.median, of_every)
     title = f"cluster: {place}, 3 of {_FILES} files"
-    yield Measurement(f"{title}, pruned", statistics.median(pruned), "s")
-    yield Measurement(f"{title}, unpruned", statistics.median(unpruned), "s")
-    ratio = statistics.median(unpruned) / statistics.median(pruned)
-    yield Measurement(f"{title}, unpruned / pruned", ratio, "x", ">= 1")
+    yield Measurement(f"{title}, pruned", pruned, "s")
+    yield Measurement(f"{title}, unpruned", unpruned, "s")
+    yield Measurement(f"{title}, unpruned / pruned", unpruned / pruned, "x", ">= 1")
     title = f"cluster: {place}, {_FILES} of {_FILES} files"
-    yield Measurement(f"{title}, with pruning", statistics.median(ours), "s")
-    yield Measurement(f"{title}, Hive's own Parquet table", statistics.median(hives), "s")
-    longer = (statistics.median(ours) / statistics.median(hives) - 1) * 100
-    yield Measurement(f"{title}, with pruning, longer by", longer, "%", "< 5")
+    yield Measurement(f"{title}, with pruning", ours, "s")
+    yield Measurement(f"{title}, Hive's own Parquet table", hives, "s")
+    yield Measurement(f"{title}, with pruning, longer by", (ours / hives - 1) * 100, "%", "< 5")
 
 
 def _seconds(
