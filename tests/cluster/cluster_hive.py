@@ -56,13 +56,17 @@ class ClusterHive(Hive):
 
     def register_adopted(self, cluster: Cluster, name: str) -> None:
         """Register the table `NAME_synced`, with partitions and without the storage handler."""
+        synced = f"{name}_synced"
+        if synced in self._registered:
+            return
         statements = create_adopted(
             self.at(FETCH).run(f"DESCRIBE {name}"),
-            f"{name}_synced",
+            synced,
             f"{cluster.root}/warehouse/{name}",
             sorted(one.name for one in (tables.DIRECTORY / name).glob("day=*")),
         )
         self.run(*statements)
+        self._registered.add(synced)
 
     def at(self, place: str, settings: Mapping[str, str] = NOTHING) -> QuerySession:
         """Return the session of a place, with more settings.
