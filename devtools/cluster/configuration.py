@@ -18,6 +18,7 @@ _HOST = "127.0.0.1"
 _TASK_OPTIONS = " ".join(("-Xmx448m", *SMALL_JVM))
 _TASK_MB = 640
 _NODE_MB = 1792
+_HEARTBEAT_MILLIS = "200"
 _LOG = """log4j.rootLogger=INFO, console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
 log4j.appender.console.target=System.err
@@ -83,12 +84,16 @@ def of_clients(ports: Ports, jars: Path = JARS) -> dict[str, str]:
         "tez.am.tez-ui.webservice.enable": "false",
         # Containers of ended queries give their memory back at once.
         "tez.session.am.dag.submit.timeout.secs": "120",
+        # What waits for the next heartbeat of somebody else waits for a second by default.
+        "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": _HEARTBEAT_MILLIS,
+        "mapreduce.client.progressmonitor.pollinterval": _HEARTBEAT_MILLIS,
+        "tez.am.am-rm.heartbeat.interval-ms.max": _HEARTBEAT_MILLIS,
     }
 
 
 def of_daemons(ports: Ports, directory: Path) -> dict[str, str]:
     """Return the settings of all daemons, whose files are in `directory` and in their own ones."""
-    nm, own = "yarn.nodemanager", f"${{{NODE_DIRECTORY}}}"
+    rm, nm, own = "yarn.resourcemanager", "yarn.nodemanager", f"${{{NODE_DIRECTORY}}}"
     scheduler = "yarn.scheduler.capacity"
     return {
         **of_clients(ports),
@@ -119,6 +124,7 @@ def of_daemons(ports: Ports, directory: Path) -> dict[str, str]:
         f"{nm}.sleep-delay-before-sigkill.ms": "250",
         f"{nm}.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
         f"{nm}.env-whitelist": "JAVA_HOME",
+        f"{rm}.nodemanagers.heartbeat-interval-ms": _HEARTBEAT_MILLIS,
         "yarn.nm.liveness-monitor.expiry-interval-ms": "20000",
         "yarn.scheduler.minimum-allocation-mb": "128",
         "yarn.scheduler.maximum-allocation-mb": str(_NODE_MB),
