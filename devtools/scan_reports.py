@@ -19,6 +19,8 @@ class ScanTotals:
         states: The states that they read, if not the newest, sorted, without repetition.
         files_considered: Number of files that the queries would have read without pruning.
         files_kept: Number of files that they read.
+        files_for_plans: Number of files that were read while the queries were planned, which the
+            other totals leave out.
         bytes_considered: The size of the files considered.
         bytes_kept: The size of the files read.
         files_in_part: Number of files of which they read only some rows.
@@ -37,6 +39,7 @@ class ScanTotals:
     states: tuple[str, ...]
     files_considered: int
     files_kept: int
+    files_for_plans: int
     bytes_considered: int
     bytes_kept: int
     files_in_part: int
@@ -67,6 +70,8 @@ class ScanReports:
         for path in self._directory.glob("*.jsonl"):
             found.extend(json.loads(line) for line in path.read_text().splitlines())
             path.unlink()
+        for_plans = sum(scan["filesKept"] for scan in found if "whilePlanned" in scan)
+        found = [scan for scan in found if "whilePlanned" not in scan]
 
         def total(name: str) -> int:
             return sum(scan.get(name) or 0 for scan in found)
@@ -79,6 +84,7 @@ class ScanReports:
             states=tuple(sorted({scan["state"] for scan in found if scan.get("state")})),
             files_considered=total("filesConsidered"),
             files_kept=total("filesKept"),
+            files_for_plans=for_plans,
             bytes_considered=total("bytesConsidered"),
             bytes_kept=total("bytesKept"),
             files_in_part=total("filesInPart"),

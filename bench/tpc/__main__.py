@@ -88,7 +88,7 @@ def _compared(
                 rows=len(run.rows),
                 seconds=round(run.seconds, 2),
                 files_considered=run.scans.files_considered,
-                files_kept=run.scans.files_kept,
+                files_kept=run.scans.files_kept + run.scans.files_for_plans,
                 outcomes=run.scans.outcomes,
                 load=round(os.getloadavg()[0], 1),
             )

@@ -21,7 +21,7 @@ class Result:
         rows: Number of rows.
         seconds: Its time.
         files_considered: Number of files that its scans of Hudi tables would have read unpruned.
-        files_kept: Number of files that they read.
+        files_kept: Number of files that they read, and that were read for its plan.
         outcomes: How the scans were pruned, without repetition.
         load: The processes that wanted a processor in the last minute.
     """

@@ -34,9 +34,18 @@ def test_all_scans_since_the_last_call_are_summed(tmp_path: Path) -> None:
         **numbers,
     )
 
+    planned = {"whilePlanned": True, "filesConsidered": 7, "filesKept": 3}
+    write(Path(directory), outcome="PRUNED", listing="BY_SERVICE", answer="NONE", **planned)
+
     listings = ("BY_HUDI", "BY_SERVICE")
     answers = ("BY_CACHE", "NONE")
     assert reports.take() == ScanTotals(
-        2, ("DISABLED", "PRUNED"), listings, answers, ("001",), 20, 4, 200, 40, 0, 0, 0, 0, 5, 0, 0
+        2,
+        ("DISABLED", "PRUNED"),
+        listings,
+        answers,
+        ("001",),
+        *(20, 4, 3, 200, 40),
+        *(0, 0, 0, 0, 5, 0, 0),
     )
-    assert reports.take() == ScanTotals(0, (), (), (), (), *[0] * 11)
+    assert reports.take() == ScanTotals(0, (), (), (), (), *[0] * 12)

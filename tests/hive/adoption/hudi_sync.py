@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from pyspark.sql import SparkSession
 from devtools.hiveserver import HiveServer
 from devtools.runtime import free_port, is_listening
 from devtools.tables import HudiTable, TableType
+from tests.hive.session_jars import compiled_jar
 
 _SOURCE = Path(__file__).with_name("MetastorePort.java")
 _SECONDS, _POLL_SECONDS = 60.0, 0.1
@@ -25,7 +24,7 @@ _AT_THE_END_ON_HIVE_4 = "Failed to update hudi writer major version"
 
 def metastore_uri(server: HiveServer, lib: Path, directory: Path) -> str:
     """Have the metastore inside a HiveServer2 listen on a port. Returns its URI."""
-    jar, port = _compiled(lib, directory), free_port()
+    jar, port = compiled_jar(_SOURCE, lib, directory), free_port()
     with server.session({"hive.fetch.task.conversion": "more"}) as session:
         session.run(f"ADD JAR {jar}")
         session.run("CREATE TEMPORARY FUNCTION metastore_port AS 'MetastorePort'")
@@ -35,17 +34,6 @@ def metastore_uri(server: HiveServer, lib: Path, directory: Path) -> str:
             assert time.monotonic() < deadline, "the metastore does not listen"
             time.sleep(_POLL_SECONDS)
     return f"thrift://127.0.0.1:{port}"
-
-
-def _compiled(lib: Path, directory: Path) -> Path:
-    jars = ":".join(map(str, lib.glob("*.jar")))
-    command = ["javac", "-nowarn", "-proc:none", "-d", str(directory), "-cp", jars, str(_SOURCE)]
-    subprocess.run(command, check=True, capture_output=True)
-    jar = directory / "metastore-port.jar"
-    with zipfile.ZipFile(jar, "w") as packed:
-        for file in directory.glob("*.class"):
-            packed.write(file, file.name)
-    return jar
 
 
 class HudiSync:

@@ -25,6 +25,7 @@ final class AdministratorSettings {
           ",",
           PruningSettings.ENABLED,
           PruningSettings.JOINS,
+          PruningSettings.PLANNED_JOINS,
           PruningSettings.LIMIT,
           PruningSettings.ROWS,
           PruningSettings.MERGED_ROWS_BYTES,

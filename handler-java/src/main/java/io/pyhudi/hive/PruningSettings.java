@@ -27,6 +27,7 @@ import org.apache.hadoop.hive.ql.session.SessionState;
 public final class PruningSettings {
   public static final String ENABLED = "hudi.pruning.enabled";
   public static final String JOINS = "hudi.pruning.joins";
+  public static final String PLANNED_JOINS = "hudi.pruning.joins.planned";
   public static final String LIMIT = "hudi.pruning.limit";
   public static final String ROWS = "hudi.pruning.rows";
   public static final String MERGED_ROWS_BYTES = "hudi.pruning.rows.merged.bytes";
@@ -55,6 +56,7 @@ public final class PruningSettings {
     Map<String, String> defaults = new LinkedHashMap<>();
     defaults.put(ENABLED, "true");
     defaults.put(JOINS, "true");
+    defaults.put(PLANNED_JOINS, "true");
     defaults.put(LIMIT, "true");
     defaults.put(ROWS, "true");
     defaults.put(MERGED_ROWS_BYTES, "1048576");
@@ -208,6 +210,11 @@ public final class PruningSettings {
   /** Returns whether splits wait for the keys of a join's other side and are pruned by them. */
   public boolean joins() {
     return enabled() && !"false".equalsIgnoreCase(values.get(JOINS));
+  }
+
+  /** Returns whether keys of small tables are read while a query is planned. */
+  public boolean plannedJoins() {
+    return joins() && !"false".equalsIgnoreCase(values.get(PLANNED_JOINS));
   }
 
   /** Returns whether files are skipped that a LIMIT does not need. */

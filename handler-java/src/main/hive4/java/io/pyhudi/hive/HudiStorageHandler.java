@@ -3,6 +3,7 @@ package io.pyhudi.hive;
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ColumnStatistics;
 import io.pyhudi.hive.planning.LimitHook;
+import io.pyhudi.hive.planning.PlannedKeys;
 import io.pyhudi.hive.planning.ScansApart;
 import io.pyhudi.hive.planning.StatesOfQuery;
 import io.pyhudi.hive.planning.TableRows;
@@ -234,18 +235,23 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
 
   /**
    * Returns whether Tez delays the table's splits until the other side of a join has sent its keys,
-   * which then are in the scan's filter. Returns false if the keys would exclude few files.
+   * which then are in the scan's filter. Returns false if the keys would exclude few files, or if
+   * they are in the filter already.
    */
   @Override
   public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
     PruningSettings settings = settings(table);
-    boolean isRestricted =
+    boolean isWorthwhile =
         view(table) == null
             && settings.joins()
             && DynamicPruning.mayRestrict(table, condition)
             && !ColumnStatistics.of(getConf(), table.getPath(), settings)
-                .keepsMostFiles(DynamicPruning.columnOf(condition))
-            && (!DynamicPruning.isScannedAgain(table, condition)
+                .keepsMostFiles(DynamicPruning.columnOf(condition));
+    if (!isWorthwhile || settings.plannedJoins() && PlannedKeys.restrict(table, condition)) {
+      return false;
+    }
+    boolean isRestricted =
+        (!DynamicPruning.isScannedAgain(table, condition)
                 || DynamicPruning.areRepeatable(condition) && ScansApart.keep())
             && NullKeys.replace(condition);
     if (isRestricted) {

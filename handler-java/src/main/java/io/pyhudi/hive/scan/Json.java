@@ -20,7 +20,8 @@ final class Json {
     if (value instanceof Map) {
       return object((Map<?, ?>) value);
     }
-    return value == null || value instanceof Number ? String.valueOf(value) : string(value);
+    boolean isLiteral = value == null || value instanceof Number || value instanceof Boolean;
+    return isLiteral ? String.valueOf(value) : string(value);
   }
 
   private static String string(Object value) {

@@ -56,6 +56,9 @@ final class ScanLog {
     fields.put("state", table.stateText());
     fields.put("view", settings.view().name());
     fields.put("outcome", report.outcome().name());
+    if (job.getBoolean(TableScan.WHILE_PLANNED, false)) {
+      fields.put("whilePlanned", true);
+    }
     fields.putAll(report.parts());
     fields.put("message", verdict.message());
     write(settings, fields);

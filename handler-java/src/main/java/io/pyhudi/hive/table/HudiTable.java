@@ -69,7 +69,7 @@ public final class HudiTable {
   public static HudiTable ofQuery(Configuration conf, Path basePath, PruningSettings settings) {
     HudiTable newest = ofQuery(conf, basePath);
     if (!asksForState(settings)) {
-      return newest;
+      return newest.asPlanned(PlannedState.of(conf, basePath));
     }
     QueryInstant times = new QueryInstant(newest, settings.timelineZone(), HiveZone.of(conf));
     if (settings.consume().isIncremental()) {
@@ -82,6 +82,23 @@ public final class HudiTable {
           key -> newest.withChanges(Changes.of(newest, settings.consume(), times)));
     }
     return newest.states.computeIfAbsent(times.of(settings.asOf()), newest::stateAsOf);
+  }
+
+  HudiTable asPlanned(PlannedState planned) {
+    if (planned == null || planned.isStateOf(this)) {
+      return this;
+    }
+    try {
+      return states.computeIfAbsent(planned.instant(), this::stateAsOf);
+    } catch (StateException e) {
+      throw new StateException(
+          basePath,
+          "has changed since the query was planned with keys of its rows, and their state is gone."
+              + " Run the query again, or SET "
+              + PruningSettings.PLANNED_JOINS
+              + "=false",
+          e);
+    }
   }
 
   private static boolean asksForState(PruningSettings settings) {

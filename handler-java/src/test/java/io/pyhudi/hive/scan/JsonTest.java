@@ -14,9 +14,10 @@ class JsonTest {
     fields.put("text", "a\"b\\c\nd é 😀");
     fields.put("number", 3L);
     fields.put("object", Collections.singletonMap("a", 1));
+    fields.put("truth", true);
     fields.put("nothing", null);
     assertEquals(
-        "{\"text\":\"a\\\"b\\\\c\\u000ad é \\ud83d\\ude00\",\"number\":3,\"object\":{\"a\":1},\"nothing\":null}",
+        "{\"text\":\"a\\\"b\\\\c\\u000ad é \\ud83d\\ude00\",\"number\":3,\"object\":{\"a\":1},\"truth\":true,\"nothing\":null}",
         Json.object(fields));
   }
 }

@@ -79,16 +79,39 @@ public final class DynamicPruning {
 
   /** Returns whether a query scans the table of a condition that may restrict it more than once. */
   public static boolean isScannedAgain(Table table, ExprNodeDesc condition) {
-    return scansOf(table, sourceOf(condition)).size() > 1;
+    return scansOf(table, sideOf(condition)).size() > 1;
   }
 
   /** Returns whether the keys of such a condition are the same each time that they are computed. */
   public static boolean areRepeatable(ExprNodeDesc condition) {
-    return RepeatableRows.areRepeatable(sourceOf(condition));
+    return RepeatableRows.areRepeatable(sideOf(condition));
   }
 
-  private static Operator<? extends OperatorDesc> sourceOf(ExprNodeDesc condition) {
-    return ((ExprNodeDynamicListDesc) condition.getChildren().get(1)).getSource();
+  /** Returns the side of the join whose keys such a condition stands for. */
+  public static ReduceSinkOperator sideOf(ExprNodeDesc condition) {
+    return (ReduceSinkOperator) keysOf(condition).getSource();
+  }
+
+  /** Returns the keys of such a condition, as an expression of that side's rows. */
+  public static ExprNodeDesc keyOf(ExprNodeDesc condition) {
+    ExprNodeDynamicListDesc keys = keysOf(condition);
+    return keys.getTarget() != null
+        ? keys.getTarget()
+        : sideOf(condition).getConf().getKeyCols().get(keys.getKeyIndex());
+  }
+
+  private static ExprNodeDynamicListDesc keysOf(ExprNodeDesc condition) {
+    return (ExprNodeDynamicListDesc) condition.getChildren().get(1);
+  }
+
+  /** Returns the filter right after a scan of the table that such a condition is part of. */
+  public static FilterOperator filterOf(Table table, ExprNodeDesc condition) {
+    return scansOf(table, sideOf(condition)).stream()
+        .flatMap(scan -> scan.getChildOperators().stream())
+        .filter(child -> isFilterWith(child, condition))
+        .map(FilterOperator.class::cast)
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException(condition.getExprString()));
   }
 
   /** Returns the column of a condition that {@link #mayRestrict} accepts. */
@@ -127,11 +150,13 @@ public final class DynamicPruning {
 
   /** Returns whether a condition is part of the filter right after a scan. */
   private static boolean isAbove(TableScanOperator scan, ExprNodeDesc condition) {
-    return scan.getChildOperators().stream()
-        .anyMatch(
-            child ->
-                child instanceof FilterOperator
-                    && contains(((FilterOperator) child).getConf().getPredicate(), condition));
+    return scan.getChildOperators().stream().anyMatch(child -> isFilterWith(child, condition));
+  }
+
+  private static boolean isFilterWith(
+      Operator<? extends OperatorDesc> operator, ExprNodeDesc condition) {
+    return operator instanceof FilterOperator
+        && contains(((FilterOperator) operator).getConf().getPredicate(), condition);
   }
 
   private static boolean contains(ExprNodeDesc expression, ExprNodeDesc part) {

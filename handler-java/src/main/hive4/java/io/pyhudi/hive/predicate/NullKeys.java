@@ -61,14 +61,18 @@ public final class NullKeys {
    */
   public static boolean replace(ExprNodeDesc condition) {
     ExprNodeDynamicListDesc keys = (ExprNodeDynamicListDesc) condition.getChildren().get(1);
-    ReduceSinkOperator side = (ReduceSinkOperator) keys.getSource();
-    ExprNodeDesc key = keyOf(side, keys);
-    return areExcluded(side, key) || (!mayEqualNull(side) && collectAnother(keys, key));
+    ReduceSinkOperator side = DynamicPruning.sideOf(condition);
+    ExprNodeDesc key = DynamicPruning.keyOf(condition);
+    return areExcluded(side, key) || (!mayEqualNull(condition) && collectAnother(keys, key));
   }
 
-  /** Returns whether NULL equals NULL for a join of the rows: then files with NULL are needed. */
-  private static boolean mayEqualNull(ReduceSinkOperator side) {
-    return side.getChildOperators().stream().anyMatch(NullKeys::mayJoinNull);
+  /**
+   * Returns whether NULL equals NULL for the join that a condition comes from: then files with NULL
+   * are needed.
+   */
+  public static boolean mayEqualNull(ExprNodeDesc condition) {
+    return DynamicPruning.sideOf(condition).getChildOperators().stream()
+        .anyMatch(NullKeys::mayJoinNull);
   }
 
   private static boolean mayJoinNull(Operator<? extends OperatorDesc> join) {
@@ -78,12 +82,6 @@ public final class NullKeys {
     boolean[] nullSafes = ((JoinDesc) join.getConf()).getNullSafes();
     return nullSafes != null
         && IntStream.range(0, nullSafes.length).anyMatch(position -> nullSafes[position]);
-  }
-
-  private static ExprNodeDesc keyOf(ReduceSinkOperator side, ExprNodeDynamicListDesc keys) {
-    return keys.getTarget() != null
-        ? keys.getTarget()
-        : side.getConf().getKeyCols().get(keys.getKeyIndex());
   }
 
   private static boolean collectAnother(ExprNodeDynamicListDesc keys, ExprNodeDesc key) {

@@ -1,0 +1,175 @@
+package io.pyhudi.hive.planning;
+
+import io.pyhudi.hive.HudiStorageHandler;
+import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.metadata.MetadataView;
+import io.pyhudi.hive.predicate.DynamicPruning;
+import io.pyhudi.hive.predicate.NullKeys;
+import io.pyhudi.hive.table.PlannedState;
+import io.pyhudi.hive.version.AsOfClause;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.apache.hadoop.hive.common.StatsSetupConst;
+import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hadoop.hive.ql.exec.FilterOperator;
+import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.exec.UDFArgumentException;
+import org.apache.hadoop.hive.ql.metadata.Hive;
+import org.apache.hadoop.hive.ql.metadata.HiveException;
+import org.apache.hadoop.hive.ql.metadata.Table;
+import org.apache.hadoop.hive.ql.plan.ExprNodeConstantDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDescUtils;
+import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
+import org.apache.hadoop.hive.ql.plan.TableScanDesc;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFIn;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Restricts a scan by the keys of a small table while the query is planned.
+ *
+ * <p>The condition {@code column IN (keys)} is then part of the plan: Hive estimates by it how many
+ * rows a join has, splits wait for nothing, EXPLAIN shows the files, and the small side of a map
+ * join, which Hive restricts by no keys, is restricted, too. The keys are read from the other table
+ * by Hive's own evaluators, and the query reads that table in the state that they come from ({@link
+ * PlannedState}), so the rows are those of any other plan.
+ */
+public final class PlannedKeys {
+  private static final Logger LOG = LoggerFactory.getLogger(PlannedKeys.class);
+
+  /** Each of them is an operand in the plan. */
+  private static final int MOST_KEYS = 1_000;
+
+  private static final long MOST_ROWS = 200_000;
+  private static final long MOST_BYTES = 64L << 20;
+
+  /** Of the size of the table that is restricted. */
+  private static final double MOST_SHARE = 0.25;
+
+  /** A plan that is kept may be run after its keys are outdated. */
+  private static final Pattern KEPT_PLAN =
+      Pattern.compile("\\bprepare\\b", Pattern.CASE_INSENSITIVE);
+
+  private PlannedKeys() {}
+
+  /**
+   * Restricts the scan by the keys that its condition stands for, if they are few and come from a
+   * small table. Returns whether it did; nothing is changed otherwise.
+   *
+   * @param condition that {@link DynamicPruning#mayRestrict} accepts, as Hive has it
+   */
+  public static boolean restrict(Table table, ExprNodeDesc condition) {
+    Hive hive = Hive.getThreadLocal();
+    KeyScan source = KeyScan.of(condition);
+    if (hive == null
+        || source == null
+        || isPlanKept(hive)
+        || NullKeys.mayEqualNull(condition)
+        || !isSmall(source, table, hive.getConf())) {
+      return false;
+    }
+    FilterOperator filter = DynamicPruning.filterOf(table, condition);
+    // Where the condition is all of a filter, Hive replaces this.
+    if (!ExprNodeDescUtils.isAnd(filter.getConf().getPredicate())) {
+      return false;
+    }
+    try {
+      Set<Object> keys = keys(source, hive.getConf());
+      if (keys.isEmpty()) {
+        return false;
+      }
+      restrict(filter, condition.getChildren().get(0), keys);
+      LOG.info(
+          "{} is restricted by {} keys of {}",
+          table.getFullyQualifiedName(),
+          keys.size(),
+          source.table().getFullyQualifiedName());
+      return true;
+    } catch (Exception | LinkageError e) {
+      LOG.warn(
+          "{}: the keys of a join cannot be read while it is planned, splits wait for them",
+          source.table().getFullyQualifiedName(),
+          e);
+      return false;
+    }
+  }
+
+  /** Returns an empty set if the keys are too many, too slow to read, or may be others later. */
+  private static Set<Object> keys(KeyScan source, HiveConf query)
+      throws IOException, HiveException {
+    return PlannedState.keep(query, source.table().getPath())
+        ? source.read(query, MOST_ROWS, MOST_KEYS)
+        : Collections.emptySet();
+  }
+
+  /** Adds the keys to the filter, and to what the scan pushes down. */
+  private static void restrict(FilterOperator filter, ExprNodeDesc column, Set<Object> keys)
+      throws UDFArgumentException {
+    TableScanDesc scan = ((TableScanOperator) filter.getParentOperators().get(0)).getConf();
+    ExprNodeGenericFuncDesc pushed = among(column, keys);
+    if (scan.getFilterExpr() != null) {
+      pushed = ExprNodeDescUtils.and(scan.getFilterExpr(), pushed);
+    }
+    ExprNodeDesc filtered = among(column, keys);
+    scan.setFilterExpr(pushed);
+    filter.getConf().getPredicate().getChildren().add(filtered);
+  }
+
+  private static boolean isPlanKept(Hive hive) {
+    String query = hive.getConf().getQueryString();
+    return query == null || KEPT_PLAN.matcher(query).find();
+  }
+
+  private static ExprNodeGenericFuncDesc among(ExprNodeDesc column, Set<Object> keys)
+      throws UDFArgumentException {
+    List<ExprNodeDesc> operands = new ArrayList<>();
+    operands.add(column.clone());
+    for (Object key : keys) {
+      operands.add(new ExprNodeConstantDesc(column.getTypeInfo(), key));
+    }
+    return ExprNodeGenericFuncDesc.newInstance(new GenericUDFIn(), operands);
+  }
+
+  /**
+   * Returns whether the newest state of a table of ours is read, which is known to be small, also
+   * beside the table that it restricts.
+   */
+  private static boolean isSmall(KeyScan source, Table restricted, HiveConf conf) {
+    Table table = source.table();
+    if (table == null
+        || !(table.getStorageHandler() instanceof HudiStorageHandler)
+        || MetadataView.of(table.getPath()) != null
+        || !source.isFiltered()) {
+      return false;
+    }
+    PruningSettings settings = settings(table, conf);
+    if (!settings.asOf().isEmpty() || settings.consume().isIncremental()) {
+      return false;
+    }
+    TableRows rows = TableRows.of(conf, table.getPath(), settings);
+    long bytes = bytes(rows);
+    TableRows all = TableRows.of(conf, restricted.getPath(), settings(restricted, conf));
+    return rows.isKnown()
+        && rows.rows() <= MOST_ROWS
+        && bytes <= MOST_BYTES
+        && bytes <= bytes(all) * MOST_SHARE;
+  }
+
+  private static PruningSettings settings(Table table, HiveConf conf) {
+    return PruningSettings.ofTable(table.getMetadata())
+        .asReadBy(table.getSd().getInputFormat())
+        .asOf(AsOfClause.of(table, conf));
+  }
+
+  /** Returns 0 for an unknown size. */
+  private static long bytes(TableRows counted) {
+    Map<String, String> size = counted.size();
+    return size == null ? 0 : Long.parseLong(size.get(StatsSetupConst.TOTAL_SIZE));
+  }
+}
