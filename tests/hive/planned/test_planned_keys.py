@@ -164,6 +164,16 @@ def test_other_keys_are_not_read_while_planning(
     assert reads(explained(hive, written)) == [FILES]
 
 
+@pytest.mark.long
+def test_keys_are_read_once_for_all_scans(hive: Hive, fact: str, stops: str) -> None:
+    joined = "SELECT f.id FROM {} f JOIN {} s ON f.stop = s.k WHERE s.line = 2"
+    one = joined.format(fact, stops)
+    query = f"{one} UNION ALL {one.replace('f.id', 'f.amount')}"
+    answer = same_rows(hive, query)
+    assert len(answer.rows) == 20
+    assert answer.scan.files_for_plans == hive.query(one, TEZ).scan.files_for_plans > 0
+
+
 def test_keys_that_are_null_equal_no_row(hive: Hive, fact: str, stops: str) -> None:
     query = (
         f"SELECT s.id, f.id FROM {stops} s LEFT JOIN {fact} f ON f.code = s.k_code"

@@ -94,22 +94,3 @@ def test_stops_that_another_commit_moves_to_the_line_are_no_part_of_the_query(
     after = hive.query(query, TEZ)
     assert (len(after.rows), after.scan.states) == (20, ())
     assert all(None not in row for row in after.rows)
-
-
-@pytest.mark.long
-def test_a_prepared_query_reads_what_is_written_after_it(
-    hive: Hive, spark: SparkSession, table_root: Path, fact: str
-) -> None:
-    """Its plan is kept, and would keep the keys."""
-    table = stops_table(spark, table_root, "planned_prepared", TableType.COW)
-    name = hive.register(table)
-    with hive.session(ENGINES[TEZ]) as session:
-        session.run(
-            f"PREPARE stops_of_line FROM SELECT s.id, f.id FROM {name} s"
-            f" LEFT JOIN {fact} f ON f.stop = s.k WHERE s.line = 2 AND s.id >= ?"
-        )
-        assert len(session.query("EXECUTE stops_of_line USING 0").rows) == 10
-        move_line(spark, table, 4, 2)
-        rows = session.query("EXECUTE stops_of_line USING 0").rows
-    assert len(rows) == 20
-    assert all(None not in row for row in rows)

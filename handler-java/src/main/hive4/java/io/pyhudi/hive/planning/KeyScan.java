@@ -97,6 +97,16 @@ final class KeyScan {
     return scan.getConf().getTableMetadata();
   }
 
+  /** Returns the text of a query that has these keys as its rows, for one state of the table. */
+  String text() {
+    return "SELECT "
+        + key.getColumn()
+        + " FROM "
+        + table().getPath()
+        + " WHERE "
+        + filter().getExprString();
+  }
+
   /** Returns whether a condition other than IS NOT NULL removes keys. */
   boolean isFiltered() {
     return conditions.stream().anyMatch(condition -> !ExactConditions.isNotNull(condition));

@@ -9,7 +9,9 @@ import io.pyhudi.hive.table.PlannedState;
 import io.pyhudi.hive.version.AsOfClause;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -52,9 +54,23 @@ public final class PlannedKeys {
   /** Of the size of the table that is restricted. */
   private static final double MOST_SHARE = 0.25;
 
-  /** A plan that is kept may be run after its keys are outdated. */
+  private static final int MOST_READ = 64;
+
+  /** Hive keeps the operators of a prepared query, and plans them again for each execution. */
   private static final Pattern KEPT_PLAN =
-      Pattern.compile("\\bprepare\\b", Pattern.CASE_INSENSITIVE);
+      Pattern.compile("\\b(prepare|execute)\\b", Pattern.CASE_INSENSITIVE);
+
+  /** By query and source: a query often joins the same part of a dimension to several facts. */
+  private static final Map<List<Object>, Set<Object>> READ =
+      Collections.synchronizedMap(
+          new LinkedHashMap<List<Object>, Set<Object>>() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<List<Object>, Set<Object>> eldest) {
+              return size() > MOST_READ;
+            }
+          });
 
   private PlannedKeys() {}
 
@@ -69,7 +85,7 @@ public final class PlannedKeys {
     KeyScan source = KeyScan.of(condition);
     if (hive == null
         || source == null
-        || isPlanKept(hive)
+        || isPlanKept(hive.getConf().getQueryString())
         || NullKeys.mayEqualNull(condition)
         || !isSmall(source, table, hive.getConf())) {
       return false;
@@ -103,9 +119,16 @@ public final class PlannedKeys {
   /** Returns an empty set if the keys are too many, too slow to read, or may be others later. */
   private static Set<Object> keys(KeyScan source, HiveConf query)
       throws IOException, HiveException {
-    return PlannedState.keep(query, source.table().getPath())
-        ? source.read(query, MOST_ROWS, MOST_KEYS)
-        : Collections.emptySet();
+    if (!PlannedState.keep(query, source.table().getPath())) {
+      return Collections.emptySet();
+    }
+    List<Object> question = Arrays.asList(HiveConf.getQueryId(query), source.text());
+    Set<Object> keys = READ.get(question);
+    if (keys == null) {
+      keys = source.read(query, MOST_ROWS, MOST_KEYS);
+      READ.put(question, keys);
+    }
+    return keys;
   }
 
   /** Adds the keys to the filter, and to what the scan pushes down. */
@@ -121,8 +144,8 @@ public final class PlannedKeys {
     filter.getConf().getPredicate().getChildren().add(filtered);
   }
 
-  private static boolean isPlanKept(Hive hive) {
-    String query = hive.getConf().getQueryString();
+  /** Returns whether a later query may run what this one's plan is made of. */
+  static boolean isPlanKept(String query) {
     return query == null || KEPT_PLAN.matcher(query).find();
   }
 
