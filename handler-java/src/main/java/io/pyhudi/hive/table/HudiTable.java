@@ -84,21 +84,31 @@ public final class HudiTable {
     return newest.states.computeIfAbsent(times.of(settings.asOf()), newest::stateAsOf);
   }
 
+  /**
+   * Returns the state that a query's plan depends on: this one, if it is null.
+   *
+   * @throws StateException if there is no such state any more
+   */
   HudiTable asPlanned(PlannedState planned) {
     if (planned == null || planned.isStateOf(this)) {
       return this;
     }
+    StateException cause = null;
     try {
-      return states.computeIfAbsent(planned.instant(), this::stateAsOf);
+      HudiTable state = states.computeIfAbsent(planned.instant(), this::stateAsOf);
+      if (planned.isStateOf(state)) {
+        return state;
+      }
     } catch (StateException e) {
-      throw new StateException(
-          basePath,
-          "has changed since the query was planned with keys of its rows, and their state is gone."
-              + " Run the query again, or SET "
-              + PruningSettings.PLANNED_JOINS
-              + "=false",
-          e);
+      cause = e;
     }
+    throw new StateException(
+        basePath,
+        "has changed since the query was planned with keys of its rows, and their state is gone."
+            + " Run the query again, or SET "
+            + PruningSettings.PLANNED_JOINS
+            + "=false",
+        cause);
   }
 
   private static boolean asksForState(PruningSettings settings) {

@@ -77,9 +77,12 @@ public final class PlannedState {
     return isOfQuery && !isElsewhere ? new PlannedState(parts[1], parts[2]) : null;
   }
 
-  /** Returns whether a table is still in this state. */
-  boolean isStateOf(HudiTable newest) {
-    return timeline.equals(timelineOf(newest));
+  /**
+   * Returns whether a table, or an earlier state of it, has the commits of this state. A commit may
+   * have started before this state's newest one, and have shown itself and completed after it.
+   */
+  boolean isStateOf(HudiTable table) {
+    return timeline.equals(timelineOf(table));
   }
 
   String instant() {
@@ -87,7 +90,10 @@ public final class PlannedState {
   }
 
   private static String timelineOf(HudiTable table) {
-    return table.completedTimeline().getTimelineHash();
+    HoodieTimeline completed = table.completedTimeline();
+    String asOf = table.asOf();
+    return (asOf == null ? completed : completed.findInstantsBeforeOrEquals(asOf))
+        .getTimelineHash();
   }
 
   /** Hosts may name a file system in different ways, or leave out its name. */

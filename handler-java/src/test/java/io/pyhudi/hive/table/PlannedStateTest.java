@@ -97,6 +97,15 @@ class PlannedStateTest {
     assertNull(PlannedState.of(planned, table));
   }
 
+  /** A writer chooses the time of a commit before it writes the first file of it. */
+  @Test
+  void aStateToWhichAnOlderCommitIsAddedIsGone() throws Exception {
+    assertTrue(PlannedState.keep(planned, table));
+    TestTables.commit(table, "20251231000000000");
+    StateException problem = assertThrows(StateException.class, () -> openedLater(planned, table));
+    assertTrue(problem.getMessage().contains("Run the query again"), problem.getMessage());
+  }
+
   @Test
   void aCommitThatStartedLaterIsNoPartOfTheState() throws Exception {
     Files.write(timeline().resolve(SECOND + ".commit.requested"), new byte[0]);
