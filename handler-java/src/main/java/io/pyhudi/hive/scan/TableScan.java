@@ -24,7 +24,7 @@ import org.apache.hadoop.mapred.JobConf;
 /** The file slices that one scan of a table has to read. */
 public final class TableScan {
   /** Marks the job of a scan whose rows are read for the plan of a query. */
-  public static final String WHILE_PLANNED = "hudi.pruning.while.planned";
+  public static final String WHILE_PLANNED = "pyhudi.while.planned";
 
   private final HudiTable table;
   private final List<Slice> slices;

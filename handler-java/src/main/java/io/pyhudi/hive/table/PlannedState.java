@@ -14,7 +14,7 @@ import org.apache.hudi.common.util.Option;
  * <p>It is kept in the query's own configuration, which Hive sends to all that runs the query.
  */
 public final class PlannedState {
-  private static final String PROPERTY = "hudi.pruning.planned.state.";
+  private static final String PROPERTY = "pyhudi.planned.state.";
   private static final String QUERY_ID = "hive.query.id";
   private static final String SEPARATOR = " ";
   private static final int PARTS = 4;
