@@ -102,7 +102,7 @@ final class KeyScan {
     return "SELECT "
         + key.getColumn()
         + " FROM "
-        + table().getPath()
+        + table().getFullyQualifiedName()
         + " WHERE "
         + filter().getExprString();
   }

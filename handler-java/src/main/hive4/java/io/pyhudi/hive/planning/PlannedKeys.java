@@ -86,6 +86,8 @@ public final class PlannedKeys {
     if (hive == null
         || source == null
         || isPlanKept(hive.getConf().getQueryString())
+        // EXPLAIN would show keys of rows that the user must not see.
+        || StatesOfQuery.isMasked()
         || NullKeys.mayEqualNull(condition)
         || !isSmall(source, table, hive.getConf())) {
       return false;
