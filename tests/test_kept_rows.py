@@ -1,6 +1,7 @@
 """Which files' rows are judged, and by which columns."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -13,12 +14,10 @@ from pyarrow import fs
 
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.kept_rows import KeptRows, RowJudge, RowOptions
+from pyhudi_expr.kept_rows import OF_ANY_SIZE, KeptRows, RowJudge
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.reading.row_group_pruning import with_judged_rows
 from tests.reading.nasty_tables import write_nasty_table
-
-ANY_SIZE = RowOptions(least_bytes=0)
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def kept(table: Path, text: str, judge: RowJudge | None = None) -> KeptRows:
     request = PruneRequest(parse_predicate(text), reader=PartitionReader.ENGINE)
     snapshot = pruner.snapshot(str(table), request)
     result = pruner.prune_snapshot(snapshot, request)
-    return (judge or RowJudge(ANY_SIZE)).rows(result, snapshot.table)
+    return (judge or RowJudge(OF_ANY_SIZE)).rows(result, snapshot.table)
 
 
 def test_rows_are_judged_by_row_groups(table: Path) -> None:
@@ -47,13 +46,13 @@ def test_rows_are_judged_by_row_groups(table: Path) -> None:
 
 
 def test_what_was_read_is_kept_within_the_limit(table: Path) -> None:
-    judge = RowJudge(ANY_SIZE)
+    judge = RowJudge(OF_ANY_SIZE)
     kept(table, "id = 30", judge)
     held = judge.nbytes
     assert held > 0
     assert kept(table, "id = 30", judge).num_rows_kept == 4
     assert judge.nbytes == held
-    small = RowJudge(RowOptions(least_bytes=0, cache_bytes=held // 2))
+    small = RowJudge(replace(OF_ANY_SIZE, cache_bytes=held // 2))
     assert kept(table, "id = 30", small).num_rows_kept == 4
     assert 0 < small.nbytes <= held // 2
 

@@ -22,7 +22,8 @@ from pyhudi_expr.service.settings import ServiceSettings
 from tests.reading.nasty_tables import GROUP_ROWS, write_nasty_table
 from tests.service.test_handler import request
 
-OF_ANY_SIZE = ServiceSettings(row_file_bytes=0)
+#: Tests of what is judged do not depend on the speed of the machine.
+OF_ANY_SIZE = ServiceSettings(row_file_bytes=0, row_seconds=60)
 ONE_ID = parse_predicate("id = 30")
 
 
@@ -132,7 +133,7 @@ def test_no_rows_are_judged_if_that_is_turned_off(rows):
 
 def test_too_many_files_are_a_note(rows):
     path, _ = rows
-    response = asked(path, settings=ServiceSettings(row_file_bytes=0, row_files=3))
+    response = asked(path, settings=ServiceSettings(row_file_bytes=0, row_seconds=60, row_files=3))
     assert response.selectedRows is None
     assert response.message.endswith("rows are not judged: more than 3 files are kept")
 
