@@ -34,10 +34,15 @@ _STOPS = (
 
 
 @pytest.fixture(scope="session")
-def fact(hive: Hive, spark: SparkSession, table_root: Path) -> str:
-    """The name of the fact in Hive."""
+def fact_table(spark: SparkSession, table_root: Path) -> HudiTable:
     rows = spark.range(0, ROWS, 1, FILES).selectExpr(*_FACT)
-    return hive.register(create(rows, TableSpec("planned_fact"), table_root))
+    return create(rows, TableSpec("planned_fact"), table_root)
+
+
+@pytest.fixture(scope="session")
+def fact(hive: Hive, fact_table: HudiTable) -> str:
+    """The name of the fact in Hive."""
+    return hive.register(fact_table)
 
 
 def stops_table(spark: SparkSession, parent: Path, name: str, type_: TableType) -> HudiTable:
