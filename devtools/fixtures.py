@@ -74,9 +74,13 @@ def table_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def matrices(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, worker_id: str
-) -> Matrices:
-    """The matrix tables of all test processes, each written at its first use. Read only."""
+def shared_root(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A directory that all test processes of this run share."""
     own = tmp_path_factory.getbasetemp()
-    return Matrices(spark, (own if worker_id == "master" else own.parent) / "matrices")
+    return own if worker_id == "master" else own.parent
+
+
+@pytest.fixture(scope="session")
+def matrices(spark: SparkSession, shared_root: Path) -> Matrices:
+    """The matrix tables of all test processes, each written at its first use. Read only."""
+    return Matrices(spark, shared_root / "matrices")

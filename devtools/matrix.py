@@ -23,7 +23,6 @@ p, q    the columns that tables are partitioned by, see `Partitioning`
 """
 
 import datetime as dt
-import fcntl
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from devtools.shared import written_once
 from devtools.tables import HudiTable, PartitionStyle, TableSpec, TableType, create, delete, upsert
 
 FILES = 32
@@ -209,14 +209,11 @@ class Matrices:
     ) -> Matrix:
         """Return the table as `write_matrix` writes it. It must not be changed."""
         spec = _spec(type, version, partitioning, {})
-        written = self._parent / f"{spec.name}.written"
-        with (self._parent / f"{spec.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not written.exists():
+        with written_once(self._parent, spec.name) as is_missing:
+            if is_missing:
                 write_matrix(
                     self._spark, self._parent, type=type, version=version, partitioning=partitioning
                 )
-                written.touch()
         path = self._parent.resolve() / spec.name
         return Matrix(HudiTable(spec, str(path), SCHEMA), _Rows.of(partitioning).last)
 

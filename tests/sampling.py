@@ -9,7 +9,7 @@ from enum import Enum
 
 import pytest
 
-_STRIDE = 8
+_STRIDE = 16
 _ENGINES = frozenset({"spark", "hive"})
 _LIVES = frozenset(
     f"tests/{name}.py"
@@ -26,6 +26,7 @@ _LIVES = frozenset(
         "spark/builds/test_composite_indexes",
         "spark/builds/test_index_follow",
         "spark/builds/test_random_histories",
+        "spark/extension/test_hudi_scenarios",
         "spark/extension/test_two_writers",
         "spark/s3/test_every_death",
     )
@@ -37,7 +38,7 @@ _Table = frozenset[tuple[str, str]]
 
 
 def mark_further_cases(items: Sequence[pytest.Item]) -> None:
-    """Mark as `further` all but an eighth of the cases with Spark or Hive of each file.
+    """Mark as `further` all but a sixteenth of the cases with Spark or Hive of each file.
 
     Of files that write few tables at least one case remains, the same each time. Where the count
     begins differs from file to file. Writing a table takes longer than most cases, so a file takes
@@ -62,7 +63,7 @@ def mark_further_cases(items: Sequence[pytest.Item]) -> None:
 def _sample(
     cases: Sequence[pytest.Item], first: int, written: set[_Table]
 ) -> frozenset[pytest.Item]:
-    """Every eighth case of those whose tables have been written, or of one kind of table."""
+    """Every sixteenth case of those whose tables have been written, or of one kind of table."""
     wanted = -(-len(cases) // _STRIDE)
     candidates = [case for case in cases if _table(case) in written]
     if not candidates:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
-from tests.hive.history_tables import Histories
+from tests.hive.history_tables import HistoriesInHive
 from tests.hive.query_results import Hive
 
 
@@ -24,6 +24,6 @@ def hive(
 
 
 @pytest.fixture(scope="session")
-def histories(hive: Hive, spark: SparkSession, table_root: Path) -> Histories:
+def histories(hive: Hive, spark: SparkSession, shared_root: Path) -> HistoriesInHive:
     """Tables with a history of commits, each written and registered at its first use. Read only."""
-    return Histories(hive, spark, table_root)
+    return HistoriesInHive(hive, spark, shared_root / "histories")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from devtools.shared import written_once
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
 from tests.hive.query_results import Hive, Rows
@@ -50,53 +52,76 @@ CHANGES = ("inserted", "late", "updated", "deleted", "added", "widened", "last")
 
 
 class Histories:
-    """Tables with a history, each written at its first use and registered in Hive. Read only.
+    """Tables with a history, each written at its first use. Read only.
+
+    Test processes that run at the same time share them.
 
     Their commits are inserts, updates, an update that is too late, deletes, more inserts, a new
     column and, if there are log files, more updates and their compaction. Instants are in UTC.
     """
 
-    def __init__(self, hive: Hive, spark: SparkSession, parent: Path) -> None:
-        self._hive = hive
+    def __init__(self, spark: SparkSession, parent: Path) -> None:
+        """Prepare without writing; tables will be directories of `parent`."""
         self._spark = spark
         self._parent = parent
-        self._written: dict[tuple[TableType, int], History] = {}
+        parent.mkdir(parents=True, exist_ok=True)
 
     def get(self, type_: TableType, version: int) -> History:
         """The table of a type and a table version."""
-        if (type_, version) not in self._written:
-            history = write_history(self._spark, type_, version, self._parent)
-            self._hive.register(history.table)
-            self._written[type_, version] = history
-        return self._written[type_, version]
+        name = f"history_{type_.name.lower()}_{version}"
+        spec = TableSpec(name, type_, version, ordering="v", partitions=("p",), extra=UTC_TIMELINE)
+        with written_once(self._parent, name) as is_missing:
+            if is_missing:
+                self._write(spec)
+        wider = self._wider(range(0), "widened")
+        return _history(HudiTable(spec, str(self._parent.resolve() / name), wider.schema))
+
+    def _write(self, spec: TableSpec) -> None:
+        rows = partial(_rows, self._spark)
+        table = create(rows(range(80), "inserted", FILES_AT_FIRST // 2), spec, self._parent)
+        upsert(table, rows(range(5, 60, 7), "updated"))
+        upsert(table, rows(range(5, 40, 7), "late"))
+        delete(table, rows(range(0, 40, 13), "deleted"))
+        upsert(table, rows(range(100, 120), "added"))
+        wider = self._wider(range(1, 110, 9), "widened")
+        upsert(table, wider)
+        if spec.type is TableType.MOR:
+            compacting = replace(spec, extra={**spec.extra, **COMPACTING})
+            last = self._wider(range(2, 9), "last")
+            upsert(HudiTable(compacting, table.uri, wider.schema), last)
+
+    def _wider(self, ids: range, change: str) -> DataFrame:
+        return _rows(self._spark, ids, change).selectExpr("*", MORE)
 
 
-def write_history(spark: SparkSession, type_: TableType, version: int, parent: Path) -> History:
-    """Write a table with a history below a directory."""
-    name = f"history_{type_.name.lower()}_{version}"
-    spec = TableSpec(name, type_, version, ordering="v", partitions=("p",), extra=UTC_TIMELINE)
-    table = create(_rows(spark, range(80), "inserted", FILES_AT_FIRST // 2), spec, parent)
-    upsert(table, _rows(spark, range(5, 60, 7), "updated"))
-    upsert(table, _rows(spark, range(5, 40, 7), "late"))
-    delete(table, _rows(spark, range(0, 40, 13), "deleted"))
-    upsert(table, _rows(spark, range(100, 120), "added"))
-    wider = _rows(spark, range(1, 110, 9), "widened").selectExpr("*", MORE)
-    upsert(table, wider)
+def _history(table: HudiTable) -> History:
     names = ["inserted", "updated", "late", "deleted", "added", "widened"]
-    if spec.type is TableType.MOR:
-        compacting = replace(spec, extra={**spec.extra, **COMPACTING})
-        last = _rows(spark, range(2, 9), "last").selectExpr("*", MORE)
-        upsert(HudiTable(compacting, table.uri, wider.schema), last)
+    if table.spec.type is TableType.MOR:
         names += ["last", "compacted"]
     writes = OpenTable.open(str(table.path)).timeline.writes
     return History(
-        HudiTable(spec, table.uri, wider.schema),
+        table,
         {name: write.requested for name, write in zip(names, writes, strict=True)},
         {
             name: write.completed or write.requested
             for name, write in zip(names, writes, strict=True)
         },
     )
+
+
+class HistoriesInHive(Histories):
+    """The same, registered in Hive."""
+
+    def __init__(self, hive: Hive, spark: SparkSession, parent: Path) -> None:
+        """Prepare without writing."""
+        super().__init__(spark, parent)
+        self._hive = hive
+
+    def get(self, type_: TableType, version: int) -> History:
+        """The table of a type and a table version."""
+        found = super().get(type_, version)
+        self._hive.register(found.table)
+        return found
 
 
 def _rows(spark: SparkSession, ids: range, change: str, files: int = 1) -> DataFrame:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from devtools.ddl import create_with_handler
 from devtools.tables import TableType
 from pyhudi_expr.hive.session import QueryError
-from tests.hive.history_tables import Histories, History, spark_rows
+from tests.hive.history_tables import Histories, HistoriesInHive, History, spark_rows
 from tests.hive.query_results import FETCH, MR, Hive
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.long]
@@ -19,8 +19,8 @@ COLUMNS = "id, v, name, p"
 
 
 @pytest.fixture(scope="module")
-def histories(hive: Hive, spark: SparkSession, table_root: Path) -> Histories:
-    return Histories(hive, spark, table_root / "hive3")
+def histories(hive: Hive, spark: SparkSession, table_root: Path) -> HistoriesInHive:
+    return HistoriesInHive(hive, spark, table_root / "hive3")
 
 
 @pytest.fixture(scope="module", params=TableType, ids=lambda type_: type_.name.lower())

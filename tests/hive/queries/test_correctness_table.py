@@ -50,7 +50,7 @@ def files_of(path: Path) -> Count:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("type_", "version", "texts"),
-    [(MOR, 8, ALL[7::60]), *(long(*table, ALL) for table in TABLES)],
+    [(MOR, 8, ALL[7::120]), *(long(*table, ALL) for table in TABLES)],
 )
 def test_hudi_does_not_read_fewer_files(
     hive: Hive,

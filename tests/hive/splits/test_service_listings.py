@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.hive, pytest.mark.slow]
 
 GOLDEN = sorted(path.stem for path in GOLDEN_DATA.glob("*.zip"))
 OPERATORS = ("=", "<", ">=")
-COLUMNS = 5
+COLUMNS = 2
 TYPES = {pa.int32(): "int", pa.int64(): "bigint", pa.float64(): "double", pa.string(): "string"}
 
 Asked = dict[str, list[tuple[Question, Planned, Planned]]]
@@ -88,44 +88,38 @@ def assert_pruned(found: list[tuple[Question, Planned, Planned]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def of_golden(
+def of_tables(
     golden: Mapping[str, Path],
-    pruning_service: ServiceProcess,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Asked:
-    return asked(pruning_service, golden, tmp_path_factory.mktemp("splits"))
-
-
-@pytest.fixture(scope="module")
-def of_flink(
     flink: Mapping[str, Path],
     pruning_service: ServiceProcess,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Asked:
-    return asked(pruning_service, flink, tmp_path_factory.mktemp("flink-splits"))
+    """Of golden tables and of those that Flink wrote, by one JVM."""
+    tables = {name: golden[name] for name in GOLDEN} | {name: flink[name] for name in FLINK}
+    return asked(pruning_service, tables, tmp_path_factory.mktemp("splits"))
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_splits_of_golden_tables(name: str, golden: Mapping[str, Path], of_golden: Asked) -> None:
+def test_splits_of_golden_tables(name: str, golden: Mapping[str, Path], of_tables: Asked) -> None:
     """Some of them have pending compactions, log files, and groups that others replaced."""
     by_service = is_listed_by_service(golden[name])
-    assert_equal(of_golden[name], by_service=by_service)
+    assert_equal(of_tables[name], by_service=by_service)
     if by_service:
-        assert_pruned(of_golden[name])
+        assert_pruned(of_tables[name])
 
 
 @pytest.mark.parametrize("name", FLINK)
 def test_splits_of_tables_that_flink_wrote(
-    name: str, flink: Mapping[str, Path], of_flink: Asked
+    name: str, flink: Mapping[str, Path], of_tables: Asked
 ) -> None:
     """They have version 6, in which Hudi's listing depends on times that archives do not keep."""
-    assert_equal(of_flink[name], by_service=is_listed_by_service(flink[name]))
+    assert_equal(of_tables[name], by_service=is_listed_by_service(flink[name]))
 
 
-def test_golden_tables_have_slices_with_log_files(of_golden: Asked) -> None:
+def test_golden_tables_have_slices_with_log_files(of_tables: Asked) -> None:
     logs = {
         name
-        for name, found in of_golden.items()
+        for name, found in of_tables.items()
         for _, ours, _ in found
         if ours.listing == "BY_SERVICE" and any(".log." in split for split in ours.splits)
     }

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from devtools.spark import session_settings
 from devtools.tables import TableSpec, TableType, create, upsert
 from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
-from tests.hive.history_tables import FILES_AT_FIRST, FIXTURE_CASES, History, case_id, write_history
+from tests.hive.history_tables import FILES_AT_FIRST, FIXTURE_CASES, Histories, History, case_id
 from tests.hive.queries.test_incremental import RANGES
 from tests.spark.extension.conftest import UNPRUNED
 from tests.spark.extension.scans import files_read, load, plan_text, slices_read, whole
@@ -33,20 +33,15 @@ OPTION = "hoodie__datasource__"
 
 
 @pytest.fixture(scope="module", params=FIXTURE_CASES, ids=case_id)
-def history(
-    request: pytest.FixtureRequest,
-    spark: SparkSession,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> History:
+def history(request: pytest.FixtureRequest, spark: SparkSession, shared_root: Path) -> History:
     """A table and its commits."""
-    type_, version = request.param
-    return write_history(spark, type_, version, tmp_path_factory.mktemp("changes"))
+    return Histories(spark, shared_root / "histories").get(*request.param)
 
 
 @pytest.fixture(scope="module")
-def cow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> History:
+def cow(spark: SparkSession, shared_root: Path) -> History:
     """A table without log files, for what does not depend on them."""
-    return write_history(spark, TableType.COW, 9, tmp_path_factory.mktemp("changes_cow"))
+    return Histories(spark, shared_root / "histories").get(TableType.COW, 8)
 
 
 def bounds(history: History, start: str | None, end: str | None) -> dict[str, str]:

@@ -90,7 +90,7 @@ def test_a_server_that_refuses_connections(call: str) -> None:
         _CALLS[call](Storage.open("s3://b/t", {**_KEYS, "endpoint": endpoint}))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("call", "seconds"), [("table", 30.0), ("create", _MINUTE)])
 def test_a_server_that_never_answers(call: str, seconds: float) -> None:
     with silent_server() as endpoint, one_line("s3://b/t", re.escape(endpoint), seconds):
