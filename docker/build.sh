@@ -60,18 +60,7 @@ fetch() {
         "$wheel[$extras]"
 }
 
-for image in $images; do
-    [ -d "docker/$image" ] && [ -e "docker/$image/Dockerfile" ] ||
-        { echo "docker/build.sh: there is no image $image" >&2; exit 2; }
-done
-rm -rf "$context"
-mkdir -p "$context"/{database,hive/conf,service/wheels,spark/wheels}
-
-if wants database; then
-    build database
-fi
-
-if wants hive; then
+make_hive() {
     copy "$runtime/lib" "$context/hive/lib"
     copy "$runtime/aux" "$context/hive/aux"
     cp handler-java/target/pyhudi-hive-handler.jar "$context/hive/aux"
@@ -81,23 +70,15 @@ if wants hive; then
     "$python" -c 'from devtools.runtime import ADD_OPENS; print(*ADD_OPENS, sep="\n")' \
         >"$context/hive/conf/jvm.options"
     build hive
-fi
+}
 
-if wants service || wants spark; then
-    wheel=${WHEEL:-}
-    if [ -z "$wheel" ]; then
-        again "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
-            --wheel-dir "$context/wheel" .
-        wheel=$(echo "$context"/wheel/*.whl)
-    fi
-fi
-
-if wants service; then
+make_service() {
     fetch "$context/service/wheels" service
     build service
-fi
+}
 
-if wants spark; then
+# On top of the service's image.
+make_spark() {
     # These come as sources alone.
     again "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
         --wheel-dir "$context/spark/wheels" ${CONSTRAINTS:+--constraint "$CONSTRAINTS"} 'pyspark>=3.5,<4' \
@@ -105,5 +86,46 @@ if wants spark; then
     fetch "$context/spark/wheels" service,spark,hive
     copy "$runtime/aux" "$context/spark/jars"
     build spark --build-arg SERVICE_IMAGE="pyhudi/service:$tag"
-fi
+}
+
+make_python_images() {
+    wheel=${WHEEL:-}
+    if [ -z "$wheel" ]; then
+        again "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
+            --wheel-dir "$context/wheel" .
+        wheel=$(echo "$context"/wheel/*.whl)
+    fi
+    if wants service; then make_service; fi
+    if wants spark; then make_spark; fi
+}
+
+for image in $images; do
+    [ -d "docker/$image" ] && [ -e "docker/$image/Dockerfile" ] ||
+        { echo "docker/build.sh: there is no image $image" >&2; exit 2; }
+done
 rm -rf "$context"
+mkdir -p "$context"/{database,hive/conf,service/wheels,spark/wheels}
+
+# Most of the time is for packages to come, so images are built at the same time.
+# Each is a process group, which ends with this script.
+set -m
+running=()
+trap 'for one in "${running[@]}"; do kill -- "-$one" 2>/dev/null || true; done; exit 130' HUP INT TERM
+if wants database; then
+    build database &
+    running+=($!)
+fi
+if wants hive; then
+    make_hive &
+    running+=($!)
+fi
+if wants service || wants spark; then
+    make_python_images &
+    running+=($!)
+fi
+failed=0
+for one in "${running[@]}"; do
+    wait "$one" || failed=1
+done
+rm -rf "$context"
+exit "$failed"
