@@ -52,7 +52,7 @@ def test_a_job_skips_files(
     hive: ClusterHive, table: str, place: str, settings: dict[str, str]
 ) -> None:
     query, kept = AGGREGATES[table]
-    unpruned, pruned = hive.ask_both_ways(query.format(f"{table}_synced"), place, settings)
+    unpruned, pruned = hive.ask_and_compare(query.format(f"{table}_synced"), place, settings)
     assert unpruned.rows
     assert pruned.scan.outcomes == ("PRUNED",)
     assert pruned.files == (unpruned.scan.files_considered, kept)
