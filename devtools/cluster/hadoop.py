@@ -3,9 +3,10 @@
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from types import MappingProxyType
@@ -40,6 +41,25 @@ _HEAPS: Mapping[str, str] = MappingProxyType(
 _REQUEST_SECONDS = 5.0
 
 
+class Node:
+    """A node's NodeManager, which can be lost and come back."""
+
+    def __init__(self, start: Callable[[], ServerProcess]) -> None:
+        """Prepare a NodeManager that has not been started."""
+        self._start = start
+        self._process: ServerProcess | None = None
+
+    def start(self) -> ServerProcess:
+        """Start it, under another port than before, so that YARN takes it for a new node."""
+        self._process = self._start()
+        return self._process
+
+    def lose(self) -> None:
+        """Kill it; its containers run on."""
+        if self._process is not None:
+            self._process.stop(0)
+
+
 @dataclass(frozen=True)
 class Cluster:
     """A running cluster.
@@ -53,7 +73,7 @@ class Cluster:
 
     directory: Path
     ports: Ports
-    nodes: Sequence[ServerProcess]
+    nodes: Sequence[Node]
     security: Security
 
     @property
@@ -97,6 +117,14 @@ class Cluster:
         found = self.containers(node)
         _kill(found)
         return len(found)
+
+    def start_node(self, node: int) -> None:
+        """Start a node's NodeManager, and return when all nodes have reported.
+
+        Raises:
+            devtools.process.ServerError: It did not start.
+        """
+        self.nodes[node].start().wait_until(lambda: _is_ready(self), _START_SECONDS)
 
     def answer_of_yarn(self, path: str) -> dict[str, Any]:
         """Return what the ResourceManager's REST interface (`/ws/v1/cluster/`) says."""
@@ -154,11 +182,14 @@ def running_cluster(directory: Path, security: Security = NAMES) -> Iterator[Clu
         for number in range(1, NODES + 1):
             start(f"datanode{number}", "datanode", f"{_HDFS}.datanode.DataNode")
         nodes = [
-            start(f"nodemanager{number}", "nodemanager", _NODE_MANAGER)
+            Node(partial(start, f"nodemanager{number}", "nodemanager", _NODE_MANAGER))
             for number in range(1, NODES + 1)
         ]
         cluster = Cluster(directory, ports, nodes, security)
-        nodes[-1].wait_until(lambda: _is_ready(cluster), _START_SECONDS)
+        *others, last = range(NODES)
+        for node in others:
+            nodes[node].start()
+        cluster.start_node(last)
         tez = str(Path(TEZ_ARCHIVE).parent)
         cluster.shell("-mkdir", "-p", tez, "/tmp/hive", "/tmp/staging", "/warehouse", "/user")
         cluster.shell("-chmod", "-R", "777", "/tmp", "/user")

@@ -16,7 +16,7 @@ import pyspark
 import pytest
 
 from devtools.cluster.hadoop import Cluster
-from devtools.runtime import ROOT, hudi_bundle, java
+from devtools.runtime import COLLECTOR, ROOT, SHORT_RUN, hudi_bundle, java
 from pyhudi_expr.spark.jobs.executor_archive import executor_archive
 from pyhudi_expr.spark.session import EXTENSION, extension_jar
 
@@ -24,11 +24,16 @@ pytestmark = pytest.mark.cluster
 
 _SPARK = Path(pyspark.__file__).parent
 _HUDI_EXTENSION = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
-_SECONDS = 280
+_SECONDS = 400
+# Each process runs for a minute or two, most of it in code that runs once.
+_QUICK_START = " ".join((*COLLECTOR, *SHORT_RUN))
 _SETTINGS = {
     "spark.yarn.jars": f"local:{_SPARK}/jars/*",
     "spark.executor.instances": "2",
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": _QUICK_START,
+    "spark.driver.extraJavaOptions": _QUICK_START,
+    "spark.yarn.am.extraJavaOptions": _QUICK_START,
     "spark.scheduler.minRegisteredResourcesRatio": "0.5",
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.sql.shuffle.partitions": "2",
