@@ -111,7 +111,7 @@ support-page: $(VENV) ## record the results of these targets, and write docs/sup
 test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## of both, the ones with a server of S3 or DynamoDB
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
 
-test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez, MapReduce and Spark (4 GiB, a quarter of an hour)
+test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez, MapReduce and Spark (4 GiB, half an hour)
 	$(BIN)/pytest tests/cluster --ignore tests/cluster/secured $(PYTEST_ARGS)
 
 test-cluster-secured: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## the same with Kerberos: queries, permissions and tickets (20 minutes); needs krb5-kdc and Python's kerberos
