@@ -124,7 +124,11 @@ class Cluster:
         Raises:
             devtools.process.ServerError: It did not start.
         """
-        self.nodes[node].start().wait_until(lambda: _is_ready(self), _START_SECONDS)
+        # YARN counts a lost node as active until it has been silent for long enough.
+        known = _active_nodes(self)
+        self.nodes[node].start().wait_until(
+            lambda: _is_ready(self) and not _active_nodes(self) <= known, _START_SECONDS
+        )
 
     def answer_of_yarn(self, path: str) -> dict[str, Any]:
         """Return what the ResourceManager's REST interface (`/ws/v1/cluster/`) says."""
@@ -210,10 +214,19 @@ def _is_ready(cluster: Cluster) -> bool:
     )
     try:
         stores = _answer(state, cluster.security)["beans"][0]["NumLiveDataNodes"]
-        nodes = cluster.answer_of_yarn("metrics")["clusterMetrics"]["activeNodes"]
     except (OSError, HTTPException, ValueError, LookupError):
         return False
-    return bool(stores == NODES and nodes == NODES)
+    return bool(stores == NODES == len(_active_nodes(cluster)))
+
+
+def _active_nodes(cluster: Cluster) -> frozenset[str]:
+    """Return the ids of nodes that YARN would start containers on."""
+    try:
+        # The list is null while there is no node.
+        found = cluster.answer_of_yarn("nodes?states=RUNNING")["nodes"] or {"node": ()}
+        return frozenset(node["id"] for node in found["node"])
+    except (OSError, HTTPException, ValueError, LookupError):
+        return frozenset()
 
 
 def _answer(url: str, security: Security) -> Any:  # noqa: ANN401 - JSON
