@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from pyhudi_expr.arrays import Int64Array, string_list
 from pyhudi_expr.index.row_counts import RowCount
 from pyhudi_expr.protocol.ttypes import KeptSlices, PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.positions import ranges
 from pyhudi_expr.table.timeline.timeline import Timeline
 
@@ -17,8 +19,8 @@ MOST_FILES = 10_000
 """A list of so many takes 2 MB and 10 ms; reading more takes far longer than listing them."""
 _DIGEST_BYTES = 32
 _NO_VERDICT = 0
-_WITH_TOKENS = frozenset({VerdictKind.DROP_TOKENS, VerdictKind.KEEP_TOKENS})
-_WITH_DIGEST = frozenset({VerdictKind.DROP_LISTED, VerdictKind.KEEP_TOKENS})
+_MOST_KNOWN = 20_000
+"""Verdicts about whole partitions that are kept for a listing, of some 200 bytes each."""
 
 
 def verdicts(result: PruneResult) -> list[PartitionVerdict]:
@@ -30,20 +32,60 @@ def verdicts(result: PruneResult) -> list[PartitionVerdict]:
     """
     if result.files_kept == result.files_total:
         return []
-    plan = _plan(result)
-    listing = result.listing
-    texts = listing.token_texts(plan.sent)
-    ends = np.cumsum(plan.sent_of_partition).tolist()
-    answer, begin = [], 0
-    for index, (path, kind, end) in enumerate(
-        zip(listing.partition_paths, plan.kinds.tolist(), ends, strict=True)
-    ):
-        if kind != _NO_VERDICT:
-            tokens = texts[begin:end] if kind in _WITH_TOKENS else None
-            digest = listing.digest(index) if kind in _WITH_DIGEST else None
-            answer.append(PartitionVerdict(path, kind, tokens, digest))
+    plan, whole = _plan(result), _whole_partitions(result.listing)
+    named = _with_tokens(result.listing, plan) if len(plan.sent) else {}
+    return [
+        named.get(index) or whole[index, kind]
+        for index, kind in enumerate(plan.kinds.tolist())
+        if kind != _NO_VERDICT
+    ]
+
+
+def _with_tokens(listing: FileListing, plan: _Plan) -> dict[int, PartitionVerdict]:
+    """Return the verdicts that name files, by the positions of their partitions."""
+    texts, begin = listing.token_texts(plan.sent), 0
+    found: dict[int, PartitionVerdict] = {}
+    partitions = np.flatnonzero(plan.sent_of_partition)
+    ends = np.cumsum(plan.sent_of_partition[partitions])
+    for index, end in zip(partitions.tolist(), ends.tolist(), strict=True):
+        kind = int(plan.kinds[index])
+        digest = listing.digest(index) if kind == VerdictKind.KEEP_TOKENS else None
+        path = listing.partition_paths[index]
+        found[index] = PartitionVerdict(path, kind, texts[begin:end], digest)
         begin = end
-    return answer
+    return found
+
+
+class _WholePartitions(dict[tuple[int, int], PartitionVerdict]):
+    """The verdicts that drop all files of a partition, by its position and the verdict's kind.
+
+    They are the same in each answer: to make some dozens of them takes longer than to find the few
+    partitions for which another one is due.
+    """
+
+    def __init__(self, listing: FileListing) -> None:
+        super().__init__()
+        # Not the listing itself, which would keep its own entry below alive.
+        self._listing = weakref.ref(listing)
+
+    def __missing__(self, key: tuple[int, int]) -> PartitionVerdict:
+        listing, (index, kind) = self._listing(), key
+        assert listing is not None
+        digest = listing.digest(index) if kind == VerdictKind.DROP_LISTED else None
+        found = PartitionVerdict(listing.partition_paths[index], kind, None, digest)
+        if len(self) < _MOST_KNOWN:
+            self[key] = found
+        return found
+
+
+_known: weakref.WeakKeyDictionary[FileListing, _WholePartitions] = weakref.WeakKeyDictionary()
+
+
+def _whole_partitions(listing: FileListing) -> _WholePartitions:
+    known = _known.get(listing)
+    if known is None:
+        known = _known[listing] = _WholePartitions(listing)
+    return known
 
 
 def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> PruneCounts:

@@ -61,7 +61,7 @@ class StoredFiles:
     size: Int64Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FileListing:
     """The file slices of a table that a query sees at `instant`, column by column.
 
