@@ -23,7 +23,7 @@ from pyhudi_expr.backend.arrow import (
 )
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Term, walk
-from pyhudi_expr.expr.terms import UnboundError, resolve
+from pyhudi_expr.expr.terms import Scope, UnboundError
 from pyhudi_expr.frontend.common.constants import (
     decimal_literal,
 )
@@ -56,14 +56,15 @@ def row_filter(
         FilterNotApplicable: A part of the predicate cannot filter rows.
         UnknownColumn: The schema lacks a column of the predicate.
     """
+    scope = Scope(schema, zone)
     for node in walk(predicate):
         match node:
             case e.Unknown(reason=reason, pattern=None):
                 raise FilterNotApplicable(f"rows cannot be filtered: {reason}")
             case Column(path=path):
-                _name(path, schema)
+                _name(path, scope)
     try:
-        condition = to_arrow(_fitted(predicate, schema, zone), is_in=is_in)
+        condition = to_arrow(_fitted(predicate, scope), is_in=is_in)
         schema.empty_table().filter(condition)  # types that pyarrow cannot compare are found here
         return condition
     except pa.ArrowNotImplementedError as error:
@@ -75,10 +76,10 @@ def row_filter(
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
 
 
-def _name(path: tuple[str, ...], schema: pa.Schema) -> tuple[tuple[str, ...], pa.DataType]:
+def _name(path: tuple[str, ...], scope: Scope) -> tuple[tuple[str, ...], pa.DataType]:
     """Return the path as the schema spells it."""
     try:
-        name, type_ = resolve(path, schema)
+        name, type_ = scope.resolve(path)
     except UnboundError as error:
         raise UnknownColumn(str(error)) from error
     return tuple(name.split(".")), type_
@@ -88,15 +89,15 @@ def _name(path: tuple[str, ...], schema: pa.Schema) -> tuple[tuple[str, ...], pa
 _Node: TypeAlias = Any
 
 
-def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
+def _fitted(node: _Node, scope: Scope) -> _Node:
     """Return the predicate with the schema's column names, and constants of the columns' types."""
 
     def fit(child: _Node) -> _Node:
-        return _fitted(child, schema, zone)
+        return _fitted(child, scope)
 
     match node:
         case Column(path=path):
-            return Column(_name(path, schema)[0])
+            return Column(_name(path, scope)[0])
         case e.And(children=nodes) | e.Or(children=nodes):
             return replace(node, children=tuple(map(fit, nodes)))
         case e.Not(child=child):
@@ -104,18 +105,18 @@ def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
         case e.IsNull(term=term) | e.StartsWith(term=term) | e.Matches(term=term):
             return replace(node, term=fit(term))
         case e.Comparison(op=op, left=left, right=right):
-            return e.Comparison(op, *_with_common_types((left, right), schema, zone))
+            return e.Comparison(op, *_with_common_types((left, right), scope))
         case e.Between(term=term, low=low, high=high):
-            return e.Between(*_with_common_types((term, low, high), schema, zone))
+            return e.Between(*_with_common_types((term, low, high), scope))
         case e.In(term=term, options=options):
-            first, *rest = _with_common_types((term, *options), schema, zone)
-            return _in(first, tuple(rest), _type_of(first, schema))
+            first, *rest = _with_common_types((term, *options), scope)
+            return _in(first, tuple(rest), _type_of(first, scope))
         case e.Unknown(pattern=e.TextPattern(term=term) as pattern):
             return replace(node, pattern=replace(pattern, term=fit(term)))
         case e.Call(name=name, args=(term,)) if name in _OF_CLOCKS:
-            return Call(_OF_CLOCKS[name], (_clock(fit(term), schema, zone),))
+            return Call(_OF_CLOCKS[name], (_clock(fit(term), scope),))
         case e.Call(name="%" | "mod", args=(term, Literal(value=int() as divisor))) if divisor:
-            return _remainder(node, fit(term), abs(divisor), schema)
+            return _remainder(node, fit(term), abs(divisor), scope)
         case e.Call(name="left", args=(term, Literal(value=int() as length))) if length >= 0:
             return Call(SLICE, (fit(term), Literal(0, pa.int64()), Literal(length, pa.int64())))
         case e.Call(name="substr" | "substring", args=(term, *numbers)):
@@ -123,42 +124,42 @@ def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
         case e.Call(name=name, args=args):
             if name not in _OF_COMMON_TYPES:
                 return replace(node, args=tuple(map(fit, args)))
-            return replace(node, args=_with_common_types(args, schema, zone))
-        case e.Cast(term=term, type=type_) if _is_clock(_type_of(term, schema)):
+            return replace(node, args=_with_common_types(args, scope))
+        case e.Cast(term=term, type=type_) if _is_clock(_type_of(term, scope)):
             if isinstance(type_, pa.DataType) and pa.types.is_date32(type_):
-                return Call(DATE_OF, (_clock(fit(term), schema, zone),))
+                return Call(DATE_OF, (_clock(fit(term), scope),))
         case e.Cast(term=term):
             return replace(node, term=fit(term))
         case e.Case(branches=branches, otherwise=otherwise):
             conditions = [fit(condition) for condition, _ in branches]
             results = [result for _, result in branches]
-            *results, last = _with_common_types((*results, otherwise), schema, zone)
-            *results, last = _of_one_decimal((*results, last), schema)
+            *results, last = _with_common_types((*results, otherwise), scope)
+            *results, last = _of_one_decimal((*results, last), scope)
             return e.Case(tuple(zip(conditions, results, strict=True)), last)
     return node
 
 
-def _clock(term: Term, schema: pa.Schema, zone: str | None) -> Term:
+def _clock(term: Term, scope: Scope) -> Term:
     """Return a time as the wall clock that the zone shows."""
-    if getattr(_type_of(term, schema), "tz", None) is None:
+    if getattr(_type_of(term, scope), "tz", None) is None:
         return term
-    if zone is None:
+    if scope.zone is None:
         raise FilterNotApplicable(
             "rows cannot be filtered: a part of an instant's date or time; say in which zone"
         )
-    return Call(IN_ZONE, (term, Literal(zone, pa.string())))
+    return Call(IN_ZONE, (term, Literal(scope.zone, pa.string())))
 
 
 def _is_clock(type_: pa.DataType | None) -> bool:
     return type_ is not None and (pa.types.is_timestamp(type_) or pa.types.is_date32(type_))
 
 
-def _remainder(node: Call, term: Term, divisor: int, schema: pa.Schema) -> Term:
+def _remainder(node: Call, term: Term, divisor: int, scope: Scope) -> Term:
     """Return what a division leaves: of integers only, as that of others is rounded.
 
     It has the sign of the dividend, whatever that of the divisor is.
     """
-    types = [_name(one.path, schema)[1] for one in walk(term) if isinstance(one, Column)]
+    types = [_name(one.path, scope)[1] for one in walk(term) if isinstance(one, Column)]
     if not all(map(pa.types.is_integer, types)):
         return node
     return Call(REMAINDER, (term, Literal(divisor, pa.int64())))
@@ -187,7 +188,7 @@ def _in(term: Term, options: tuple[Term, ...], type_: pa.DataType | None) -> Hud
     return e.Or(tuple(e.Comparison(e.Op.EQ, term, one) for one in options))
 
 
-def _type_of(term: Term, schema: pa.Schema) -> pa.DataType | None:
+def _type_of(term: Term, scope: Scope) -> pa.DataType | None:
     """Return the type of a column, as itself or as doubles, or of a date; None of other terms."""
     match term:
         case Call(name=name) if _OF_CLOCKS.get(name) == DATE_OF:
@@ -195,15 +196,15 @@ def _type_of(term: Term, schema: pa.Schema) -> pa.DataType | None:
         case e.Cast(type=pa.DataType() as type_) if pa.types.is_date32(type_):
             return type_
         case Column(path=path):
-            return _name(path, schema)[1]
+            return _name(path, scope)[1]
         case Call(name=name) if name == TO_DOUBLE:
             return pa.float64()
     return None
 
 
-def _common_type(terms: Sequence[Term], schema: pa.Schema) -> pa.DataType | None:
+def _common_type(terms: Sequence[Term], scope: Scope) -> pa.DataType | None:
     """Return the only type of the terms that have one; None if they have several."""
-    types = {type_ for term in terms if (type_ := _type_of(term, schema)) is not None}
+    types = {type_ for term in terms if (type_ := _type_of(term, scope)) is not None}
     return types.pop() if len(types) == 1 else None
 
 
@@ -236,24 +237,22 @@ def _as_in_rows(term: Term) -> Term:
     return term
 
 
-def _with_common_types(
-    terms: Sequence[Term], schema: pa.Schema, zone: str | None
-) -> tuple[Any, ...]:
+def _with_common_types(terms: Sequence[Term], scope: Scope) -> tuple[Any, ...]:
     """Return compared terms, with constants in the type of the columns beside them."""
     terms = [_as_in_rows(term) for term in terms]
-    target = _common_type(terms, schema)
-    numbers = _numbers(terms, schema)
+    target = _common_type(terms, scope)
+    numbers = _numbers(terms, scope)
     return tuple(
         numbers(
-            (converted(term, target, zone) if target is not None else term)
+            (converted(term, target, scope.zone) if target is not None else term)
             if isinstance(term, Literal)
-            else _fitted(term, schema, zone)
+            else _fitted(term, scope)
         )
         for term in terms
     )
 
 
-def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Term], Term]:
+def _numbers(terms: Sequence[Term], scope: Scope) -> Callable[[Term], Term]:
     """Return a function that converts terms to the kind of number that they are compared as.
 
     pyarrow itself would convert decimals to doubles that are not the nearest ones (3.14159 would
@@ -261,7 +260,7 @@ def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Term], Term]
     """
     nodes = [node for term in terms for node in walk(term)]
     columns = [node for node in nodes if isinstance(node, Column)]
-    types = [_name(column.path, schema)[1] for column in columns]
+    types = [_name(column.path, scope)[1] for column in columns]
     decimals = [type_ for type_ in types if pa.types.is_decimal(type_)]
     floats = [type_ for type_ in types if pa.types.is_floating(type_)]
     if floats and decimals:
@@ -273,16 +272,16 @@ def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Term], Term]
     if not floats and not any(_is_double(node) for node in nodes):
         return lambda term: term
     single = len(floats) == len(types) and set(floats) == {pa.float32()}
-    return lambda term: _floating(term, pa.float32() if single else pa.float64(), schema)
+    return lambda term: _floating(term, pa.float32() if single else pa.float64(), scope)
 
 
 def _is_double(node: _Node) -> bool:
     return isinstance(node, Literal) and isinstance(node.value, float)
 
 
-def _floating(term: Term, of_columns: pa.DataType, schema: pa.Schema) -> Term:
+def _floating(term: Term, of_columns: pa.DataType, scope: Scope) -> Term:
     """Convert decimals and integer columns to doubles, and integers to the columns' type."""
-    if isinstance(term, Column) and pa.types.is_integer(_name(term.path, schema)[1]):
+    if isinstance(term, Column) and pa.types.is_integer(_name(term.path, scope)[1]):
         return Call(TO_DOUBLE, (term,))
     if not isinstance(term, Literal) or term.value is None:
         return term
@@ -295,9 +294,9 @@ def _floating(term: Term, of_columns: pa.DataType, schema: pa.Schema) -> Term:
     return term
 
 
-def _of_one_decimal(terms: Sequence[Term], schema: pa.Schema) -> Sequence[Term]:
+def _of_one_decimal(terms: Sequence[Term], scope: Scope) -> Sequence[Term]:
     """Return the results of a CASE with decimal literals in the type of the column among them."""
-    target = _common_type(terms, schema)
+    target = _common_type(terms, scope)
     if target is None or not pa.types.is_decimal(target):
         return terms
     return [replace(one, type=target) if isinstance(one, Literal) else one for one in terms]
@@ -326,4 +325,5 @@ def _exact(term: Term, columns: Sequence[pa.DataType]) -> Term:
 def columns_of(predicate: HudiExpression, schema: pa.Schema) -> list[str]:
     """Return the top-level columns that the predicate reads, as the schema spells them."""
     paths = [node.path for node in walk(predicate) if isinstance(node, Column)]
-    return list(dict.fromkeys(_name(path, schema)[0][0] for path in paths))
+    scope = Scope(schema)
+    return list(dict.fromkeys(_name(path, scope)[0][0] for path in paths))
