@@ -11,7 +11,14 @@ JARS = WORK / "cluster"
 """What `make cluster` fetches: `hadoop` for the daemons and MapReduce, `tez.tar` for Tez."""
 NODE_DIRECTORY = "pyhudi.node.dir"
 """The system property that names a daemon's own directory."""
-SMALL_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *ADD_OPENS)
+SMALL_JVM = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    # To verify the bytes of classes takes a seventh of a container's start.
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:-BytecodeVerificationRemote",
+    *ADD_OPENS,
+)
 TEZ_ARCHIVE = "/apps/tez/tez.tar"
 
 _HOST = "127.0.0.1"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from devtools.cluster import tables
 from devtools.cluster.hadoop import Cluster
@@ -14,8 +15,18 @@ from devtools.ddl import create_adopted, create_with_handler
 from devtools.scan_reports import ScanTotals
 from tests.hive.query_results import NOTHING, Hive, QuerySession, Rows
 
-# The service reads the metadata table by WebHDFS, at the first question about a table.
-_PATIENT = {"hudi.pruning.timeout.ms": "20000"}
+_SWITCHES: Mapping[str, str] = MappingProxyType(
+    {
+        # The service reads the metadata table by WebHDFS, at the first question about a table.
+        "hudi.pruning.timeout.ms": "20000",
+        "hudi.pruning.cache.ms": "60000",
+        "hudi.pruning.breaker.ms": "5000",
+        "hudi.pruning.job.token.ms": "3600000",
+        "tez.grouping.min-size": "52428800",
+        "tez.grouping.max-size": "1073741824",
+    }
+)
+"""What a session's next query may have in another way, and what other queries have."""
 _MAPPERS = re.compile(r"number of mappers: (\d+)")
 _COUNTER = re.compile(r"\b([A-Z][A-Z_]+): (\d+)")
 
@@ -78,12 +89,18 @@ class ClusterHive(Hive):
         """Return the session of a place, with more settings.
 
         The sessions of other places end: each session of Tez keeps a master, and the cluster has
-        room for a few.
+        room for a few. A master starts for 10 s or more, so what it takes from each query is set in
+        a session that runs.
         """
-        wanted = {**_PATIENT, **PLACES[place], **settings}
+        usual = {**_SWITCHES, "hudi.pruning.service.addresses": self._service.address}
+        switched = {name: settings.get(name, value) for name, value in usual.items()}
+        wanted = {**PLACES[place], **{k: v for k, v in settings.items() if k not in usual}}
         if tuple(sorted(wanted.items())) not in self._sessions_by_settings:
             self.close_sessions()
-        return self._open_session(wanted)
+        session = self._open_session(wanted)
+        for name, value in switched.items():
+            session.run(f"SET {name}={value}")
+        return session
 
     def ask(
         self,

@@ -38,8 +38,8 @@ def expected(hive: ClusterHive) -> ClusterAnswer:
 def test_an_expired_token_keeps_every_file(
     hive: ClusterHive, cluster: Cluster, expected: ClusterAnswer
 ) -> None:
-    # Another question than others ask: an answer may be used again in the same container.
-    answer = hive.ask(QUERY, MASTER, settings={"hudi.pruning.job.token.ms": "0"})
+    settings = {"hudi.pruning.job.token.ms": "0", "hudi.pruning.cache.ms": "0"}
+    answer = hive.ask(QUERY, MASTER, settings=settings)
     assert answer.rows == expected.rows
     assert answer.scan.outcomes == ("UNREACHABLE",)
     assert answer.files == (40, 40)
