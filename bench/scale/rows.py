@@ -12,9 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
+from bench.scale.other_readers import by_datafusion, by_duckdb, by_pyiceberg, bytes_read
 from bench.tables import large_files, merged_slice
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
@@ -32,6 +31,13 @@ _QUERIES = {
     "range": f"SELECT id, city, amount FROM {{}} WHERE id BETWEEN {_POINT} AND {_POINT + 999}",
     "IN": f"SELECT id, city, amount FROM {{}} WHERE id IN (17, {_POINT}, {_POINT + 900_000})",
 }
+_OF_ICEBERG = {
+    "point": "ts = '2020-02-29T07:10:56+00:00'",
+    "range": f"id >= {_POINT} AND id <= {_POINT + 999}",
+    "IN": f"id IN (17, {_POINT}, {_POINT + 900_000})",
+}
+"""The conditions of the queries, as PyIceberg has them."""
+_COLUMNS = ("id", "city", "amount")
 #: Amounts are in no order, so every page may hold them.
 _NOTHING = "SELECT id, city FROM {} WHERE amount BETWEEN 0.5 AND 0.50001"
 _SCAN = "SELECT sum(id), max(amount), count(city) FROM {}"
@@ -68,22 +74,7 @@ class _Hive:
         return self._read() - before
 
     def _read(self) -> int:
-        return _bytes_read(self.pid)
-
-
-def _bytes_read(process: int | str) -> int:
-    """Return the bytes that a process has read, of everything."""
-    lines = Path(f"/proc/{process}/io").read_text().splitlines()
-    return int(dict(line.split(": ") for line in lines)["rchar"])
-
-
-def _bytes_of_duckdb(path: Path, query: str) -> int:
-    """Return the bytes that DuckDB reads for a query of a directory's Parquet files."""
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        before = _bytes_read("self")
-        connection.execute(query.format(f"read_parquet('{path}/*.parquet')")).fetchall()
-        return _bytes_read("self") - before
+        return bytes_read(self.pid)
 
 
 @benchmark("rows")
@@ -123,10 +114,16 @@ def _bytes(hive: _Hive, eight: Path, nine: Path) -> Iterator[Measurement]:
         yield Measurement(f"rows: {name}, bytes read of 8 x 128 MB", found / 1e6, "MB", bar)
         native = hive.bytes_read(query.format("eight_native"), _NATIVE)
         yield Measurement(f"rows: {name}, bytes that Hive's table reads", native / 1e6, "MB")
-        duck = _bytes_of_duckdb(eight, query)
-        yield Measurement(f"rows: {name}, bytes that DuckDB reads", duck / 1e6, "MB")
-        title = f"rows: {name}, bytes read / DuckDB's"
-        yield Measurement(title, found / duck, "x", "<= 1")
+        rows = len(hive.rows(query.format("eight"), _ON))
+        others = {
+            "DuckDB": by_duckdb(eight, query, rows),
+            "DataFusion": by_datafusion(eight, query, rows),
+            "PyIceberg": by_pyiceberg(eight, _OF_ICEBERG[name], _COLUMNS, rows),
+        }
+        for other, read in others.items():
+            yield Measurement(f"rows: {name}, bytes that {other} reads", read / 1e6, "MB")
+            title = f"rows: {name}, bytes read / {other}'s"
+            yield Measurement(title, found / read, "x", "<= 1")
     size = next(nine.glob("*.parquet")).stat().st_size
     query = f"SELECT * FROM nine WHERE id BETWEEN {_POINT} AND {_POINT + 400_000}"
     read = hive.bytes_read(query, _ON)
