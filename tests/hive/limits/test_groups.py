@@ -67,7 +67,6 @@ def test_groups_without_their_first_step_are_answered_too(hive: Hive, parted: st
     [
         "SELECT day, count(n) FROM {t} GROUP BY day",
         "SELECT day, count(*) FROM {t} WHERE id > 5 GROUP BY day",
-        "SELECT a.day, count(*) FROM {t} a JOIN {t} b ON a.day = b.day GROUP BY a.day",
         long("SELECT day, max(id) FROM {t} GROUP BY day"),
         long("SELECT tied, count(*) FROM {t} GROUP BY tied"),
     ],
@@ -75,7 +74,13 @@ def test_groups_without_their_first_step_are_answered_too(hive: Hive, parted: st
 def test_other_columns_are_read(hive: Hive, parted: str, query: str) -> None:
     answer = hive.query_both_ways(query.format(t=parted), TEZ)
     assert answer.rows
-    assert "ANSWERED" not in answer.scan.outcomes or " JOIN " in query
+    assert "ANSWERED" not in answer.scan.outcomes
+
+
+def test_joined_partition_columns_have_the_same_rows(hive: Hive, parted: str) -> None:
+    """Hive may count each side's rows by itself, or read them: its planner decides."""
+    query = "SELECT a.day, count(*) FROM {t} a JOIN {t} b ON a.day = b.day GROUP BY a.day"
+    assert hive.query_both_ways(query.format(t=parted), TEZ).rows
 
 
 def test_columns_that_are_no_partitions_are_read(hive: Hive, table: str, logged: str) -> None:
