@@ -385,8 +385,12 @@ venv: $(VENV) ## the virtual environment with the project in it
 $(VENV): pyproject.toml hatch_build.py handler-java/pom.xml $(wildcard pyhudi_expr/mdt/bytes/kernel.[ch])
 	@[ -n "$(PYTHON)" ] || { echo "no Python >= 3.10 with venv found; set PYTHON=..." >&2; exit 1; }
 	@echo "installing Python packages into .venv ..."
+	@# An installation that was interrupted may have left a package without its programs.
+	[ ! -e $(@D)/.unfinished ] || rm -rf .venv
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@touch $(@D)/.unfinished
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@rm $(@D)/.unfinished
 	@touch $@
 
 idl: ## generate the protocol's Java and Python code anew; needs the Thrift compiler 0.17
