@@ -23,7 +23,11 @@ EVENTS = DIRECTORY / "events"
 RETURNS = DIRECTORY / "returns"
 """Merge on read: 20 files of 500 rows, of which every fifth has log files."""
 
+MANY = DIRECTORY / "many_events"
+"""Copy on write: 250 files of 40 rows."""
+
 ROWS_PER_FILE = 500
+MANY_FILES, ROWS_OF_MANY = 250, 40
 _DAYS = 4
 _MARKER = DIRECTORY / "written-by"
 _SOURCES = ("cluster/tables.py", "events.py", "tables.py")
@@ -40,7 +44,7 @@ def ensure_written(log: Path) -> None:
 
 
 def write() -> None:
-    """Write both tables: copy on write in one commit, merge on read in three."""
+    """Write the tables: copy on write in one commit, merge on read in three."""
     shutil.rmtree(DIRECTORY, ignore_errors=True)
     DIRECTORY.mkdir(parents=True)
     with spark_session("cluster") as spark:
@@ -61,6 +65,14 @@ def write() -> None:
             days=_DAYS,
         )
         change_events(spark, returns, rows_per_file=ROWS_PER_FILE, every=5)
+        write_events(
+            spark,
+            DIRECTORY,
+            events_spec(MANY.name, TableType.COW),
+            files=MANY_FILES,
+            rows_per_file=ROWS_OF_MANY,
+            days=2,
+        )
     _MARKER.write_text(_fingerprint())
 
 

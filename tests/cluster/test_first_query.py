@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from devtools import demo_tables
+from devtools.cluster import tables
 from devtools.cluster.hadoop import Cluster
 from devtools.cluster.hive import FETCH, MASTER, SERVER
 from devtools.cluster.service import ClusterService
@@ -16,18 +16,15 @@ from tests.cluster.cluster_hive import ClusterHive
 
 pytestmark = pytest.mark.cluster
 
-_TABLE = "many_events"
-_QUERY = f"SELECT id, city, amount FROM {_TABLE} WHERE id IN (17, 400000, 899999)"
+_LAST = tables.MANY_FILES * tables.ROWS_OF_MANY - 1
+_QUERY = f"SELECT id, city, amount FROM {tables.MANY.name} WHERE id IN (17, {_LAST // 2}, {_LAST})"
 _DEFAULT_TIMEOUT = {"hudi.pruning.timeout.ms": "2000"}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def many_events(
-    cluster: Cluster, hive: ClusterHive, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    demo_tables.ensure_written(tmp_path_factory.mktemp("spark") / "tables.log")
-    cluster.shell("-put", str(demo_tables.EVENTS), f"/warehouse/{_TABLE}")
-    hive.run(create_with_handler(_TABLE, f"{cluster.root}/warehouse/{_TABLE}"))
+def many_events(cluster: Cluster, hive: ClusterHive) -> None:
+    cluster.shell("-put", str(tables.MANY), "/warehouse")
+    hive.run(create_with_handler(tables.MANY.name, f"{cluster.root}/warehouse/{tables.MANY.name}"))
 
 
 @pytest.fixture
@@ -47,7 +44,7 @@ def test_it_is_pruned_within_the_default_timeout(
     settings = {**_DEFAULT_TIMEOUT, "hudi.pruning.service.addresses": new_service.address}
     first = hive.ask(_QUERY, place, settings=settings)
     assert first.scan.outcomes == ("PRUNED",)
-    assert first.files == (demo_tables.EVENT_FILES, 3)
+    assert first.files == (tables.MANY_FILES, 3)
     unpruned = hive.ask(_QUERY, place, pruning=False, settings=settings)
     assert repr(first.rows) == repr(unpruned.rows)
     assert len(first.rows) == 3
