@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
+import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -113,6 +114,21 @@ def session_settings(session: SparkSession, values: Mapping[str, str]) -> Iterat
                 session.conf.unset(name)
             else:
                 session.conf.set(name, old)
+
+
+def own_home(directory: Path) -> str:
+    """Return a home for Spark whose files are the package's; what Spark writes there stays there.
+
+    The workers of `local-cluster` unpack each executor's archives into their Spark's home.
+
+    Args:
+        directory: A directory that is not there yet.
+    """
+    directory.mkdir()
+    for entry in Path(pyspark.__file__).parent.iterdir():
+        if entry.name != "work":
+            (directory / entry.name).symlink_to(entry)
+    return str(directory)
 
 
 def _end_jvm() -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from devtools.matrix import FILES, Matrices
 from devtools.runtime import ROOT, free_port, hudi_bundle, is_listening, java
+from devtools.spark import own_home
 from devtools.tables import TableType
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -136,6 +137,7 @@ def test_reads_and_statements(
         "JAVA_HOME": str(java().resolve().parents[1]),
         "PYSPARK_PYTHON": str(python),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_HOME": own_home(tmp_path / "spark"),
         # Built once for the module, outside of the user's own cache.
         "XDG_CACHE_HOME": str(tmp_path_factory.getbasetemp() / "cache"),
     }

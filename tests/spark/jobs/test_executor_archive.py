@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import pyhudi_expr as ph
+from devtools.spark import own_home
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.installation import version
 from pyhudi_expr.spark.jobs.executor_archive import SHIP, executor_archive, shipping_settings
@@ -79,6 +80,7 @@ def test_executors_with_a_bare_python(user_cache: Path, tmp_path: Path, is_shipp
     write_demo_table(tmp_path / "trips")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment |= {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
+    environment["SPARK_HOME"] = own_home(tmp_path / "spark")
     command = ["index", "create", "ranges", "--table", str(tmp_path / "trips")]
     command += ["--using", "column_stats", "--columns", "id,fare", "--master", _MASTER]
     if not is_shipped:
