@@ -57,14 +57,8 @@ def by_datafusion(path: Path, query: str, rows: int) -> int:
 def by_pyiceberg(path: Path, condition: str, columns: tuple[str, ...], rows: int) -> int:
     """Return the bytes that PyIceberg reads to plan and to read a scan of an Iceberg table.
 
-    The table has the files of a directory as they are. Other arguments and the error are those of
-    `by_duckdb`.
-
-    Args:
-        path: See there.
-        condition: The condition of the query.
-        columns: Its columns.
-        rows: See there.
+    The table has the files of a directory as they are. `condition` and `columns` are those of the
+    query; the other arguments and the error are those of `by_duckdb`.
     """
     import pyarrow.parquet as pq
     from pyiceberg.catalog.sql import SqlCatalog

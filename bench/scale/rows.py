@@ -114,11 +114,11 @@ def _bytes(hive: _Hive, eight: Path, nine: Path) -> Iterator[Measurement]:
         yield Measurement(f"rows: {name}, bytes read of 8 x 128 MB", found / 1e6, "MB", bar)
         native = hive.bytes_read(query.format("eight_native"), _NATIVE)
         yield Measurement(f"rows: {name}, bytes that Hive's table reads", native / 1e6, "MB")
-        rows = len(hive.rows(query.format("eight"), _ON))
+        expected = len(hive.rows(query.format("eight"), _ON))
         others = {
-            "DuckDB": by_duckdb(eight, query, rows),
-            "DataFusion": by_datafusion(eight, query, rows),
-            "PyIceberg": by_pyiceberg(eight, _OF_ICEBERG[name], _COLUMNS, rows),
+            "DuckDB": by_duckdb(eight, query, expected),
+            "DataFusion": by_datafusion(eight, query, expected),
+            "PyIceberg": by_pyiceberg(eight, _OF_ICEBERG[name], _COLUMNS, expected),
         }
         for other, read in others.items():
             yield Measurement(f"rows: {name}, bytes that {other} reads", read / 1e6, "MB")
