@@ -13,11 +13,12 @@ from typing import Any
 _PAUSE_SECONDS = 0.05
 _TIMEOUT_SECONDS = 120
 _NUMBERS = frozenset({"sum", "total"})  # of Presto, and of Trino
+_FRAMES = 8
 _NO_SESSION: Mapping[str, str] = {}
 
 
 class StatementError(RuntimeError):
-    """A statement failed; the message is the engine's."""
+    """A statement failed; the messages are the engine's."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class StatementClient:
             if not page.get("data"):
                 time.sleep(_PAUSE_SECONDS)
         if "error" in page:
-            raise StatementError(page["error"]["message"])
+            raise StatementError("; because ".join(_reasons(page["error"])))
         info = self._send(f"/v1/query/{page['id']}", None, session)
         return Result(rows, page["stats"]["processedRows"], dict(_counters(info)), info)
 
@@ -85,6 +86,15 @@ class StatementClient:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
+
+
+def _reasons(error: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the messages of an error and of its causes, each cause with where it arose."""
+    yield error["message"]
+    cause = error.get("failureInfo")
+    while cause:
+        yield "\n    ".join([f"{cause['type']}: {cause.get('message')}", *cause["stack"][:_FRAMES]])
+        cause = cause.get("cause")
 
 
 def _counters(info: object) -> Iterator[tuple[str, int]]:
