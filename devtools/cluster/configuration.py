@@ -60,6 +60,8 @@ def of_clients(ports: Ports, jars: Path = JARS) -> dict[str, str]:
         "hadoop.proxyuser.root.hosts": "*",
         "hadoop.proxyuser.root.groups": "*",
         "dfs.replication": "2",
+        # Who closes a file asks again after 400 ms by default, and jobs write many small ones.
+        "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
         f"{rm}.hostname": _HOST,
         f"{rm}.address": f"{_HOST}:{ports.clients}",
         f"{rm}.scheduler.address": f"{_HOST}:{ports.scheduler}",

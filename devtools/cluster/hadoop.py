@@ -176,7 +176,8 @@ def running_cluster(directory: Path, security: Security = NAMES) -> Iterator[Clu
                 cwd=own,
                 env={**os.environ, **security.environment, "JAVA_HOME": home},
             )
-            started.callback(process.stop)
+            # A NodeManager waits long for the ends of containers, and nobody needs the files.
+            started.callback(process.stop, 0)
             return process
 
         name_node = f"{_HDFS}.namenode.NameNode"

@@ -9,12 +9,12 @@ import re
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyspark
 import pytest
 
+from devtools.cluster import tables
 from devtools.cluster.hadoop import Cluster
 from devtools.runtime import COLLECTOR, ROOT, SHORT_RUN, hudi_bundle, java
 from pyhudi_expr.spark.jobs.executor_archive import executor_archive
@@ -29,7 +29,7 @@ _SECONDS = 400
 _QUICK_START = " ".join((*COLLECTOR, *SHORT_RUN))
 _SETTINGS = {
     "spark.yarn.jars": f"local:{_SPARK}/jars/*",
-    "spark.executor.instances": "2",
+    "spark.executor.instances": "1",
     "spark.executor.memory": "512m",
     "spark.executor.extraJavaOptions": _QUICK_START,
     "spark.driver.extraJavaOptions": _QUICK_START,
@@ -44,7 +44,7 @@ _SETTINGS = {
 _QUERIES = """
 import re, sys
 
-tables = {"events": 40, "returns": 20}
+tables = {"events": events, "returns": returns}
 queries = [
     "SELECT id, city FROM events WHERE id IN (17, 2500, 8999)",
     "SELECT count(*), sum(amount) FROM events WHERE amount > 36500 OR id < 700",
@@ -54,8 +54,8 @@ queries = [
 ]
 
 def views(**options):
-    for name in tables:
-        frame = spark.read.format("hudi").options(**options).load(f"{root}/{name}")
+    for name, path in tables.items():
+        frame = spark.read.format("hudi").options(**options).load(path)
         frame.createOrReplaceTempView(name)
 
 def rows(query):
@@ -68,9 +68,9 @@ views()
 pruned = [rows(query) for query in queries]
 for query in queries:
     print("reads:", re.findall(r"reads (\\d+) of (\\d+) files", plan(query)))
-built = f"CREATE INDEX of_city ON '{root}/returns' USING bloom_filters(city)"
+built = f"CREATE INDEX of_city ON '{returns}' USING bloom_filters(city)"
 spark.sql(f"{built} OPTIONS (store = 'extension')")
-for row in spark.sql(f"SHOW INDEXES FROM '{root}/returns'").collect():
+for row in spark.sql(f"SHOW INDEXES FROM '{returns}'").collect():
     print("index:", row.index_name, row.state)
 by_index = rows("SELECT id FROM returns WHERE city = 'Oslo'")
 spark.conf.set("spark.pyhudi.pruning", "false")
@@ -89,7 +89,7 @@ from pyspark.sql import SparkSession
 from pyhudi_expr.spark import configure
 from pyhudi_expr.spark.jobs.executor_archive import shipping_settings
 
-bundle, root, *settings = sys.argv[1:]
+bundle, events, returns, *settings = sys.argv[1:]
 given = dict(setting.split("=", 1) for setting in settings)
 builder = SparkSession.builder.master("yarn").config("spark.jars", bundle).config(map=given)
 spark = configure(builder.config(map=shipping_settings("yarn", {{}}))).getOrCreate()
@@ -99,7 +99,7 @@ _BY_SETTINGS = f"""
 import sys
 from pyspark.sql import SparkSession
 
-(root,) = sys.argv[1:]
+events, returns = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
 {_QUERIES}
 """
@@ -117,12 +117,11 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def warehouse(cluster: Cluster) -> Iterator[str]:
-    """A directory of HDFS with copies of both tables."""
-    cluster.shell("-mkdir", "-p", "/spark")
-    cluster.shell("-cp", "/warehouse/events", "/warehouse/returns", "/spark")
-    yield f"{cluster.root}/spark"
-    cluster.shell("-rm", "-r", "-skipTrash", "/spark")
+def paths(cluster: Cluster, tmp_path: Path) -> tuple[str, str]:
+    """Where the two tables are: `events`, and a copy of `returns`, which gets an index."""
+    copy = f"/{tmp_path.name}"
+    cluster.shell("-put", str(tables.RETURNS), copy)
+    return f"{cluster.root}/warehouse/events", f"{cluster.root}{copy}"
 
 
 def environment(cluster: Cluster) -> dict[str, str]:
@@ -151,7 +150,7 @@ def check(printed: str, errors: str) -> None:
 
 
 def test_a_driver_outside_of_the_cluster(
-    cluster: Cluster, warehouse: str, python: Path, user_cache: Path, tmp_path: Path
+    cluster: Cluster, paths: tuple[str, str], python: Path, user_cache: Path, tmp_path: Path
 ) -> None:
     """The session is made by `configure`, and starts a service of its own beside the driver."""
     program = tmp_path / "client.py"
@@ -166,7 +165,7 @@ def test_a_driver_outside_of_the_cluster(
     listed = [f"{name}={value}" for name, value in settings.items()]
     own = {"PYHUDI_HDFS_VIA": "webhdfs", "PYSPARK_PYTHON": str(python)}
     done = subprocess.run(
-        [sys.executable, str(program), str(hudi_bundle()), warehouse, *listed],
+        [sys.executable, str(program), str(hudi_bundle()), *paths, *listed],
         capture_output=True,
         text=True,
         env={**environment(cluster), **own, "PYSPARK_DRIVER_PYTHON": sys.executable},
@@ -178,7 +177,7 @@ def test_a_driver_outside_of_the_cluster(
 
 
 def test_a_driver_on_a_node(
-    cluster: Cluster, warehouse: str, python: Path, user_cache: Path, tmp_path: Path
+    cluster: Cluster, paths: tuple[str, str], python: Path, user_cache: Path, tmp_path: Path
 ) -> None:
     """`spark-submit` alone: jars, an archive and settings; the service is the container's own."""
     program = tmp_path / "job.py"
@@ -200,7 +199,7 @@ def test_a_driver_on_a_node(
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     done = subprocess.run(
-        [*command, str(program), warehouse],
+        [*command, str(program), *paths],
         capture_output=True,
         text=True,
         env=environment(cluster),
