@@ -15,7 +15,8 @@ import sys
 import tarfile
 from collections.abc import Iterator, Mapping
 from importlib import metadata
-from pathlib import Path
+from importlib.util import cache_from_source
+from pathlib import Path, PurePosixPath
 
 from pyhudi_expr.mdt.store.disk_cache import user_directory
 from pyhudi_expr.table.storage import Storage, process_options
@@ -86,6 +87,11 @@ def executor_archive(directory: Path | None = None) -> Path:
             with tarfile.open(unfinished, "w:gz", compresslevel=1) as written:
                 for name, file in files.items():
                     written.add(file, name)
+                    compiled = Path(cache_from_source(str(file)))
+                    if compiled.is_file():
+                        # Python compares it with its source, and compiles again if it is older.
+                        inside = PurePosixPath(name).parent / compiled.parent.name / compiled.name
+                        written.add(compiled, str(inside))
             unfinished.replace(archive)
         finally:
             unfinished.unlink(missing_ok=True)
