@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
+from bench.scale.earlier_handler import earlier_jars
 from bench.scale.other_readers import by_datafusion, by_duckdb, by_pyiceberg, bytes_read
 from bench.tables import large_files, merged_slice
 from devtools.ddl import create_with_handler
@@ -79,7 +80,7 @@ class _Hive:
 
 @benchmark("rows")
 def rows() -> Iterator[Measurement]:
-    """Hive's queries for some rows of 8 files of 128 MB, and of one of 1 GB; ten minutes."""
+    """Hive's queries for some rows of 8 files of 128 MB, and of one of 1 GB; fifteen minutes."""
     eight = large_files.ensure_written("bench_rows", _FILES, 1)
     nine = large_files.ensure_written("bench_groups", 1, _GROUPS)
     with ExitStack() as running:
@@ -103,6 +104,7 @@ def rows() -> Iterator[Measurement]:
         for engine in ENGINES:
             yield from _times(hive, engine)
         yield from _merged(hive)
+        yield from _against_earlier(hive, service, eight)
 
 
 def _bytes(hive: _Hive, eight: Path, nine: Path) -> Iterator[Measurement]:
@@ -132,7 +134,6 @@ def _bytes(hive: _Hive, eight: Path, nine: Path) -> Iterator[Measurement]:
 
 def _times(hive: _Hive, engine: str) -> Iterator[Measurement]:
     hive.session.set(ENGINES[engine])
-    bars = {"fetch": ">= 10", "tez": ">= 4"}
     for name, query in _QUERIES.items():
         expected = hive.rows(query.format("eight"), _OFF)
         if not expected or expected != hive.rows(query.format("eight_native"), _NATIVE):
@@ -156,8 +157,7 @@ def _times(hive: _Hive, engine: str) -> Iterator[Measurement]:
         title = f"rows: {engine}, {name}"
         yield Measurement(title, ours, "s")
         yield Measurement(f"{title}, files read whole", whole, "s")
-        bar = bars.get(engine) if name == "point" else None
-        yield Measurement(f"{title}, files read whole / ours", whole / ours, "x", bar)
+        yield Measurement(f"{title}, files read whole / ours", whole / ours, "x")
         yield Measurement(f"{title}, a table of one row", floor, "s")
         beyond = (whole - floor) / max(ours - floor, 1e-3)
         yield Measurement(f"{title}, files read whole / ours, beyond that", beyond, "x")
@@ -168,6 +168,31 @@ def _times(hive: _Hive, engine: str) -> Iterator[Measurement]:
     yield from _unskippable(hive, engine)
     if engine != "fetch":  # which cannot aggregate
         yield from _full_scan(hive, engine)
+
+
+def _against_earlier(hive: _Hive, service: ServiceProcess, eight: Path) -> Iterator[Measurement]:
+    """The point query by the handler that read kept files whole, in a HiveServer2 of its own."""
+    query = _QUERIES["point"].format("eight")
+    expected = hive.rows(query, _ON)
+    with (
+        HiveServer(_RUN_DIR / "earlier", jars=earlier_jars(), jvm_options=()) as server,
+        server.session({"hudi.pruning.service.addresses": service.address}) as session,
+    ):
+        session.run(create_with_handler("eight", eight))
+        earlier = _Hive(session, server.pid)
+        for engine, bar in (("fetch", ">= 10"), ("tez", ">= 4")):
+            for one in (hive, earlier):
+                one.session.set(ENGINES[engine])
+                one.rows(query, _ON)
+            now, before = map(
+                statistics.median,
+                interleaved(
+                    [partial(one.seconds, query, _ON, expected) for one in (hive, earlier)], 9
+                ),
+            )
+            title = f"rows: {engine}, point, by the handler that read files whole"
+            yield Measurement(title, before, "s")
+            yield Measurement(f"{title} / ours", before / now, "x", bar)
 
 
 def _unskippable(hive: _Hive, engine: str) -> Iterator[Measurement]:
