@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 import tarfile
 import venv
+from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import pyhudi_expr as ph
@@ -67,6 +70,21 @@ def test_the_archive_is_built_once_for_each_version(user_cache: Path) -> None:
         assert f"{name}/__init__.py" in names
     assert f"pyhudi_expr-{version()}.dist-info/METADATA" in names
     assert not any(name.startswith("pyspark/") or "/tests/" in name for name in names)
+
+
+@pytest.mark.long
+def test_compiled_modules_fit_the_sources_in_the_archive(user_cache: Path) -> None:
+    """Python takes a compiled module if it names the time and size of its source."""
+    compiled = Path(cache_from_source(pa.__file__))
+    with tarfile.open(executor_archive()) as content:
+        if not compiled.is_file():
+            pytest.skip("pyarrow was installed without compiled modules")
+        source = content.getmember("pyarrow/__init__.py")
+        shipped = content.extractfile(f"pyarrow/__pycache__/{compiled.name}")
+        assert shipped is not None
+        header = shipped.read(16)
+    assert header[:4] == MAGIC_NUMBER
+    assert struct.unpack("<III", header[4:]) == (0, int(source.mtime), source.size)
 
 
 @pytest.mark.spark
