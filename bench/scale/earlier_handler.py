@@ -1,4 +1,4 @@
-"""The storage handler as it was before it skipped rows within files."""
+"""The storage handler of the day on which the bars for skipped rows were set."""
 
 import shutil
 import subprocess
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from devtools.runtime import HANDLER_JAR, ROOT, WORK, RuntimeMissingError, aux_jars
 
-COMMIT = "a41cf29da8f47b391e4cb899cc6bef70aa850b6c"
-"""The last one whose handler reads each kept file whole."""
+COMMIT = "537064bc2f22f8a18b7044845bed858b0a295a54"
+"""Its handler reads each kept file whole."""
 
 _JAR = WORK / "bench" / "earlier-handler" / HANDLER_JAR.name
 

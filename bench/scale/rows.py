@@ -24,6 +24,7 @@ from pyhudi_expr.hive.session import HiveSession
 
 _RUN_DIR = WORK / "bench" / "rows"
 _FILES, _GROUPS = 8, 9
+_WARMING = 40
 _POINT = 5 * large_files.GROUP_ROWS + 123_456
 _TIMESTAMP = "TIMESTAMP '2020-02-29 07:10:56'"
 """That of the row `_POINT`."""
@@ -183,7 +184,9 @@ def _against_earlier(hive: _Hive, service: ServiceProcess, eight: Path) -> Itera
         for engine, bar in (("fetch", ">= 10"), ("tez", ">= 4")):
             for one in (hive, earlier):
                 one.session.set(ENGINES[engine])
-                one.rows(query, _ON)
+            # A new server compiles its code while it answers the first dozens of queries.
+            for _ in range(_WARMING):
+                earlier.rows(query, _ON)
             now, before = map(
                 statistics.median,
                 interleaved(
