@@ -16,7 +16,7 @@ import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.OutputFormat;
 
 /** The common base of the storage handlers of all Hive versions: how a table is read. */
-abstract class ReadingStorageHandler extends DefaultStorageHandler
+public abstract class ReadingStorageHandler extends DefaultStorageHandler
     implements HiveStoragePredicateHandler {
 
   @Override

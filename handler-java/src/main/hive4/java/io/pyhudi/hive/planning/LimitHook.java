@@ -1,6 +1,6 @@
 package io.pyhudi.hive.planning;
 
-import io.pyhudi.hive.HudiStorageHandler;
+import io.pyhudi.hive.ReadingStorageHandler;
 import io.pyhudi.hive.protocol.FirstRows;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -100,7 +100,7 @@ public final class LimitHook implements ExecuteWithHookContext {
     }
     TableScanOperator scan = (TableScanOperator) operator;
     boolean isOurs =
-        scan.getConf().getTableMetadata().getStorageHandler() instanceof HudiStorageHandler;
+        scan.getConf().getTableMetadata().getStorageHandler() instanceof ReadingStorageHandler;
     return isOurs
         ? FirstRowsQuery.of(scan, scan.getConf().getFilterExpr(), conf)
         : Collections.emptyList();

@@ -1,7 +1,7 @@
 package io.pyhudi.hive.planning;
 
-import io.pyhudi.hive.HudiStorageHandler;
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.ReadingStorageHandler;
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.predicate.DynamicPruning;
 import io.pyhudi.hive.predicate.NullKeys;
@@ -168,7 +168,7 @@ public final class PlannedKeys {
   private static boolean isSmall(KeyScan source, Table restricted, HiveConf conf) {
     Table table = source.table();
     if (table == null
-        || !(table.getStorageHandler() instanceof HudiStorageHandler)
+        || !(table.getStorageHandler() instanceof ReadingStorageHandler)
         || MetadataView.of(table.getPath()) != null
         || !source.isFiltered()) {
       return false;
