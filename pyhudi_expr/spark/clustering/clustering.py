@@ -131,7 +131,7 @@ def _clustered(
     _refuse_unsupported(opened)
     choice = Choice(layout, options.partitions, options.file_groups, options.size)
     settings = {**clustering_options(opened), **options.writer}
-    with closing(ClusteringClient(spark, table, settings)) as client:
+    with closing(ClusteringClient.open(spark, table, settings)) as client:
         notes = [
             f"rolled back the clustering {instant}, which an earlier run had started"
             for instant in client.take_back(LAYOUT)

@@ -15,65 +15,42 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from py4j.java_gateway import JavaPackage
-from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.layout.selection import Group
 from pyhudi_expr.spark.clustering.clustering_commit import CLUSTERING, Clustering
 from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, PendingPlan, SliceFiles
-from pyhudi_expr.spark.jobs.java_calls import (
-    JavaObject,
-    NoSuchMemberError,
-    causes,
-    jvm,
-    private_field,
-    to_list,
-)
-from pyhudi_expr.spark.jobs.job_errors import missing_module
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.spark.clustering.write_client import WriteClient
+from pyhudi_expr.spark.jobs.java_calls import JavaObject, to_list
 from pyhudi_expr.table.process_owner import HOST, PROCESS, is_gone, this_process
-from pyhudi_expr.table.storage import Storage
 
 _STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 _PLAN_VERSION = 1
 
 
 class ClusteringClient:
-    """A write client for one table, in the state that was read when it was opened.
+    """Plans clusterings of one table, in the state that was read when its client was opened.
 
     Every method raises ClusteringFailed.
     """
 
-    def __init__(self, spark: SparkSession, base_path: str, options: Mapping[str, str]) -> None:
-        self._spark = spark
-        self._jvm = jvm(spark)
-        self._base_path = base_path
-        self._hudi = self._jvm.org.apache.hudi
-        with self._translated("the write client cannot be made"):
-            if isinstance(self._hudi.HoodieCLIUtils, JavaPackage):
-                raise ClusteringFailed(
-                    f"{base_path}: Apache Hudi's bundle is not on the class path of Spark's driver;"
-                    " clustering needs it (spark.jars or --packages)"
-                )
-            settings = self._jvm.PythonUtils.toScalaMap(dict(options))
-            none = self._jvm.scala.Option.empty()
-            self._client = self._hudi.HoodieCLIUtils.createHoodieWriteClient(
-                spark._jsparkSession, base_path, settings, none
-            )
-            self._config = self._client.getConfig()
-            self._services = private_field(self._client, "tableServiceClient")
-        self._storage = Storage.open(base_path)
-        self._lock = TableLock.of(self._storage)
+    def __init__(self, writer: WriteClient) -> None:
+        """Take the write client of the table; `close` closes it."""
+        self._writer = writer
+
+    @staticmethod
+    def open(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> ClusteringClient:
+        """Open a table with a write client of these options."""
+        return ClusteringClient(WriteClient.open(spark, base_path, options))
 
     def close(self) -> None:
         """Stop what the client keeps running."""
-        self._client.close()
+        self._writer.close()
 
     def busy_groups(self) -> frozenset[Group]:
         """Return the file groups of pending compactions and clusterings."""
-        with self._translated("its pending table services cannot be read"):
-            view = self._table().getHoodieView()
+        with self._writer.translated("its pending table services cannot be read"):
+            view = self._writer.table().getHoodieView()
             view.sync()
             clustered = [pair.getKey() for pair in to_list(view.getFileGroupsInPendingClustering())]
             compacted = [
@@ -100,9 +77,9 @@ class ClusteringClient:
             owner = plan.parameters
             if not is_gone(owner) and this_process().items() - owner.items():
                 raise ClusteringFailed(
-                    f"{self._base_path}: process {owner.get(PROCESS)} on {owner.get(HOST)} rewrites"
-                    f" the table at present, at {plan.instant}; if it is gone, roll that instant "
-                    "back"
+                    f"{self._writer.base_path}: process {owner.get(PROCESS)} on {owner.get(HOST)} "
+                    f"rewrites the table at present, at {plan.instant}; if it is gone, roll that "
+                    "instant back"
                 )
             self._withdraw(plan)
         return [plan.instant for plan in plans]
@@ -115,9 +92,9 @@ class ClusteringClient:
 
     def pending_plans(self) -> list[PendingPlan]:
         """Return the clusterings that are not complete."""
-        with self._translated("its pending clusterings cannot be read"):
-            meta_client = self._table().getMetaClient()
-            utils = self._hudi.common.util.ClusteringUtils
+        with self._writer.translated("its pending clusterings cannot be read"):
+            meta_client = self._writer.table().getMetaClient()
+            utils = self._writer.hudi.common.util.ClusteringUtils
             found = []
             for pair in to_list(utils.getAllPendingClusteringPlans(meta_client)):
                 instant, strategy = pair.getLeft(), pair.getRight().getStrategy()
@@ -141,14 +118,17 @@ class ClusteringClient:
         Returns:
             The instant of the clustering.
         """
-        with self._translated("the clustering cannot be planned"), self._exclusively():
+        with (
+            self._writer.translated("the clustering cannot be planned"),
+            self._writer.exclusively(),
+        ):
             if self.busy_groups() & {(one.partition, one.file_id) for one in slices}:
                 raise ClusteringFailed(
-                    f"{self._base_path}: a compaction or clustering of the chosen file groups was "
-                    "planned meanwhile; try again when it is done"
+                    f"{self._writer.base_path}: a compaction or clustering of the chosen file "
+                    "groups was planned meanwhile; try again when it is done"
                 )
-            instant = self._services.createNewInstantTime(False)
-            model = self._hudi.avro.model
+            instant = self._writer.services.createNewInstantTime(False)
+            model = self._writer.hudi.avro.model
             strategy = (
                 model.HoodieClusteringStrategy.newBuilder()
                 .setStrategyClassName(_STRATEGY)
@@ -171,69 +151,71 @@ class ClusteringClient:
                 .setClusteringPlan(plan)
                 .build()
             )
-            table = self._table()
+            table = self._writer.table()
             table.getActiveTimeline().saveToPendingClusterCommit(
                 self._new_instant(table, "REQUESTED", instant), requested
             )
             return str(instant)
 
     def _withdraw(self, plan: PendingPlan) -> None:
-        with self._translated(f"the clustering {plan.instant} cannot be taken back"):
+        with self._writer.translated(f"the clustering {plan.instant} cannot be taken back"):
             if plan.is_inflight:
-                with self._where_hudi_locks():
-                    self._client.purgePendingClustering(plan.instant)
+                with self._writer.where_hudi_locks():
+                    self._writer.java.purgePendingClustering(plan.instant)
                 return
-            with self._exclusively():
-                table = self._table()
+            with self._writer.exclusively():
+                table = self._writer.table()
                 requested = self._new_instant(table, "REQUESTED", plan.instant)
                 table.getActiveTimeline().deletePending(requested)
 
     @contextmanager
     def running(self, instant: str) -> Iterator[Clustering]:
         """Start a planned clustering, in a `with` block."""
-        with self._translated(f"the clustering {instant} cannot begin"):
-            table = self._table()
-            self._client.preWrite(
-                instant, self._hudi.common.model.WriteOperationType.CLUSTER, table.getMetaClient()
+        with self._writer.translated(f"the clustering {instant} cannot begin"):
+            table = self._writer.table()
+            self._writer.java.preWrite(
+                instant,
+                self._writer.hudi.common.model.WriteOperationType.CLUSTER,
+                table.getMetaClient(),
             )
-            utils = self._hudi.common.util.ClusteringUtils
+            utils = self._writer.hudi.common.util.ClusteringUtils
             requested = utils.getRequestedClusteringInstant(
                 instant, table.getActiveTimeline(), table.getMetaClient().getInstantGenerator()
             ).get()
             plan = utils.getClusteringPlan(table.getMetaClient(), requested).get().getRight()
             utils.transitionClusteringOrReplaceRequestedToInflight(
-                requested, self._none(), table.getActiveTimeline()
+                requested, self._writer.none(), table.getActiveTimeline()
             )
             table.getMetaClient().reloadActiveTimeline()
-        yield Clustering(self, table, plan, instant)
+        yield Clustering(self._writer, table, plan, instant)
 
     def frame(self, slices: Sequence[SliceFiles], instant: str) -> DataFrame:
         """Return the rows of slices as of an instant, meta columns first, merged by Hudi's reader.
 
         Nothing is planned or written, and nothing is read yet.
         """
-        with self._translated("the slices cannot be read"):
+        with self._writer.translated("the slices cannot be read"):
             by_partition = self._groups(slices, {one.partition: 1 for one in slices})
             group = (
-                self._hudi.avro.model.HoodieClusteringGroup.newBuilder()
+                self._writer.hudi.avro.model.HoodieClusteringGroup.newBuilder()
                 .setSlices([info for group in by_partition for info in to_list(group.getSlices())])
                 .setNumOutputFileGroups(1)
                 .setMetrics({})
                 .build()
             )
-            return Clustering(self, self._table(), None, instant).frame(group)
+            return Clustering(self._writer, self._writer.table(), None, instant).frame(group)
 
     def _groups(self, slices: Sequence[SliceFiles], files: Mapping[str, int]) -> list[Any]:
         """Return an input group for each partition, ascending."""
-        model = self._hudi.avro.model
+        model = self._writer.hudi.avro.model
         infos: dict[str, list[Any]] = {}
         for one in slices:
             info = (
                 model.HoodieSliceInfo.newBuilder()
                 .setPartitionPath(one.partition)
                 .setFileId(one.file_id)
-                .setDataFilePath(self._full(one.base) if one.base else "")
-                .setDeltaFilePaths([self._full(log) for log in one.logs])
+                .setDataFilePath(self._writer.full_path(one.base) if one.base else "")
+                .setDeltaFilePaths([self._writer.full_path(log) for log in one.logs])
                 .setBootstrapFilePath("")
                 .build()
             )
@@ -247,59 +229,12 @@ class ClusteringClient:
             for partition in sorted(infos)
         ]
 
-    def _full(self, path: str) -> str:
-        return f"{self._base_path.rstrip('/')}/{path}"
-
-    def _table(self) -> JavaObject:
-        """Return the table as it is now."""
-        return self._hudi.table.HoodieSparkTable.create(
-            self._config, self._client.getEngineContext()
-        )
-
     def _new_instant(self, table: JavaObject, state: str, instant: str) -> JavaObject:
         """Return the pending clustering, by its name in the timeline's layout."""
-        states = getattr(self._jvm, "org.apache.hudi.common.table.timeline.HoodieInstant$State")
-        versions = self._hudi.common.table.timeline.versioning.TimelineLayoutVersion
+        states = getattr(
+            self._writer.jvm, "org.apache.hudi.common.table.timeline.HoodieInstant$State"
+        )
+        versions = self._writer.hudi.common.table.timeline.versioning.TimelineLayoutVersion
         layout = table.getMetaClient().getTimelineLayoutVersion()
         action = CLUSTERING if layout.equals(versions.LAYOUT_VERSION_2) else "replacecommit"
         return table.getInstantGenerator().createNewInstant(states.valueOf(state), action, instant)
-
-    def _none(self) -> JavaObject:
-        return self._hudi.common.util.Option.empty()
-
-    @contextmanager
-    def _exclusively(self) -> Iterator[None]:
-        """Hold the table's lock."""
-        transactions = self._services.getTransactionManager()
-        with self._where_hudi_locks():
-            transactions.beginStateChange(self._none(), self._none())
-            try:
-                yield
-            finally:
-                transactions.endStateChange(self._none())
-
-    @contextmanager
-    def _where_hudi_locks(self) -> Iterator[None]:
-        """Hold this program's lock, unless the client's settings name one, which Hudi takes itself.
-
-        The next process takes over a lock that a dead process left; Hudi would wait for it.
-        """
-        if self._config.isLockRequired():
-            yield
-        else:
-            with self._lock.held("clustering"):
-                yield
-
-    @contextmanager
-    def _translated(self, failure: str) -> Iterator[None]:
-        """Translate exceptions of Hudi."""
-        try:
-            yield
-        except Py4JJavaError as error:
-            reason = missing_module(str(error)) or causes(error.java_exception)
-            raise ClusteringFailed(f"{self._base_path}: {failure}: {reason}") from error
-        except (Py4JError, NoSuchMemberError, TypeError) as error:
-            raise ClusteringFailed(
-                f"{self._base_path}: {failure}: this version of Apache Hudi has another interface "
-                f"than 1.2: {error}"
-            ) from error

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import DataFrame
 
 from pyhudi_expr.reading.log_rows import have_operations
 from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed
+from pyhudi_expr.spark.clustering.write_client import WriteClient
 from pyhudi_expr.spark.jobs.java_calls import JavaObject, call_private, to_list
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import OPERATION
-
-if TYPE_CHECKING:
-    from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 
 CLUSTERING = "clustering"
 _STORAGE_LEVEL = "MEMORY_AND_DISK_SER"
@@ -27,29 +25,29 @@ class Clustering:
     """A clustering in progress: read its slices, order them, commit them."""
 
     def __init__(
-        self, client: ClusteringClient, table: JavaObject, plan: JavaObject, instant: str
+        self, writer: WriteClient, table: JavaObject, plan: JavaObject, instant: str
     ) -> None:
-        self._client = client
+        self._writer = writer
         self._table = table
         self._plan = plan
         self._instant = instant
-        hudi = client._hudi
+        hudi = writer.hudi
         meta_client = table.getMetaClient()
         self._schema = hudi.common.table.TableSchemaResolver(meta_client).getTableSchema(False)
         self._strategy = hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy(
-            table, client._client.getEngineContext(), client._config
+            table, writer.java.getEngineContext(), writer.config
         )
 
     def frames(self) -> list[tuple[str, DataFrame]]:
         """Return the rows of each partition, meta columns first, logs merged; reads nothing yet."""
-        with self._client._translated("the slices cannot be read"):
+        with self._writer.translated("the slices cannot be read"):
             frames = []
             for group in to_list(self._plan.getInputGroups()):
                 slices = self._slices(group)
                 for info, operations in slices:
                     if len(operations) > 1:
                         raise HudiError(
-                            f"{self._client._base_path}: the log files of {info.getFileId()} hold "
+                            f"{self._writer.base_path}: the log files of {info.getFileId()} hold "
                             "rows of Flink's changelog and of another writer, and Hudi for Spark "
                             "would take deleted rows for rows; have Flink compact the table first"
                         )
@@ -61,13 +59,13 @@ class Clustering:
         return self._merged(group, self._slices(group))
 
     def _merged(self, group: JavaObject, slices: _Slices) -> DataFrame:
-        kept = self._client._config.allowOperationMetadataField()
+        kept = self._writer.config.allowOperationMetadataField()
         # Unless it reads the operations of a changelog, Hudi takes deletions for rows: it
         # fails if it reads them and rows of another writer have none.
         by_reading: dict[bool, list[Any]] = {}
         for info, operations in slices:
             by_reading.setdefault(kept or operations == {True}, []).append(info)
-        builder = self._client._hudi.avro.model.HoodieClusteringGroup.newBuilder
+        builder = self._writer.hudi.avro.model.HoodieClusteringGroup.newBuilder
         hidden = () if kept else (OPERATION,)
         frames = (
             self._rows(builder(group).setSlices(infos).build(), with_operations).drop(*hidden)
@@ -76,11 +74,11 @@ class Clustering:
         return reduce(DataFrame.unionByName, frames)
 
     def _rows(self, group: JavaObject, with_operations: bool) -> DataFrame:
-        spark = self._client._spark
-        context = self._client._jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
+        spark = self._writer.spark
+        context = self._writer.jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
             spark._jsc.sc()
         )
-        schema = self._client._hudi.common.schema.HoodieSchemaUtils.addMetadataFields(
+        schema = self._writer.hudi.common.schema.HoodieSchemaUtils.addMetadataFields(
             self._schema, with_operations
         )
         arguments = [context, group, self._instant, schema]
@@ -89,12 +87,12 @@ class Clustering:
         )
 
     def _slices(self, group: JavaObject) -> _Slices:
-        root = f"{self._client._base_path.rstrip('/')}/"
+        root = f"{self._writer.base_path.rstrip('/')}/"
         found = []
         for info in to_list(group.getSlices()):
             paths = to_list(info.getDeltaFilePaths())
             logs = [str(path).removeprefix(root) for path in paths]
-            found.append((info, have_operations(self._client._storage, logs)))
+            found.append((info, have_operations(self._writer.storage, logs)))
         return found
 
     def commit(self, frame: DataFrame, file_bytes: int, extra: Mapping[str, str]) -> None:
@@ -105,18 +103,18 @@ class Clustering:
             file_bytes: The size at which the next file begins.
             extra: Metadata of the commit.
         """
-        client, hudi = self._client, self._client._hudi
-        with client._translated(f"the clustering {self._instant} cannot be written"):
+        writer, hudi = self._writer, self._writer.hudi
+        with writer.translated(f"the clustering {self._instant} cannot be written"):
             statuses = hudi.HoodieDatasetBulkInsertHelper.bulkInsert(
                 frame._jdf, self._instant, self._table, self._writing(file_bytes), True, True
             )
-            context = client._client.getEngineContext()
+            context = writer.java.getEngineContext()
             located = self._table.getIndex().updateLocation(
                 statuses, context, self._table, self._instant
             )
             key = getattr(
-                client._jvm, "org.apache.hudi.common.data.HoodieData$HoodieDataCacheKey"
-            ).of(client._base_path, self._instant)
+                writer.jvm, "org.apache.hudi.common.data.HoodieData$HoodieDataCacheKey"
+            ).of(writer.base_path, self._instant)
             located.persist(_STORAGE_LEVEL, context, key)
             self._check_partitions(located)
             metadata = hudi.table.action.HoodieWriteMetadata()
@@ -126,8 +124,8 @@ class Clustering:
             metadata.setCommitMetadata(
                 option.of(
                     hudi.common.util.CommitUtils.buildMetadata(
-                        client._jvm.java.util.Collections.emptyList(),
-                        client._jvm.java.util.Collections.emptyMap(),
+                        writer.jvm.java.util.Collections.emptyList(),
+                        writer.jvm.java.util.Collections.emptyMap(),
                         option.of(dict(extra)),
                         operation,
                         self._schema.toString(),
@@ -135,7 +133,7 @@ class Clustering:
                     )
                 )
             )
-            spark, services = client._spark, client._services
+            spark, services = writer.spark, writer.services
             updated = call_private(
                 spark,
                 services,
@@ -143,7 +141,7 @@ class Clustering:
                 [self._table, metadata, self._instant, operation],
             )
             output = call_private(spark, services, "convertToOutputMetadata", [updated])
-            with client._where_hudi_locks():
+            with writer.where_hudi_locks():
                 call_private(
                     spark, services, "commitClustering", [output, self._table, self._instant]
                 )
@@ -153,23 +151,23 @@ class Clustering:
 
         Their partition is computed by the writer's key generator.
         """
-        if self._client._config.populateMetaFields():
+        if self._writer.config.populateMetaFields():
             return
         groups = to_list(self._plan.getInputGroups())
         planned = {group.getSlices()[0].getPartitionPath() for group in groups}
         written = {status.getPartitionPath() for status in to_list(statuses.collectAsList())}
         if not written <= planned:
             raise ClusteringFailed(
-                f"{self._client._base_path}: rows would go into the partitions "
+                f"{self._writer.base_path}: rows would go into the partitions "
                 f"{sorted(written - planned)}; give the writer the options of the table's key "
                 "generator (hoodie.datasource.write.partitionpath.field ...)"
             )
 
     def _writing(self, file_bytes: int) -> JavaObject:
-        hudi = self._client._hudi
+        hudi = self._writer.hudi
         config = (
             hudi.config.HoodieWriteConfig.newBuilder()
-            .withProps(self._client._config.getProps())
+            .withProps(self._writer.config.getProps())
             .build()
         )
         config.setValue(

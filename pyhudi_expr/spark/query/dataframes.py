@@ -258,5 +258,5 @@ def _by_hudi(
     }
     if evolution is not None:
         options[_SCHEMA_WITH_IDS] = evolution.now.json
-    with closing(ClusteringClient(spark, table.base_path, options)) as client:
+    with closing(ClusteringClient.open(spark, table.base_path, options)) as client:
         return client.frame(list(slice_files(listing)), listing.instant or "")

@@ -82,7 +82,7 @@ def rewrite(
     table = HudiTable.open(path)
     virtual_key_settings.check_rewritable(table)
     settings = {**service_options(path), **clustering_options(table)}
-    with closing(ClusteringClient(spark, path, settings)) as client:
+    with closing(ClusteringClient.open(spark, path, settings)) as client:
         client.take_back(_PLAN)
         groups = _groups(HudiTable.open(path), partitions)
         busy = client.busy_groups()

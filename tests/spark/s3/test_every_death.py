@@ -32,8 +32,8 @@ from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import key_storage
 from pyhudi_expr.layout import Layout
 from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.spark.clustering import write_client
 from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
-from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.query.dataframes import prune_table
 from pyhudi_expr.spark.virtual_keys.restoring import restore
@@ -167,7 +167,7 @@ class MortalDriver:
         self._spark = spark
         self._proxy = proxy
         self._is_dead = threading.Event()
-        for asking in (Storage, ClusteringClient):
+        for asking in (Storage, write_client):
             patch.setattr(asking, "_translated", self._mortal(asking._translated))
 
     def _mortal(
