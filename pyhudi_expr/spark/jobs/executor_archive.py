@@ -88,7 +88,7 @@ def executor_archive(directory: Path | None = None) -> Path:
                 for name, file in files.items():
                     written.add(file, name)
                     compiled = Path(cache_from_source(str(file)))
-                    if compiled.is_file():
+                    if file.suffix == ".py" and compiled.is_file():
                         # Python compares it with its source, and compiles again if it is older.
                         inside = PurePosixPath(name).parent / compiled.parent.name / compiled.name
                         written.add(compiled, str(inside))
