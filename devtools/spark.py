@@ -20,10 +20,10 @@ from devtools.runtime import (
     hudi_bundle,
     java,
 )
-from pyhudi_expr.indexing.writer_options import HUDI_SESSION
+from pyhudi_expr.indexing.writer_options import HUDI_SESSION, NO_DEBUGGER
 
 SHORT_QUERIES = {
-    "spark.driver.defaultJavaOptions": " ".join(SHORT_RUN),
+    "spark.driver.defaultJavaOptions": " ".join((*SHORT_RUN, NO_DEBUGGER)),
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     **{f"spark.hadoop.{name}": value for name, value in LOCAL_FILES_SETTINGS.items()},

@@ -24,11 +24,12 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 # To measure rows in memory, Hudi attaches a debugger to its own JVM, which
 # takes seconds, and sometimes never ends (apache/hudi#11879).
-_NO_DEBUGGER = "-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+NO_DEBUGGER = "-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+"""Options of a JVM that Hudi runs in."""
 
 HUDI_SESSION = {
-    "spark.driver.defaultJavaOptions": _NO_DEBUGGER,
-    "spark.executor.defaultJavaOptions": _NO_DEBUGGER,
+    "spark.driver.defaultJavaOptions": NO_DEBUGGER,
+    "spark.executor.defaultJavaOptions": NO_DEBUGGER,
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
     "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",

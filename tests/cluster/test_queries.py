@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from devtools.cluster.hadoop import Cluster
@@ -79,6 +81,14 @@ def test_small_sizes_make_more_tasks(hive: ClusterHive) -> None:
     size = {"mapreduce.input.fileinputformat.split.maxsize": "2000000"}
     _, answer = hive.ask_and_compare(FULL.format("returns"), MR, size)
     assert answer.tasks >= 5
+
+
+def test_no_process_stops_a_task_that_merges(hive: ClusterHive, cluster: Cluster) -> None:
+    """Hudi estimates sizes by JOL, which attaches an agent to its own process by default."""
+    hive.ask_and_compare(AGGREGATES["returns"], MASTER)
+    said = re.findall("Serviceability Agent attach.*", cluster.container_logs("stdout"))
+    assert said
+    assert all("skipped" in line for line in said)
 
 
 def test_no_node_gets_the_services_token(

@@ -36,6 +36,10 @@ public final class HudiTable {
   /** With virtual keys the key is computed from other columns, even if writers still store it. */
   private static final String VIRTUAL_KEYS = "hoodie.recordkey.virtual.enabled";
 
+  static {
+    MemoryEstimates.withoutDebugger();
+  }
+
   private final HoodieTableMetaClient metaClient;
   private final Path basePath;
   private final String asOf;
