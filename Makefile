@@ -20,6 +20,9 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3 python3.13; 
 PYTEST_ARGS ?=
 TEST_PROCESSES ?= $(shell awk '$$1 == "MemTotal:" && $$2 > 18000000 { big = 1 } \
 	END { print (big && '"$$(nproc)"' > 2) ? 3 : 2 }' /proc/meminfo 2>/dev/null || echo 2)
+# Each has a cluster of its own, 4 GiB.
+CLUSTERS ?= $(shell awk '$$1 == "MemTotal:" && $$2 > 11000000 { big = 1 } \
+	END { print big ? 2 : 1 }' /proc/meminfo 2>/dev/null || echo 1)
 BENCH ?=
 SCALE ?= 0.2
 QUERIES ?=
@@ -111,8 +114,8 @@ support-page: $(VENV) ## record the results of these targets, and write docs/sup
 test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(S3A_SPARK) $(DYNAMODB) ## of both, the ones with a server of S3 or DynamoDB
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m s3 $(PYTEST_ARGS)
 
-test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez, MapReduce and Spark (4 GiB, half an hour)
-	$(BIN)/pytest tests/cluster --ignore tests/cluster/secured $(PYTEST_ARGS)
+test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez, MapReduce and Spark (two of each, 8 GiB, 20 minutes)
+	$(BIN)/pytest -n $(CLUSTERS) --dist worksteal tests/cluster --ignore tests/cluster/secured $(PYTEST_ARGS)
 
 test-cluster-secured: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## the same with Kerberos: queries, permissions and tickets (20 minutes); needs krb5-kdc and Python's kerberos
 	$(BIN)/pytest tests/cluster/secured $(PYTEST_ARGS)

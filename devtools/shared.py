@@ -7,6 +7,15 @@ from pathlib import Path
 
 
 @contextmanager
+def one_at_a_time(lock: Path) -> Iterator[None]:
+    """Run the block while no other process runs one with the same lock file."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def written_once(parent: Path, name: str) -> Iterator[bool]:
     """Yield whether nobody has written a thing yet: then the block has to write it.
 
@@ -17,7 +26,6 @@ def written_once(parent: Path, name: str) -> Iterator[bool]:
         name: The name of the thing there.
     """
     written = parent / f"{name}.written"
-    with (parent / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time(parent / f"{name}.lock"):
         yield not written.exists()
         written.touch()

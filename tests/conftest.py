@@ -59,8 +59,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
-    """Called if tests run in several processes."""
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    """Called if tests run in several processes. None: pytest-xdist chooses by `--dist`."""
+    if config.option.dist != "loadfile":
+        return None
     config.option.loadscopereorder = False
     return ByFile(config, log)
 

@@ -14,6 +14,7 @@ from devtools.cluster.configuration import JARS
 from devtools.events import change_events, events_spec, write_events
 from devtools.process import run_logged
 from devtools.runtime import hudi_bundle
+from devtools.shared import one_at_a_time
 from devtools.spark import spark_session
 from devtools.tables import TableType
 
@@ -36,11 +37,14 @@ _SOURCES = ("cluster/tables.py", "events.py", "tables.py")
 def ensure_written(log: Path) -> None:
     """Write the tables unless they are written, in a process whose output goes to `log`.
 
+    Processes that ask at the same time wait for the first one.
+
     Raises:
         devtools.process.ServerError: Spark failed; the message shows the end of its output.
     """
-    if not (_MARKER.is_file() and _MARKER.read_text() == _fingerprint()):
-        run_logged("Spark", [sys.executable, "-m", "devtools.cluster.tables"], output=log)
+    with one_at_a_time(DIRECTORY.with_suffix(".lock")):
+        if not (_MARKER.is_file() and _MARKER.read_text() == _fingerprint()):
+            run_logged("Spark", [sys.executable, "-m", "devtools.cluster.tables"], output=log)
 
 
 def write() -> None:

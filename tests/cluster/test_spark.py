@@ -17,16 +17,17 @@ import pytest
 from devtools.cluster import tables
 from devtools.cluster.hadoop import Cluster
 from devtools.runtime import COLLECTOR, ROOT, SHORT_RUN, hudi_bundle, java
+from pyhudi_expr.indexing.writer_options import NO_DEBUGGER
 from pyhudi_expr.spark.jobs.executor_archive import executor_archive
 from pyhudi_expr.spark.session import EXTENSION, extension_jar
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 
 _SPARK = Path(pyspark.__file__).parent
 _HUDI_EXTENSION = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
 _SECONDS = 400
 # Each process runs for a minute or two, most of it in code that runs once.
-_QUICK_START = " ".join((*COLLECTOR, *SHORT_RUN))
+_QUICK_START = " ".join((*COLLECTOR, *SHORT_RUN, NO_DEBUGGER))
 _SETTINGS = {
     "spark.yarn.jars": f"local:{_SPARK}/jars/*",
     "spark.executor.instances": "1",
