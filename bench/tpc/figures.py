@@ -64,6 +64,19 @@ def _speed(slow: _Mode, fast: _Mode) -> float:
     return sum(slow[query].seconds for query in both) / sum(fast[query].seconds for query in both)
 
 
+def look_slower(one_query: _Mode) -> bool:
+    """Return whether a query, by its results in each mode, is slower with pruning than without.
+
+    Below the scale from which times have a bar it never is.
+    """
+    return any(
+        _is_slower(one_query[f"{form}-on"], one_query[f"{form}-off"])
+        for form in ("cow", "mor")
+        if {f"{form}-on", f"{form}-off"} <= one_query.keys()
+        and one_query[f"{form}-on"].scale >= _SPEED_SCALE
+    )
+
+
 def _is_slower(pruned: Result, unpruned: Result) -> bool:
     longer = pruned.seconds - unpruned.seconds
     return longer > _SECONDS and pruned.seconds > _RATIO * unpruned.seconds

@@ -18,7 +18,7 @@ from bench.tpc.__main__ import chosen
 from bench.tpc.cells import unmatched
 from bench.tpc.data import Data, generated
 from bench.tpc.dialect import hive_text
-from bench.tpc.figures import figures
+from bench.tpc.figures import figures, look_slower
 from bench.tpc.oracle import EQUAL, OTHER_TIES, Oracle, oracle
 from bench.tpc.results import Result, Results
 from bench.tpc.suites import SUITES, TPCH
@@ -210,3 +210,25 @@ def test_figures_of_all_queries_have_bars() -> None:
         if "control / pruned" in one.name
     )
     assert at_one.bar == ">= 1.5"
+
+
+def test_a_query_looks_slower_by_a_fraction_and_by_seconds() -> None:
+    def pair(on: float, off: float, scale: float = 1.0) -> dict[str, Result]:
+        times = {"cow-on": on, "cow-off": off}
+        return {mode: result("1", mode, seconds=s, scale=scale) for mode, s in times.items()}
+
+    assert look_slower(pair(2.0, 1.6))
+    assert not look_slower(pair(1.2, 1.0))
+    assert not look_slower(pair(10.4, 10.0))
+    assert not look_slower(pair(2.0, 1.6, scale=0.2))
+    assert not look_slower({"cow-on": result("1", "cow-on", scale=1.0)})
+
+
+def test_of_several_runs_the_shortest_counts_and_no_fault_is_forgotten() -> None:
+    long, short = result("1", "cow-on", seconds=3.0), result("1", "cow-on", seconds=2.0)
+    assert long.best_of(short) == short.best_of(long) == short
+    wrong = result("1", "cow-on", seconds=9.0, is_equal=False)
+    assert short.best_of(wrong) == wrong.best_of(short) == wrong
+    late = result("1", "cow-on", seconds=9.0, outcomes=("TIMED_OUT",))
+    assert short.best_of(late).outcomes == ("PRUNED", "TIMED_OUT")
+    assert short.best_of(late).seconds == 2.0
