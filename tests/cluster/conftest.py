@@ -1,6 +1,7 @@
 """Fixtures of a Hadoop cluster with HiveServer2 and a pruning service, all of them real."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -16,10 +17,13 @@ from tests.cluster.secrets import settings_with_hidden_token
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster with the tables `events` and `returns` in `/warehouse`."""
-    tables.ensure_written(tmp_path_factory.mktemp("spark") / "tables.log")
-    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
-        running.shell("-put", str(tables.EVENTS), str(tables.RETURNS), "/warehouse")
-        yield running
+    log = tmp_path_factory.mktemp("spark") / "tables.log"
+    with ThreadPoolExecutor(1) as aside:
+        written = aside.submit(tables.ensure_written, log)
+        with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
+            written.result()
+            running.shell("-put", str(tables.EVENTS), str(tables.RETURNS), "/warehouse")
+            yield running
 
 
 @pytest.fixture(scope="session")

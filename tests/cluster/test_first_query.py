@@ -21,7 +21,7 @@ _QUERY = f"SELECT id, city, amount FROM {tables.MANY.name} WHERE id IN (17, {_LA
 _DEFAULT_TIMEOUT = {"hudi.pruning.timeout.ms": "2000"}
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def many_events(cluster: Cluster, hive: ClusterHive) -> None:
     cluster.shell("-put", str(tables.MANY), "/warehouse")
     hive.run(create_with_handler(tables.MANY.name, f"{cluster.root}/warehouse/{tables.MANY.name}"))

@@ -157,13 +157,13 @@ def rows_service(
         yield running
 
 
-@pytest.fixture(scope="module")
-def paged(llap: LlapHive, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest.fixture(scope="session")
+def paged(hive: ClusterHive, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of a table whose files have many pages."""
     written = tmp_path_factory.mktemp("tables") / "paged"
     write_table(written, "1.0", dictionaries=True)
     cluster.shell("-put", str(written), "/warehouse")
-    llap.hive.run(create_with_handler("paged", f"{cluster.root}/warehouse/paged"))
+    hive.run(create_with_handler("paged", f"{cluster.root}/warehouse/paged"))
     return "paged"
 
 
