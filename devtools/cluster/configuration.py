@@ -71,6 +71,8 @@ def of_clients(ports: Ports, jars: Path = JARS) -> dict[str, str]:
         "yarn.timeline-service.enabled": "false",
         "yarn.application.classpath": f"{jars / 'hadoop'}/*",
         "mapreduce.framework.name": "yarn",
+        # Each job has 80 MB of jars.
+        "mapreduce.client.submit.file.replication": "1",
         "mapreduce.application.classpath": f"{jars / 'hadoop'}/*",
         "yarn.app.mapreduce.am.resource.mb": str(_TASK_MB),
         "yarn.app.mapreduce.am.command-opts": _TASK_OPTIONS,

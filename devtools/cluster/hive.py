@@ -10,12 +10,13 @@ from devtools.hiveserver import ENGINES, HiveServer
 from devtools.runtime import HANDLER_JAR, aux_jars
 
 FETCH, MR = "fetch", "mr"
+IN_MASTER = "hive.compute.splits.in.am"
 MASTER, SERVER = "tez, splits in its master", "tez, splits in HiveServer2"
 PLACES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         FETCH: ENGINES["fetch"],
-        MASTER: {**ENGINES["tez"], "hive.compute.splits.in.am": "true"},
-        SERVER: {**ENGINES["tez"], "hive.compute.splits.in.am": "false"},
+        MASTER: {**ENGINES["tez"], IN_MASTER: "true"},
+        SERVER: {**ENGINES["tez"], IN_MASTER: "false"},
         MR: ENGINES["mr"],
     }
 )

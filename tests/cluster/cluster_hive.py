@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from devtools.cluster import tables
 from devtools.cluster.hadoop import Cluster
-from devtools.cluster.hive import FETCH, MR, PLACES
+from devtools.cluster.hive import FETCH, IN_MASTER, MR, PLACES
 from devtools.ddl import create_adopted, create_with_handler
 from devtools.scan_reports import ScanTotals
 from tests.hive.query_results import NOTHING, Hive, QuerySession, Rows
@@ -88,13 +88,18 @@ class ClusterHive(Hive):
     def at(self, place: str, settings: Mapping[str, str] = NOTHING) -> QuerySession:
         """Return the session of a place, with more settings.
 
-        The sessions of other places end: each session of Tez keeps a master, and the cluster has
+        The sessions of other engines end: each session of Tez keeps a master, and the cluster has
         room for a few. A master starts for 10 s or more, so what it takes from each query is set in
-        a session that runs.
+        a session that runs, where its splits are made too.
         """
-        usual = {**_SWITCHES, "hudi.pruning.service.addresses": self._service.address}
-        switched = {name: settings.get(name, value) for name, value in usual.items()}
-        wanted = {**PLACES[place], **{k: v for k, v in settings.items() if k not in usual}}
+        asked = {**PLACES[place], **settings}
+        usual = {
+            **_SWITCHES,
+            IN_MASTER: "true",
+            "hudi.pruning.service.addresses": self._service.address,
+        }
+        switched = {name: asked.get(name, value) for name, value in usual.items()}
+        wanted = {name: value for name, value in asked.items() if name not in usual}
         if tuple(sorted(wanted.items())) not in self._sessions_by_settings:
             self.close_sessions()
         session = self._open_session(wanted)

@@ -25,6 +25,8 @@ QUERY = "SELECT count(*), sum(amount) FROM events WHERE amount > 20500 OR id < 7
 _PATIENCE = 180.0
 _SECOND_ATTEMPT = re.compile(r"attempt_\w+_m_\d+_1 TaskAttempt Transitioned from NEW")
 _LOG_OF_TASK = re.compile(r"-Dyarn\.app\.container\.log\.dir=([^\0]+)")
+# The same master asks for one query after another.
+NOTHING_KEPT = {"hudi.pruning.cache.ms": "0", "hudi.pruning.breaker.ms": "0"}
 # Tasks of half a dozen files, so that both nodes have some.
 SLOW = {"tez.grouping.min-size": "400000", "tez.grouping.max-size": "400000"}
 
@@ -38,7 +40,7 @@ def expected(hive: ClusterHive) -> ClusterAnswer:
 def test_an_expired_token_keeps_every_file(
     hive: ClusterHive, cluster: Cluster, expected: ClusterAnswer
 ) -> None:
-    settings = {"hudi.pruning.job.token.ms": "0", "hudi.pruning.cache.ms": "0"}
+    settings = {"hudi.pruning.job.token.ms": "0", **NOTHING_KEPT}
     answer = hive.ask(QUERY, MASTER, settings=settings)
     assert answer.rows == expected.rows
     assert answer.scan.outcomes == ("UNREACHABLE",)
@@ -51,7 +53,7 @@ def test_an_expired_token_keeps_every_file(
 def test_a_loopback_address_is_refused_where_it_means_another_host(
     hive: ClusterHive, cluster: Cluster, service: ClusterService, expected: ClusterAnswer
 ) -> None:
-    own = {"hudi.pruning.service.addresses": f"127.0.0.1:{service.port}"}
+    own = {"hudi.pruning.service.addresses": f"127.0.0.1:{service.port}", **NOTHING_KEPT}
     in_server = hive.ask(QUERY, SERVER, settings=own)
     assert in_server.scan.outcomes == ("PRUNED",)
     answer = hive.ask(QUERY, MASTER, settings=own)
@@ -78,11 +80,7 @@ def test_a_node_that_does_not_reach_the_service_keeps_every_file(
 ) -> None:
     host = service.address.rpartition(":")[0]
     with WayTo(service.port) as way:
-        settings = {
-            "hudi.pruning.service.addresses": f"{host}:{way.port}",
-            "hudi.pruning.cache.ms": "0",
-            "hudi.pruning.breaker.ms": "0",
-        }
+        settings = {"hudi.pruning.service.addresses": f"{host}:{way.port}", **NOTHING_KEPT}
         reached = hive.ask(QUERY, MASTER, settings=settings)
         master = _master(cluster)
         way.cut_off(cluster.containers(1 - master))
@@ -108,7 +106,7 @@ def test_a_wrong_clock_costs_pruning_only(
     """A job's token is good for an hour, by the clocks of HiveServer2 and of the service."""
     token = service.token_file.read_text()
     with ServiceWithOtherClock(cluster, tmp_path, token, ahead) as other:
-        settings = {"hudi.pruning.service.addresses": other.address}
+        settings = {"hudi.pruning.service.addresses": other.address, **NOTHING_KEPT}
         in_server = hive.ask(QUERY, SERVER, settings=settings)
         answer = hive.ask(QUERY, MASTER, settings=settings)
     assert in_server.scan.outcomes == ("PRUNED",)  # by the token of the file
