@@ -61,7 +61,7 @@ ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
-	soundness test-pyspark test-python support-page test-browser test-containers test-cluster \
+	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-cluster-smoke \
 	test-cluster-secured test-engines test-presto test-trino test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster engines presto-jar trino-jar venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
@@ -116,6 +116,11 @@ test-s3: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(S3) $(S3A) $(S3A_SPARK) $(
 
 test-cluster: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(CLUSTER) ## queries and faults on HDFS and YARN, Tez, MapReduce and Spark (two of each, 8 GiB, 20 minutes)
 	$(BIN)/pytest -n $(CLUSTERS) --dist worksteal tests/cluster --ignore tests/cluster/secured $(PYTEST_ARGS)
+
+CLUSTER_SMOKE := (test_a_fetch_task_skips_files and events) or test_a_driver_on_a_node \
+	or (test_queries and test_a_job_skips_files and events and not server)
+test-cluster-smoke: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(CLUSTER) ## of these, a query on each engine and a build by Spark (5 minutes)
+	$(BIN)/pytest tests/cluster --ignore tests/cluster/secured -k "$(CLUSTER_SMOKE)" $(PYTEST_ARGS)
 
 test-cluster-secured: $(VENV) $(RUNTIME) $(HANDLER) $(CLUSTER) ## the same with Kerberos: queries, permissions and tickets (20 minutes); needs krb5-kdc and Python's kerberos
 	$(BIN)/pytest tests/cluster/secured $(PYTEST_ARGS)
