@@ -18,11 +18,10 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3 python3.13; 
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
 	&& { echo "$$p"; break; }; done)
 PYTEST_ARGS ?=
-TEST_PROCESSES ?= $(shell awk '$$1 == "MemTotal:" && $$2 > 18000000 { big = 1 } \
-	END { print (big && '"$$(nproc)"' > 2) ? 3 : 2 }' /proc/meminfo 2>/dev/null || echo 2)
-# Each has a cluster of its own, 4 GiB.
-CLUSTERS ?= $(shell awk '$$1 == "MemTotal:" && $$2 > 11000000 { big = 1 } \
-	END { print big ? 2 : 1 }' /proc/meminfo 2>/dev/null || echo 1)
+MEMORY_GB := $(shell awk '$$1 == "MemTotal:" { print int($$2 / 1000000) }' /proc/meminfo 2>/dev/null || echo 0)
+TEST_PROCESSES ?= $(shell [ $(MEMORY_GB) -ge 18 ] && [ "$$(nproc)" -gt 2 ] && echo 3 || echo 2)
+# Those of a cluster's tests: each has a cluster of its own, 4 GiB.
+CLUSTERS ?= $(shell [ $(MEMORY_GB) -ge 11 ] && echo 2 || echo 1)
 BENCH ?=
 SCALE ?= 0.2
 QUERIES ?=
@@ -61,8 +60,8 @@ ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
-	soundness test-pyspark test-python support-page test-browser test-containers test-cluster test-cluster-smoke \
-	test-cluster-secured test-engines test-presto test-trino test-kubernetes \
+	soundness test-pyspark test-python support-page test-browser test-containers test-cluster \
+	test-cluster-smoke test-cluster-secured test-engines test-presto test-trino test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster engines presto-jar trino-jar venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
 	docs-version clean

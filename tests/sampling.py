@@ -11,6 +11,8 @@ import pytest
 
 _STRIDE = 16
 _ENGINES = frozenset({"spark", "hive"})
+_ELSEWHERE = frozenset({"long", "containers", "cluster", "engines"})
+"""Marks of tests that `make test` never runs."""
 _LIVES = frozenset(
     f"tests/{name}.py"
     for name in (
@@ -43,12 +45,12 @@ def mark_further_cases(items: Sequence[pytest.Item]) -> None:
     Of files that write few tables at least one case remains, the same each time. Where the count
     begins differs from file to file. Writing a table takes longer than most cases, so a file takes
     its cases from the kinds of tables that files before it have written, and from another kind only
-    if it has no case of those. Long cases are not counted.
+    if it has no case of those. Cases of other targets are not counted.
     """
     files = defaultdict(list)
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
-        if marks & _ENGINES and "long" not in marks:
+        if marks & _ENGINES and not marks & _ELSEWHERE:
             files[item.nodeid.split("::", 1)[0]].append(item)
     written: set[_Table] = set()
     for name, cases in sorted(files.items()):

@@ -37,8 +37,6 @@ _SETTINGS = {
     "spark.yarn.am.extraJavaOptions": _QUICK_START,
     "spark.scheduler.minRegisteredResourcesRatio": "0.5",
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.yarn.maxAppAttempts": "1",

@@ -57,14 +57,6 @@ def test_fifty_clients_at_once(hive: Hive, spark: SparkSession, matrices: Matric
         assert pruned, text
 
 
-def test_no_process_stops_a_server_that_merges(hive: Hive, matrices: Matrices) -> None:
-    """Hudi estimates sizes by JOL, which attaches an agent to its own process by default."""
-    name = hive.register(matrices.get(TableType.MOR).table)
-    assert hive.query(f"SELECT id FROM {name} WHERE s >= 'updated_'", FETCH).rows
-    printed = (hive.server.run_dir / "hiveserver2.out").read_text(errors="replace")
-    assert "Serviceability Agent attach skipped" in printed
-
-
 FILES, ROWS, COMMITS = 8, 5, 4
 
 
