@@ -43,6 +43,14 @@ class Cells:
     def __len__(self) -> int:
         return len(self.key_strings)
 
+    @property
+    def num_bytes(self) -> int:
+        """Size of the buffers and of the positions in them, without the Python objects."""
+        strings = self.key_strings, self.value_strings
+        buffers = {id(one.data): len(one.data) for one in strings}
+        positions = sum(one.start.nbytes + one.end.nbytes for one in strings)
+        return sum(buffers.values()) + positions
+
     @cached_property
     def keys(self) -> list[bytes]:
         """The keys as Python objects."""

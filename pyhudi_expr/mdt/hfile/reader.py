@@ -8,7 +8,7 @@ and raises CorruptFile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,7 @@ from pyhudi_expr.mdt.hfile.block_index import (
 )
 from pyhudi_expr.mdt.hfile.blocks import GZIP, HEADER, UNCOMPRESSED, BlockReader
 from pyhudi_expr.mdt.hfile.cells import Cells, DamagedBlockError, concat_cells, parse
+from pyhudi_expr.mdt.hfile.recent_cells import Chunk, RecentCells
 from pyhudi_expr.table.storage import RandomAccess
 
 TRAILER_SIZE = 4096
@@ -36,6 +37,10 @@ _MAX_INDEX_LEVELS = 8
 #: that is 128 KB, then as much as was ever freed at once. So pieces of a few megabytes are reused.
 _REUSED_BYTES = 8 * 1024 * 1024
 np.empty(_REUSED_BYTES, np.uint8)
+
+#: A look-up in more bytes, compressed, is one of many keys, and rarely comes again.
+_FEW_BYTES = 1024 * 1024
+_RECENT = RecentCells(16 * 1024 * 1024)
 
 _TRAILER_MAGIC = b'TRABLK"$'
 _DATA_MAGICS = frozenset({b"DATABLK*", b"DATABLKE"})
@@ -83,6 +88,7 @@ class HFile:
             raise self._file.corrupt("cells with tags are not supported")
         self._has_mvcc = self.info.get(b"KEY_VALUE_VERSION") == _WITH_MVCC
         self._index = self._read_index()
+        self._identity = object()
 
     @property
     def schema(self) -> str:
@@ -133,7 +139,7 @@ class HFile:
         block_of = self._index.first_rows.lower_bound(behind) - 1
         wanted = ByteStrings.of(requested)
         found = []
-        for blocks, cells in self._chunks(_distinct(block_of[block_of >= 0])):
+        for blocks, cells in self._recent_chunks(_distinct(block_of[block_of >= 0])):
             first = np.searchsorted(block_of, blocks[0], "left")
             end = np.searchsorted(block_of, blocks[-1], "right")
             positions = cells.key_strings.search(wanted.take(slice(first, end)))
@@ -153,7 +159,7 @@ class HFile:
             yield self._filter_all(lambda key: key.startswith(chosen))
             return
         start, end = self._blocks_of(requested)
-        for blocks, cells in self._chunks(_distinct(runs(start, end - start))):
+        for blocks, cells in self._recent_chunks(_distinct(runs(start, end - start))):
             first = np.searchsorted(end, blocks[0], "right")
             last = np.searchsorted(start, blocks[-1], "right")
             yield cells.with_prefixes(requested[first:last])
@@ -180,7 +186,18 @@ class HFile:
             [cells.take(np.array(list(map(chosen, cells.keys)), np.bool_)) for cells in self.scan()]
         )
 
-    def _chunks(self, numbers: Int64Array) -> Iterator[tuple[Int64Array, Cells]]:
+    def _recent_chunks(self, numbers: Int64Array) -> Iterable[Chunk]:
+        """Return the chunks of few blocks as they were read last, if they are still held."""
+        if int(self._index.size[numbers].sum()) > _FEW_BYTES:
+            return self._chunks(numbers)
+        lookup = self._identity, numbers.tobytes()
+        found = _RECENT.get(lookup)
+        if found is None:
+            found = tuple(self._chunks(numbers))
+            _RECENT.put(lookup, found)
+        return found
+
+    def _chunks(self, numbers: Int64Array) -> Iterator[Chunk]:
         """Read data blocks by ascending numbers; return some at a time with their cells."""
         contents: list[bytes] = []
         start = size = 0

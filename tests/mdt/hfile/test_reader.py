@@ -77,6 +77,21 @@ def test_only_the_blocks_that_are_needed_are_read() -> None:
     assert file.bytes_read < 64 * 1024 + 5 * 20_000 < len(content) / 10
 
 
+def test_blocks_that_were_just_read_are_not_read_again() -> None:
+    table = [(b"%06d" % number, bytes(100)) for number in range(20_000)]
+    file = opened(hfile(table, block_size=16_384, gzip=False))
+    first = file.lookup([b"000777"]), file.prefix([b"01000"])
+    before = file.bytes_read
+    assert file.lookup([b"000777", b"000778"]).keys == [b"000777", b"000778"]
+    assert (file.lookup([b"000777"]), file.prefix([b"01000"])) == first
+    assert file.bytes_read == before
+
+
+def test_another_file_of_the_same_name_is_read() -> None:
+    files = [opened(hfile([(b"k", value)])) for value in (b"old", b"new")]
+    assert [file.lookup([b"k"]).values for file in files] == [[b"old"], [b"new"]]
+
+
 def test_what_is_looked_up_does_not_hold_the_other_cells_of_its_blocks() -> None:
     table = {f"{number:06d}".encode(): b"v" * 50 for number in range(5000)}
     file = opened(hfile(sorted(table.items()), block_size=10_000, gzip=False, crc32=False))
