@@ -28,6 +28,7 @@ _LIVES = frozenset(
         "spark/builds/test_composite_indexes",
         "spark/builds/test_index_follow",
         "spark/builds/test_random_histories",
+        "spark/extension/test_changes",
         "spark/extension/test_hudi_scenarios",
         "spark/extension/test_two_writers",
         "spark/s3/test_every_death",
