@@ -59,7 +59,8 @@ def of_clients(ports: Ports, jars: Path = JARS) -> dict[str, str]:
         "fs.defaultFS": f"hdfs://{_HOST}:{ports.rpc}",
         "hadoop.proxyuser.root.hosts": "*",
         "hadoop.proxyuser.root.groups": "*",
-        "dfs.replication": "2",
+        # The nodes share a disk, and each job of MapReduce has 80 MB of jars.
+        "dfs.replication": "1",
         # Who closes a file asks again after 400 ms by default, and jobs write many small ones.
         "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
         f"{rm}.hostname": _HOST,
@@ -71,7 +72,6 @@ def of_clients(ports: Ports, jars: Path = JARS) -> dict[str, str]:
         "yarn.timeline-service.enabled": "false",
         "yarn.application.classpath": f"{jars / 'hadoop'}/*",
         "mapreduce.framework.name": "yarn",
-        # Each job has 80 MB of jars.
         "mapreduce.client.submit.file.replication": "1",
         "mapreduce.application.classpath": f"{jars / 'hadoop'}/*",
         "yarn.app.mapreduce.am.resource.mb": str(_TASK_MB),
@@ -136,6 +136,8 @@ def of_daemons(ports: Ports, directory: Path) -> dict[str, str]:
         f"{nm}.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
         f"{nm}.env-whitelist": "JAVA_HOME",
         f"{rm}.nodemanagers.heartbeat-interval-ms": _HEARTBEAT_MILLIS,
+        # No memory is checked, and to measure it a node reads /proc for each container.
+        f"{nm}.container-monitor.enabled": "false",
         "yarn.nm.liveness-monitor.expiry-interval-ms": "20000",
         "yarn.scheduler.minimum-allocation-mb": "128",
         "yarn.scheduler.maximum-allocation-mb": str(_NODE_MB),

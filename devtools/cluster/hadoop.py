@@ -1,5 +1,6 @@
 """HDFS and YARN as child processes: a NameNode, a ResourceManager and two nodes with both."""
 
+import getpass
 import json
 import os
 import signal
@@ -24,7 +25,7 @@ from devtools.cluster.configuration import (
     write_site_files,
 )
 from devtools.cluster.security import NAMES, Security
-from devtools.process import ServerProcess, run_logged
+from devtools.process import ServerError, ServerProcess, run_logged
 from devtools.runtime import RuntimeMissingError, java
 from pyhudi_expr.table.storage.hadoop.connections import Connections
 from pyhudi_expr.table.storage.hadoop.sessions import Sessions
@@ -195,9 +196,10 @@ def running_cluster(directory: Path, security: Security = NAMES) -> Iterator[Clu
         for node in others:
             nodes[node].start()
         cluster.start_node(last)
-        tez = str(Path(TEZ_ARCHIVE).parent)
-        cluster.shell("-mkdir", "-p", tez, "/tmp/hive", "/tmp/staging", "/warehouse", "/user")
-        cluster.shell("-chmod", "-R", "777", "/tmp", "/user")
+        for path in (str(Path(TEZ_ARCHIVE).parent), "/warehouse"):
+            _make_directory(cluster, path, "755")
+        for path in ("/tmp", "/tmp/hive", "/tmp/staging", "/user"):
+            _make_directory(cluster, path, "777")
         cluster.shell("-put", str(JARS / "tez.tar"), TEZ_ARCHIVE)
         yield cluster
 
@@ -230,10 +232,20 @@ def _active_nodes(cluster: Cluster) -> frozenset[str]:
         return frozenset()
 
 
-def _answer(url: str, security: Security) -> Any:  # noqa: ANN401 - JSON
+def _make_directory(cluster: Cluster, path: str, mode: str) -> None:
+    """Make a directory and its parents in HDFS; `hdfs dfs` would need a JVM for it."""
+    asked = f"op=MKDIRS&permission={mode}&user.name={getpass.getuser()}"
+    url = f"http://127.0.0.1:{cluster.ports.http}/webhdfs/v1{path}?{asked}"
+    answer = _answer(url, cluster.security, "PUT")
+    if answer != {"boolean": True}:
+        raise ServerError(f"HDFS does not make the directory {path}: {answer}")
+
+
+def _answer(url: str, security: Security, method: str = "GET") -> Any:  # noqa: ANN401 - JSON
     """Return what a daemon's web page says to the user who owns HDFS."""
     with patch.dict(os.environ, security.environment):
-        return json.loads(Sessions(Connections(None)).request("GET", url, _REQUEST_SECONDS).content)
+        sessions = Sessions(Connections(None))
+        return json.loads(sessions.request(method, url, _REQUEST_SECONDS).content)
 
 
 def _processes(text: str) -> list[int]:

@@ -206,9 +206,12 @@ def test_the_daemon_keeps_no_secret(llap: LlapHive, service: ClusterService) -> 
 
 
 def test_queries_at_once_do_not_disturb_each_other(llap: LlapHive) -> None:
-    expected = {query: llap.hive.ask(query, MASTER, pruning=False).rows for query in AT_ONCE}
+    alone = llap.daemon.session_settings()
+    expected = {
+        query: llap.hive.ask(query, MASTER, pruning=False, settings=alone).rows for query in AT_ONCE
+    }
     llap.hive.close_sessions()
-    settings = {**PLACES[MASTER], **PATIENT, **llap.daemon.session_settings(), **MERGED_BY_ROWS}
+    settings = {**PLACES[MASTER], **PATIENT, **alone, **MERGED_BY_ROWS}
     with ExitStack() as opened, ThreadPoolExecutor() as threads:
         asked = [
             threads.submit(_ask, opened.enter_context(llap.hive.session(settings)), order * 3)
