@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -23,7 +24,9 @@ CLOSED_DAY = "day=2024-01-04"
 
 
 class UsersHive(ClusterHive):
-    """Sessions of one user."""
+    """Sessions of one user, in whose name only YARN runs tasks."""
+
+    UNPRUNED = MappingProxyType({})
 
     def __init__(
         self,
