@@ -188,7 +188,8 @@ class HFile:
 
     def _recent_chunks(self, numbers: Int64Array) -> Iterable[Chunk]:
         """Return the chunks of few blocks as they were read last, if they are still held."""
-        if int(self._index.size[numbers].sum()) > _FEW_BYTES:
+        # Look-ups without a block take no bytes, so that no limit would ever end what is held.
+        if not 0 < int(self._index.size[numbers].sum()) <= _FEW_BYTES:
             return self._chunks(numbers)
         lookup = self._identity, numbers.tobytes()
         found = _RECENT.get(lookup)

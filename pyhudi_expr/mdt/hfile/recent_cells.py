@@ -27,6 +27,9 @@ class RecentCells:
         self._bytes = 0
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        return len(self._held)
+
     @property
     def num_bytes(self) -> int:
         """Size of all chunks that are held."""

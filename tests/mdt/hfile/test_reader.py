@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyhudi_expr.mdt.hfile import reader
 from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.hfile.recent_cells import RecentCells
 from pyhudi_expr.table.errors import CorruptFile
 from tests.example_counts import examples
 from tests.mdt.file_bytes import hfile
@@ -90,6 +92,17 @@ def test_blocks_that_were_just_read_are_not_read_again() -> None:
 def test_another_file_of_the_same_name_is_read() -> None:
     files = [opened(hfile([(b"k", value)])) for value in (b"old", b"new")]
     assert [file.lookup([b"k"]).values for file in files] == [[b"old"], [b"new"]]
+
+
+def test_look_ups_without_a_block_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    recent = RecentCells(1_000_000)
+    monkeypatch.setattr(reader, "_RECENT", recent)
+    file = opened(hfile([(b"k", b"value")]))
+    assert not file.lookup([b"a"])
+    assert not opened(hfile([])).prefix([b"k"])
+    assert len(recent) == 0
+    assert file.lookup([b"k"]).values == [b"value"]
+    assert len(recent) == 1
 
 
 def test_what_is_looked_up_does_not_hold_the_other_cells_of_its_blocks() -> None:
