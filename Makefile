@@ -422,7 +422,7 @@ tpcds: ## TPC-DS in Hive, rows against DuckDB's, into bench/tpcds.json: SCALE=0.
 tpch: ## the same with TPC-H
 tpcds tpch: $(VENV) $(RUNTIME) $(HANDLER)
 	$(BIN)/python -m bench.tpc $@ --scale $(SCALE) $(if $(QUERIES),--queries $(QUERIES)) \
-		$(if $(MODES),--modes $(MODES))
+		$(if $(MODES),--modes $(MODES)) $(if $(SERVERS),--servers $(SERVERS))
 
 docs: $(VENV) ## the documentation's site, into .work/site; a warning fails
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -1,30 +1,30 @@
 """`python -m bench.tpc tpcds|tpch`: run queries in Hive, and compare their rows with DuckDB's."""
 
 import argparse
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 from rich.console import Console
 
 from bench.reporting import publishing
 from bench.reporting import results as reporting
 from bench.tpc import report, results, tables
-from bench.tpc.data import Data, generated
-from bench.tpc.dialect import hive_text
-from bench.tpc.figures import figures, look_slower
+from bench.tpc.data import generated
+from bench.tpc.figures import figures
 from bench.tpc.hive import SuiteInHive
-from bench.tpc.modes import MODES, Mode
-from bench.tpc.oracle import Oracle, Verdict, oracle
+from bench.tpc.modes import MODES
+from bench.tpc.oracle import oracle
 from bench.tpc.results import Result
+from bench.tpc.runs import Judge, at_once, one_by_one
 from bench.tpc.suites import SUITES
 from devtools.process import ServerError, interrupt_at_sigterm
 from devtools.runtime import WORK, RuntimeMissingError
+from devtools.service import ServiceProcess
 from pyhudi_expr.table.errors import HudiError
 
 _DIRECTORY = WORK / "bench" / "tpc"
 _WIDTH = 180
-_MOST_RUNS = 4
 
 
 def main() -> int:
@@ -45,11 +45,28 @@ def main() -> int:
         tables.ensure_written(data, {form for mode in modes for form in mode.forms})
         queries = list(chosen(options.queries)) or list(data.queries())
         console.print(f"{len(queries)} queries: starting HiveServer2")
-        servers = SuiteInHive(
-            data, modes, _DIRECTORY / "run", heap=options.heap, limit=options.limit
-        )
-        with oracle(data) as truth, servers as hive:
-            for one in _compared(hive, truth, data, queries, modes):
+        run_dir = _DIRECTORY / "run"
+        service = ServiceProcess(run_dir)
+        with oracle(data) as truth, service, ExitStack() as running:
+            judge = Judge(data, truth)
+            servers = [
+                running.enter_context(
+                    SuiteInHive(
+                        data,
+                        modes,
+                        service.address,
+                        run_dir / f"server-{number}",
+                        heap=options.heap,
+                        limit=options.limit,
+                    )
+                )
+                for number in range(options.servers)
+            ]
+            for one in (
+                one_by_one(servers[0], judge, queries, modes)
+                if len(servers) == 1
+                else at_once(servers, judge, queries, modes)
+            ):
                 console.print(_line(one), highlight=False, markup=False)
                 fresh.append(one)
     except KeyboardInterrupt:
@@ -64,48 +81,6 @@ def main() -> int:
     publishing.publish({suite.name: measured})
     console.print(report.table(kept.at(options.scale)))
     return status or int(not all(one.is_equal for one in fresh))
-
-
-def _compared(
-    hive: SuiteInHive, truth: Oracle, data: Data, numbers: Sequence[str], modes: Sequence[Mode]
-) -> Iterator[Result]:
-    """Run each query in each mode; in turns, the first mode comes first and last.
-
-    One that looks slower with pruning runs again, in each mode, and the shortest time of each mode
-    counts: a single time on a shared host may be twice as long as the next one.
-    """
-    queries = data.queries()
-    for turn, number in enumerate(numbers):
-        found: dict[str, Result] = {}
-        for run in range(turn, turn + _MOST_RUNS):
-            for mode in modes if run % 2 == 0 else reversed(modes):
-                one = _result(hive, truth, data, number, queries[number], mode)
-                found[mode.name] = one.best_of(found.get(mode.name, one))
-            if not look_slower(found):
-                break
-        yield from found.values()
-
-
-def _result(
-    hive: SuiteInHive, truth: Oracle, data: Data, number: str, query: str, mode: Mode
-) -> Result:
-    run = hive.run(hive_text(data.suite.name, number, query), mode)
-    verdict = (
-        truth.verdict(query, run.rows) if run.error is None else Verdict(f"failed: {run.error}")
-    )
-    return Result(
-        scale=data.scale,
-        query=number,
-        mode=mode.name,
-        verdict=verdict.text,
-        is_equal=verdict.is_equal,
-        rows=len(run.rows),
-        seconds=round(run.seconds, 2),
-        files_considered=run.scans.files_considered,
-        files_kept=run.scans.files_kept + run.scans.files_for_plans,
-        outcomes=run.scans.outcomes,
-        load=round(os.getloadavg()[0], 1),
-    )
 
 
 def _line(one: Result) -> str:
@@ -126,6 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", type=float, default=0.2, help="1: about 1 GB of text")
     parser.add_argument("--queries", default="", help="for example 1-20,67; all by default")
     parser.add_argument("--modes", default=",".join(MODES), help=f"of {', '.join(MODES)}")
+    parser.add_argument(
+        "--servers", type=int, default=1, help="HiveServer2s: each runs a query at the same time"
+    )
     parser.add_argument("--heap", default="3g", help="of HiveServer2")
     parser.add_argument("--limit", type=float, default=120, help="seconds for each query")
     return parser

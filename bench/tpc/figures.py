@@ -30,6 +30,8 @@ def figures(found: Results) -> Iterator[Measurement]:
                 "queries",
                 f">= {len(results)}",
             )
+            if mode.endswith(" at once"):
+                yield _late(f"{title}, {mode}", results)
         for form in ("cow", "mor"):
             if f"{form}-on" in modes:
                 yield from _of_pruning(f"{title}, {form}", modes, form, scale)
@@ -43,8 +45,7 @@ def _of_pruning(
     kept = sum(one.files_kept for one in pruned.values())
     yield Measurement(f"{title}, files considered", considered, "files")
     yield Measurement(f"{title}, files read of them", 100 * kept / max(considered, 1), "%", "<= 40")
-    late = sum(not _UNANSWERED.isdisjoint(one.outcomes) for one in pruned.values())
-    yield Measurement(f"{title}, queries without an answer in time", late, "queries", "<= 0")
+    yield _late(title, pruned)
     unpruned, control = modes.get(f"{form}-off", {}), modes.get("control", {})
     if pruned.keys() & unpruned:
         yield Measurement(f"{title}, unpruned / pruned time", _speed(unpruned, pruned), "x")
@@ -56,6 +57,11 @@ def _of_pruning(
     if pruned.keys() & control:
         bar = ">= 1.5" if scale >= _SPEED_SCALE else None
         yield Measurement(f"{title}, control / pruned time", _speed(control, pruned), "x", bar)
+
+
+def _late(title: str, pruned: _Mode) -> Measurement:
+    late = sum(not _UNANSWERED.isdisjoint(one.outcomes) for one in pruned.values())
+    return Measurement(f"{title}, queries without an answer in time", late, "queries", "<= 0")
 
 
 def _speed(slow: _Mode, fast: _Mode) -> float:

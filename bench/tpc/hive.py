@@ -1,4 +1,4 @@
-"""A HiveServer2 with one session, its pruning service, and the tables of a suite."""
+"""A HiveServer2 with one session, and the tables of a suite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from bench.tpc.data import Data
 from bench.tpc.modes import Mode
 from devtools.hiveserver import HiveServer
 from devtools.scan_reports import ScanReports, ScanTotals
-from devtools.service import ServiceProcess
 from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
 
@@ -23,6 +22,9 @@ SESSION_SETTINGS: Mapping[str, str] = MappingProxyType(
     {
         "hive.execution.engine": "tez",
         "hive.fetch.task.conversion": "more",
+        # Reducers are planned for rollups of gigabytes that the statistics promise; this makes as
+        # many as there are bytes.
+        "hive.tez.auto.reducer.parallelism": "true",
         # Hive's fault: it loses groups of rollups under a LIMIT, in two queries of TPC-DS.
         "hive.optimize.topnkey": "false",
     }
@@ -64,21 +66,29 @@ class SuiteInHive:
     """
 
     def __init__(
-        self, data: Data, modes: Sequence[Mode], run_dir: Path, *, heap: str, limit: float
+        self,
+        data: Data,
+        modes: Sequence[Mode],
+        service: str,
+        run_dir: Path,
+        *,
+        heap: str,
+        limit: float,
     ) -> None:
-        """Prepare the servers without starting them.
+        """Prepare the server without starting it.
 
         Args:
             data: The suite's data, with all tables written.
             modes: The modes in which queries will run.
-            run_dir: The directory of the servers, made anew.
+            service: host:port of a pruning service.
+            run_dir: The directory of the server, made anew.
             heap: The heap of HiveServer2, which runs the tasks, too.
             limit: Seconds until a query counts as failed.
         """
         self._data = data
         self._modes = modes
         self._run_dir = run_dir
-        self._service = ServiceProcess(run_dir)
+        self._service = service
         self._server = HiveServer(
             run_dir / "hive", heap=heap, jvm_options=(), settings=_SERVER_SETTINGS
         )
@@ -86,14 +96,14 @@ class SuiteInHive:
         self._running = ExitStack()
 
     def __enter__(self) -> SuiteInHive:
-        """Start the servers, and register the tables."""
+        """Start the server, and register the tables."""
         shutil.rmtree(self._run_dir, ignore_errors=True)
         self._reports = ScanReports(self._run_dir / "scans")
         self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the servers."""
+        """Stop the server."""
         self._running.close()
 
     def run(self, query: str, mode: Mode) -> Run:
@@ -112,7 +122,6 @@ class SuiteInHive:
         return Run(rows, time.monotonic() - began, self._reports.take())
 
     def _start(self) -> None:
-        self._running.enter_context(self._service)
         self._running.enter_context(self._server)
         address = HiveAddress(
             port=self._server.port, auth="NOSASL", user="pyhudi", statement_timeout=self._limit
@@ -122,7 +131,7 @@ class SuiteInHive:
             {
                 **SESSION_SETTINGS,
                 **self._reports.settings(),
-                "hudi.pruning.service.addresses": self._service.address,
+                "hudi.pruning.service.addresses": self._service,
             }
         )
         for mode in {mode.form: mode for mode in self._modes}.values():

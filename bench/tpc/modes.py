@@ -31,6 +31,10 @@ class Mode:
         """The forms of tables that it needs."""
         return (tables.COW, tables.MOR) if self.form == tables.MOR else (self.form,)
 
+    def at_once(self, servers: int) -> str:
+        """Return the name for results of which several servers had one each at the same time."""
+        return f"{self.name}, {servers} at once"
+
     def ddl(self, data: Data) -> Iterator[str]:
         """Yield the statements that register the tables of its database."""
         yield f"CREATE DATABASE {self.form}"

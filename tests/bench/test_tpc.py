@@ -19,6 +19,7 @@ from bench.tpc.cells import unmatched
 from bench.tpc.data import Data, generated
 from bench.tpc.dialect import hive_text
 from bench.tpc.figures import figures, look_slower
+from bench.tpc.modes import MODES
 from bench.tpc.oracle import EQUAL, OTHER_TIES, Oracle, oracle
 from bench.tpc.results import Result, Results
 from bench.tpc.suites import SUITES, TPCH
@@ -210,6 +211,19 @@ def test_figures_of_all_queries_have_bars() -> None:
         if "control / pruned" in one.name
     )
     assert at_one.bar == ">= 1.5"
+
+
+def test_queries_of_several_servers_at_once_have_figures_of_their_own() -> None:
+    mode = MODES["cow-on"].at_once(4)
+    late = result("2", mode, outcomes=("UNREACHABLE",))
+    found = Results("tpcds", (*FOUND.results, result("1", mode), late))
+    added = {one.name.partition(", ")[2]: one for one in figures(found)}
+    for one in figures(FOUND):
+        assert added.pop(one.name.partition(", ")[2]) == one
+    assert {name: (one.value, one.bar) for name, one in added.items()} == {
+        "cow-on, 4 at once, queries with DuckDB's rows": (2, ">= 2"),
+        "cow-on, 4 at once, queries without an answer in time": (1, "<= 0"),
+    }
 
 
 def test_a_query_looks_slower_by_a_fraction_and_by_seconds() -> None:
