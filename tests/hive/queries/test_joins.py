@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
@@ -49,12 +48,10 @@ def tables(hive: Hive, golden: Mapping[str, Path]) -> Iterator[None]:
     hive.run("DROP TABLE few", "DROP TABLE many", "DROP TABLE merged", "DROP TABLE fact")
 
 
-def query_both_ways(
-    hive: Hive, query: str, settings: Mapping[str, str] = MappingProxyType({})
-) -> Answer:
+def query_both_ways(hive: Hive, query: str) -> Answer:
     """Runs the query, and checks its rows against a run that reads every file."""
-    unrestricted = hive.query(query, TEZ, settings={**settings, **UNRESTRICTED})
-    answer = hive.query(query, TEZ, settings=settings)
+    unrestricted = hive.query(query, TEZ, settings=UNRESTRICTED)
+    answer = hive.query(query, TEZ)
     assert answer.rows == unrestricted.rows, query
     assert answer.scan.files_kept <= unrestricted.scan.files_kept
     return answer
@@ -166,8 +163,6 @@ def test_other_joins_read_every_file(hive: Hive, tables: None, query: str) -> No
     assert answer.files == (5, 5)
 
 
-#: A table that one task reads is not worth scans of its own; of these, a task reads one byte.
-SMALL_TASKS = {"tez.grouping.min-size": "1"}
 #: Queries that scan a table more than once, and how many files they read in all. Hive merges scans
 #: (hive.optimize.shared.work), by default those with different keys, too.
 TWICE = [
@@ -207,15 +202,6 @@ TWICE = [
     ("query", "files"), [TWICE[0], *(pytest.param(*q, marks=pytest.mark.long) for q in TWICE[1:])]
 )
 def test_each_scan_of_a_table_is_restricted_by_its_own_keys(
-    hive: Hive, tables: None, query: str, files: tuple[int, int]
-) -> None:
-    answer = query_both_ways(hive, query, SMALL_TASKS)
-    assert answer.rows
-    assert answer.files == files
-
-
-@pytest.mark.parametrize(("query", "files"), [(TWICE[0][0], (5, 5)), (TWICE[2][0], (5, 5))])
-def test_scans_that_one_task_reads_stay_one(
     hive: Hive, tables: None, query: str, files: tuple[int, int]
 ) -> None:
     answer = query_both_ways(hive, query)

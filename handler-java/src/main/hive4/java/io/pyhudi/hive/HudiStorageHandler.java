@@ -252,9 +252,7 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     }
     boolean isRestricted =
         (!DynamicPruning.isScannedAgain(table, condition)
-                || DynamicPruning.areRepeatable(condition)
-                    && ScansApart.areWorthwhile(getConf(), table, condition)
-                    && ScansApart.keep())
+                || DynamicPruning.areRepeatable(condition) && ScansApart.keep())
             && NullKeys.replace(condition);
     if (isRestricted) {
       JoinKeys.nameIn(condition);

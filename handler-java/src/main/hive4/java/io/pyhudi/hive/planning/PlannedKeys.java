@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
+import org.apache.hadoop.hive.common.StatsSetupConst;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.ql.exec.FilterOperator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
@@ -177,17 +178,23 @@ public final class PlannedKeys {
       return false;
     }
     TableRows rows = TableRows.of(conf, table.getPath(), settings);
-    long bytes = rows.bytes();
+    long bytes = bytes(rows);
     TableRows all = TableRows.of(conf, restricted.getPath(), settings(restricted, conf));
     return rows.isKnown()
         && rows.rows() <= MOST_ROWS
         && bytes <= MOST_BYTES
-        && bytes <= all.bytes() * MOST_SHARE;
+        && bytes <= bytes(all) * MOST_SHARE;
   }
 
   private static PruningSettings settings(Table table, HiveConf conf) {
     return PruningSettings.ofTable(table.getMetadata())
         .asReadBy(table.getSd().getInputFormat())
         .asOf(AsOfClause.of(table, conf));
+  }
+
+  /** Returns 0 for an unknown size. */
+  private static long bytes(TableRows counted) {
+    Map<String, String> size = counted.size();
+    return size == null ? 0 : Long.parseLong(size.get(StatsSetupConst.TOTAL_SIZE));
   }
 }

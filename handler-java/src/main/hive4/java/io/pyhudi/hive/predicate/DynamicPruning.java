@@ -87,11 +87,6 @@ public final class DynamicPruning {
     return RepeatableRows.areRepeatable(sideOf(condition));
   }
 
-  /** Returns the table of which the keys are every value of a column; null if they are not. */
-  public static Table wholeTableOf(ExprNodeDesc condition) {
-    return WholeTable.of(sideOf(condition));
-  }
-
   /** Returns the side of the join whose keys such a condition stands for. */
   public static ReduceSinkOperator sideOf(ExprNodeDesc condition) {
     return (ReduceSinkOperator) keysOf(condition).getSource();
