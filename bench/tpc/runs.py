@@ -90,7 +90,10 @@ def at_once(
             free.put(server)
 
     jobs = list(product(numbers, modes))
-    with ThreadPoolExecutor(len(servers)) as pool:
+    pool = ThreadPoolExecutor(len(servers))
+    try:
         # DuckDB's connection serves one thread, this one.
         for (number, mode), found in zip(jobs, pool.map(run, jobs), strict=True):
             yield judge.result(number, mode.at_once(len(servers)), found)
+    finally:
+        pool.shutdown(cancel_futures=True)
