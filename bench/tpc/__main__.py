@@ -43,12 +43,13 @@ def main() -> int:
         console.print(f"{suite.name} at scale {options.scale:g}: data and tables in {place}")
         data = generated(suite, options.scale, place)
         tables.ensure_written(data, {form for mode in modes for form in mode.forms})
-        queries = list(chosen(options.queries)) or list(data.queries())
+        texts = data.queries()
+        queries = list(chosen(options.queries)) or list(texts)
         console.print(f"{len(queries)} queries: starting HiveServer2")
         run_dir = _DIRECTORY / "run"
         service = ServiceProcess(run_dir)
         with oracle(data) as truth, service, ExitStack() as running:
-            judge = Judge(data, truth)
+            judge = Judge(data, texts, truth)
             servers = [
                 running.enter_context(
                     SuiteInHive(
@@ -62,11 +63,12 @@ def main() -> int:
                 )
                 for number in range(options.servers)
             ]
-            for one in (
+            found = (
                 one_by_one(servers[0], judge, queries, modes)
                 if len(servers) == 1
                 else at_once(servers, judge, queries, modes)
-            ):
+            )
+            for one in found:
                 console.print(_line(one), highlight=False, markup=False)
                 fresh.append(one)
     except KeyboardInterrupt:

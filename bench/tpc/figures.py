@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from bench.reporting.measuring import Measurement
+from bench.tpc.modes import is_at_once
 from bench.tpc.results import Result, Results
 
 _UNANSWERED = frozenset({"UNREACHABLE", "TIMED_OUT", "SERVICE_FAILED"})
@@ -30,7 +31,7 @@ def figures(found: Results) -> Iterator[Measurement]:
                 "queries",
                 f">= {len(results)}",
             )
-            if mode.endswith(" at once"):
+            if is_at_once(mode):
                 yield _late(f"{title}, {mode}", results)
         for form in ("cow", "mor"):
             if f"{form}-on" in modes:

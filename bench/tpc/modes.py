@@ -8,6 +8,7 @@ from bench.tpc import tables
 from bench.tpc.data import Data
 from devtools.ddl import create_with_handler
 
+_AT_ONCE = " at once"
 _PRUNING = "hudi.pruning.enabled"
 _STATISTICS = "hive.stats.fetch.column.stats"
 
@@ -33,7 +34,7 @@ class Mode:
 
     def at_once(self, servers: int) -> str:
         """Return the name for results of which several servers had one each at the same time."""
-        return f"{self.name}, {servers} at once"
+        return f"{self.name}, {servers}{_AT_ONCE}"
 
     def ddl(self, data: Data) -> Iterator[str]:
         """Yield the statements that register the tables of its database."""
@@ -47,6 +48,11 @@ class Mode:
                 continue
             columns = ", ".join(f"`{name}` {kind}" for name, kind in tables.columns(data, table))
             yield f"CREATE EXTERNAL TABLE {table} ({columns}) STORED AS PARQUET LOCATION '{path}'"
+
+
+def is_at_once(name: str) -> bool:
+    """Return whether results with this name are of several servers at the same time."""
+    return name.endswith(_AT_ONCE)
 
 
 _ON = MappingProxyType({_PRUNING: "true", _STATISTICS: "true"})

@@ -1,7 +1,7 @@
 """The queries of a suite in HiveServer2: one after another, or several at once."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
@@ -20,19 +20,20 @@ _MOST_RUNS = 4
 
 @dataclass(frozen=True)
 class Judge:
-    """Compares the rows of runs with DuckDB's."""
+    """Compares the rows of runs with DuckDB's. `queries` are the data's, by their numbers."""
 
     data: Data
+    queries: Mapping[str, str]
     truth: Oracle
 
     def text(self, number: str) -> str:
         """Return a query in Hive's SQL."""
-        return hive_text(self.data.suite.name, number, self.data.queries()[number])
+        return hive_text(self.data.suite.name, number, self.queries[number])
 
     def result(self, number: str, mode: str, run: Run) -> Result:
         """Return the result of a run of a query."""
         verdict = (
-            self.truth.verdict(self.data.queries()[number], run.rows)
+            self.truth.verdict(self.queries[number], run.rows)
             if run.error is None
             else Verdict(f"failed: {run.error}")
         )
