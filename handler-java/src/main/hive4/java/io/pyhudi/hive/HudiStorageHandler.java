@@ -4,6 +4,7 @@ import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.planning.ColumnStatistics;
 import io.pyhudi.hive.planning.LimitHook;
 import io.pyhudi.hive.planning.PlannedKeys;
+import io.pyhudi.hive.planning.QueriedTable;
 import io.pyhudi.hive.planning.ScansApart;
 import io.pyhudi.hive.planning.StatesOfQuery;
 import io.pyhudi.hive.planning.TableRows;
@@ -13,7 +14,6 @@ import io.pyhudi.hive.predicate.NullKeys;
 import io.pyhudi.hive.scan.ExplainedScan;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.TableSize;
-import io.pyhudi.hive.version.AsOfClause;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.ArrayList;
@@ -229,8 +229,7 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   }
 
   private PruningSettings settings(Table table) {
-    PruningSettings settings = PruningSettings.ofTable(table.getMetadata());
-    return settings.asReadBy(table.getSd().getInputFormat()).asOf(AsOfClause.of(table, getConf()));
+    return new QueriedTable(table, getConf()).settings();
   }
 
   /**
@@ -251,8 +250,7 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
       return false;
     }
     boolean isRestricted =
-        (!DynamicPruning.isScannedAgain(table, condition)
-                || DynamicPruning.areRepeatable(condition) && ScansApart.keep())
+        (!DynamicPruning.isScannedAgain(table, condition) || ScansApart.keep(table, condition))
             && NullKeys.replace(condition);
     if (isRestricted) {
       JoinKeys.nameIn(condition);

@@ -41,6 +41,11 @@ public final class TableRows {
         : TableSize.statistics(counts.getFilesConsidered(), counts.getBytesConsidered());
   }
 
+  /** Returns the number of bytes; 0 if unknown. */
+  public long bytes() {
+    return counts == null ? 0 : counts.getBytesConsidered();
+  }
+
   /** Returns whether the number of rows is known. */
   public boolean isKnown() {
     return counts != null && counts.isSetRowsKept();

@@ -5,6 +5,7 @@ import io.pyhudi.hive.protocol.ColumnSummary;
 import io.pyhudi.hive.protocol.Literal;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -48,16 +49,54 @@ public final class ColumnStatistics {
     return of(TableDescription.of(conf, basePath, settings));
   }
 
+  static ColumnStatistics none() {
+    return new ColumnStatistics(Collections.emptyMap());
+  }
+
   static ColumnStatistics of(TableDescription table) {
     return new ColumnStatistics(table.columns());
   }
 
   /** Returns whether an equality on the column is known to keep most of the files. */
   public boolean keepsMostFiles(String column) {
-    ColumnSummary summary = columns.get(column.toLowerCase(Locale.ROOT));
-    return summary != null
-        && summary.isSetKeptByEquality()
-        && summary.getKeptByEquality() > WORTHWHILE;
+    ColumnSummary summary = summary(column);
+    return summary.isSetKeptByEquality() && summary.getKeptByEquality() > WORTHWHILE;
+  }
+
+  /**
+   * Returns whether a column may have every value from its least to its greatest, and those of
+   * another column are all between them. So few files of the other column's table have none of this
+   * one's values.
+   *
+   * @param rows an upper bound of the table's rows
+   */
+  boolean mayHaveAllValuesOf(
+      String column, long rows, ColumnStatistics others, String otherColumn) {
+    ColumnSummary own = summary(column);
+    ColumnSummary other = others.summary(otherColumn);
+    double least = number(own.getLeast());
+    double greatest = number(own.getGreatest());
+    return distinct(own, rows) > greatest - least
+        && least <= number(other.getLeast())
+        && number(other.getGreatest()) <= greatest;
+  }
+
+  private ColumnSummary summary(String column) {
+    return columns.getOrDefault(column.toLowerCase(Locale.ROOT), new ColumnSummary(column));
+  }
+
+  /** Returns an upper bound. */
+  private static long distinct(ColumnSummary summary, long rows) {
+    long values = Math.max(0, rows - summary.getNulls());
+    return summary.isSetDistinct() ? Math.min(values, summary.getDistinct()) : values;
+  }
+
+  /** Returns an integer or a day as a number; NaN for others and for null. */
+  private static double number(Literal literal) {
+    if (literal != null && literal.isSetIntegerValue()) {
+      return literal.getIntegerValue();
+    }
+    return literal != null && literal.isSetEpochDays() ? literal.getEpochDays() : Double.NaN;
   }
 
   /**

@@ -52,11 +52,17 @@ final class KeyScan {
   private final TableScanOperator scan;
   private final ExprNodeColumnDesc key;
   private final List<ExprNodeDesc> conditions;
+  private final boolean ofEveryRow;
 
-  private KeyScan(TableScanOperator scan, ExprNodeColumnDesc key, List<ExprNodeDesc> conditions) {
+  private KeyScan(
+      TableScanOperator scan,
+      ExprNodeColumnDesc key,
+      List<ExprNodeDesc> conditions,
+      boolean ofEveryRow) {
     this.scan = scan;
     this.key = key;
     this.conditions = conditions;
+    this.ofEveryRow = ofEveryRow;
   }
 
   /**
@@ -68,12 +74,15 @@ final class KeyScan {
     ExprNodeDesc key = DynamicPruning.keyOf(condition);
     Operator<? extends OperatorDesc> operator = DynamicPruning.sideOf(condition);
     List<ExprNodeDesc> conditions = new ArrayList<>();
+    boolean ofEveryRow = true;
     while (key instanceof ExprNodeColumnDesc && operator.getNumParent() == 1) {
       operator = operator.getParentOperators().get(0);
       if (operator instanceof FilterOperator) {
+        List<ExprNodeDesc> parts =
+            ExprNodeDescUtils.split(((FilterOperator) operator).getConf().getPredicate());
+        ofEveryRow &= parts.stream().allMatch(KeyScan::removesNoKey);
         // Of columns with the names of the table's, if no projection is between.
-        conditions.addAll(
-            ExprNodeDescUtils.split(((FilterOperator) operator).getConf().getPredicate()));
+        conditions.addAll(parts);
       } else if (isRenaming(operator)) {
         key = operator.getColumnExprMap().get(((ExprNodeColumnDesc) key).getColumn());
         conditions.clear();
@@ -85,7 +94,13 @@ final class KeyScan {
       return null;
     }
     conditions.removeIf(part -> !ExactConditions.isExact(part));
-    return new KeyScan((TableScanOperator) operator, (ExprNodeColumnDesc) key, conditions);
+    return new KeyScan(
+        (TableScanOperator) operator, (ExprNodeColumnDesc) key, conditions, ofEveryRow);
+  }
+
+  /** The keys of a join remove files of a scan, but no rows of the files that are left. */
+  private static boolean removesNoKey(ExprNodeDesc condition) {
+    return ExactConditions.isNotNull(condition) || DynamicPruning.isByKeys(condition);
   }
 
   private static boolean isRenaming(Operator<? extends OperatorDesc> operator) {
@@ -95,6 +110,15 @@ final class KeyScan {
 
   Table table() {
     return scan.getConf().getTableMetadata();
+  }
+
+  String column() {
+    return key.getColumn();
+  }
+
+  /** Returns whether the keys are those of all rows of the files that are read. */
+  boolean isOfEveryRow() {
+    return ofEveryRow;
   }
 
   /** Returns the text of a query that has these keys as its rows, for one state of the table. */

@@ -1,12 +1,9 @@
 package io.pyhudi.hive.planning;
 
 import io.pyhudi.hive.PruningSettings;
-import io.pyhudi.hive.ReadingStorageHandler;
-import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.predicate.DynamicPruning;
 import io.pyhudi.hive.predicate.NullKeys;
 import io.pyhudi.hive.table.PlannedState;
-import io.pyhudi.hive.version.AsOfClause;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
-import org.apache.hadoop.hive.common.StatsSetupConst;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.ql.exec.FilterOperator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
@@ -166,35 +162,19 @@ public final class PlannedKeys {
    * beside the table that it restricts.
    */
   private static boolean isSmall(KeyScan source, Table restricted, HiveConf conf) {
-    Table table = source.table();
-    if (table == null
-        || !(table.getStorageHandler() instanceof ReadingStorageHandler)
-        || MetadataView.of(table.getPath()) != null
-        || !source.isFiltered()) {
+    QueriedTable read = new QueriedTable(source.table(), conf);
+    if (!read.isRead() || !source.isFiltered()) {
       return false;
     }
-    PruningSettings settings = settings(table, conf);
+    PruningSettings settings = read.settings();
     if (!settings.asOf().isEmpty() || settings.consume().isIncremental()) {
       return false;
     }
-    TableRows rows = TableRows.of(conf, table.getPath(), settings);
-    long bytes = bytes(rows);
-    TableRows all = TableRows.of(conf, restricted.getPath(), settings(restricted, conf));
+    TableRows rows = read.rows();
+    TableRows all = new QueriedTable(restricted, conf).rows();
     return rows.isKnown()
         && rows.rows() <= MOST_ROWS
-        && bytes <= MOST_BYTES
-        && bytes <= bytes(all) * MOST_SHARE;
-  }
-
-  private static PruningSettings settings(Table table, HiveConf conf) {
-    return PruningSettings.ofTable(table.getMetadata())
-        .asReadBy(table.getSd().getInputFormat())
-        .asOf(AsOfClause.of(table, conf));
-  }
-
-  /** Returns 0 for an unknown size. */
-  private static long bytes(TableRows counted) {
-    Map<String, String> size = counted.size();
-    return size == null ? 0 : Long.parseLong(size.get(StatsSetupConst.TOTAL_SIZE));
+        && rows.bytes() <= MOST_BYTES
+        && rows.bytes() <= all.bytes() * MOST_SHARE;
   }
 }

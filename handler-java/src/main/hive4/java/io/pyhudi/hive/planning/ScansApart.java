@@ -1,6 +1,10 @@
 package io.pyhudi.hive.planning;
 
+import io.pyhudi.hive.predicate.DynamicPruning;
+import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.ql.metadata.Hive;
+import org.apache.hadoop.hive.ql.metadata.Table;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 
 /**
  * Keeps scans of one table apart that a query restricts by the keys of different joins.
@@ -16,18 +20,54 @@ import org.apache.hadoop.hive.ql.metadata.Hive;
 public final class ScansApart {
   private static final String UNITES_KEYS = "hive.optimize.shared.work.dppunion.merge.eventops";
 
+  /** Of the bytes of all scans of a query: with less, a scan is not kept apart. */
+  private static final double LEAST_SHARE = 0.05;
+
   private ScansApart() {}
 
   /**
-   * Keeps the scans apart of the query that the current thread compiles. Returns whether that was
-   * possible.
+   * Keeps the scans apart of the query that the current thread compiles, if one of them is to be
+   * restricted by a condition. Returns false if that is not possible, or not worthwhile: what Hive
+   * computes once for all equal parts of a query, it then may compute several times.
+   *
+   * @param table the scanned one
+   * @param condition that {@link DynamicPruning#mayRestrict} accepts
    */
-  public static boolean keep() {
+  public static boolean keep(Table table, ExprNodeDesc condition) {
     Hive hive = Hive.getThreadLocal();
-    if (hive == null) {
+    if (hive == null
+        || !DynamicPruning.areRepeatable(condition)
+        || isSmallPart(table, condition, hive.getConf())
+        || areAllKeys(table, condition, hive.getConf())) {
       return false;
     }
     hive.getConf().setBoolean(UNITES_KEYS, false);
     return true;
+  }
+
+  private static boolean isSmallPart(Table table, ExprNodeDesc condition, HiveConf conf) {
+    long all =
+        DynamicPruning.tablesOf(condition).stream()
+            .mapToLong(scanned -> new QueriedTable(scanned, conf).rows().bytes())
+            .sum();
+    return new QueriedTable(table, conf).rows().bytes() < all * LEAST_SHARE;
+  }
+
+  /** Returns whether hardly any file of the table is without a key. */
+  private static boolean areAllKeys(Table table, ExprNodeDesc condition, HiveConf conf) {
+    KeyScan keys = KeyScan.of(condition);
+    if (keys == null || !keys.isOfEveryRow()) {
+      return false;
+    }
+    QueriedTable source = new QueriedTable(keys.table(), conf);
+    TableRows rows = source.rows();
+    return rows.isKnown()
+        && source
+            .statistics()
+            .mayHaveAllValuesOf(
+                keys.column(),
+                rows.rows(),
+                new QueriedTable(table, conf).statistics(),
+                DynamicPruning.columnOf(condition));
   }
 }

@@ -7,7 +7,9 @@ import java.util.Deque;
 import java.util.EnumSet;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.hive.metastore.api.FieldSchema;
 import org.apache.hadoop.hive.ql.exec.AppMasterEventOperator;
 import org.apache.hadoop.hive.ql.exec.CommonJoinOperator;
@@ -61,11 +63,7 @@ public final class DynamicPruning {
    *     join's other side
    */
   public static boolean mayRestrict(Table table, ExprNodeDesc condition) {
-    if (!(condition instanceof ExprNodeGenericFuncDesc)
-        || !(((ExprNodeGenericFuncDesc) condition).getGenericUDF() instanceof GenericUDFIn)
-        || condition.getChildren().size() != 2
-        || !(condition.getChildren().get(0) instanceof ExprNodeColumnDesc)
-        || !(condition.getChildren().get(1) instanceof ExprNodeDynamicListDesc)) {
+    if (!isByKeys(condition) || !(condition.getChildren().get(0) instanceof ExprNodeColumnDesc)) {
       return false;
     }
     ExprNodeColumnDesc column = (ExprNodeColumnDesc) condition.getChildren().get(0);
@@ -77,9 +75,25 @@ public final class DynamicPruning {
         && isReadForOneJoin(table, condition, keys.getSource());
   }
 
+  /** Returns whether a condition says that a value is among the keys of a join's other side. */
+  public static boolean isByKeys(ExprNodeDesc condition) {
+    return condition instanceof ExprNodeGenericFuncDesc
+        && ((ExprNodeGenericFuncDesc) condition).getGenericUDF() instanceof GenericUDFIn
+        && condition.getChildren().size() == 2
+        && condition.getChildren().get(1) instanceof ExprNodeDynamicListDesc;
+  }
+
   /** Returns whether a query scans the table of a condition that may restrict it more than once. */
   public static boolean isScannedAgain(Table table, ExprNodeDesc condition) {
     return scansOf(table, sideOf(condition)).size() > 1;
+  }
+
+  /** Returns the tables of the plan that such a condition is part of, one for each scan. */
+  public static List<Table> tablesOf(ExprNodeDesc condition) {
+    return scansOf(sideOf(condition)).stream()
+        .map(scan -> scan.getConf().getTableMetadata())
+        .filter(Objects::nonNull)
+        .collect(Collectors.toList());
   }
 
   /** Returns whether the keys of such a condition are the same each time that they are computed. */
@@ -168,6 +182,12 @@ public final class DynamicPruning {
   /** Returns the table's scans in the plan that an operator belongs to. */
   private static List<TableScanOperator> scansOf(
       Table table, Operator<? extends OperatorDesc> start) {
+    return scansOf(start).stream()
+        .filter(scan -> isScanOf(table, scan))
+        .collect(Collectors.toList());
+  }
+
+  private static List<TableScanOperator> scansOf(Operator<? extends OperatorDesc> start) {
     List<TableScanOperator> scans = new ArrayList<>();
     Set<Operator<? extends OperatorDesc>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     Deque<Operator<? extends OperatorDesc>> open = new ArrayDeque<>();
@@ -175,7 +195,7 @@ public final class DynamicPruning {
     while (!open.isEmpty()) {
       Operator<? extends OperatorDesc> operator = open.pop();
       if (seen.add(operator)) {
-        if (operator instanceof TableScanOperator && isScanOf(table, operator)) {
+        if (operator instanceof TableScanOperator) {
           scans.add((TableScanOperator) operator);
         }
         neighbours(operator).forEach(open::push);
@@ -184,8 +204,8 @@ public final class DynamicPruning {
     return scans;
   }
 
-  private static boolean isScanOf(Table table, Operator<? extends OperatorDesc> scan) {
-    Table scanned = ((TableScanOperator) scan).getConf().getTableMetadata();
+  private static boolean isScanOf(Table table, TableScanOperator scan) {
+    Table scanned = scan.getConf().getTableMetadata();
     return scanned != null && scanned.getFullyQualifiedName().equals(table.getFullyQualifiedName());
   }
 

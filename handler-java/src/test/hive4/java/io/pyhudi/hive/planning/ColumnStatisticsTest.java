@@ -138,4 +138,53 @@ class ColumnStatisticsTest {
       assertFalse(known.keepsMostFiles(column));
     }
   }
+
+  private static ColumnStatistics between(String type, long least, long greatest) {
+    boolean isDate = type.equals("date");
+    ColumnSummary summary =
+        summary(
+            "c",
+            isDate ? new Literal(type).setEpochDays((int) least) : integer(least),
+            isDate ? new Literal(type).setEpochDays((int) greatest) : integer(greatest));
+    return ColumnStatistics.of(TableDescription.of(Collections.singletonList(summary), null));
+  }
+
+  private static Literal integer(long value) {
+    return new Literal("bigint").setIntegerValue(value);
+  }
+
+  private static boolean mayHaveAll(ColumnStatistics own, ColumnStatistics other) {
+    return own.mayHaveAllValuesOf("c", ROWS, other, "C");
+  }
+
+  @Test
+  void aColumnMayHaveAllValuesOfOneWhoseRangeItFills() {
+    // 900 values, the other rows are NULL.
+    ColumnStatistics filled = between("int", 1, 900);
+    assertTrue(mayHaveAll(filled, filled));
+    assertTrue(mayHaveAll(filled, between("int", 300, 400)));
+    assertTrue(mayHaveAll(between("date", -100, 700), between("date", 1, 2)));
+
+    assertFalse(mayHaveAll(between("int", 1, 901), filled));
+    assertFalse(mayHaveAll(filled, between("int", 0, 900)));
+    assertFalse(mayHaveAll(filled, between("int", 1, 901)));
+    assertFalse(mayHaveAll(between("bigint", Long.MIN_VALUE, Long.MAX_VALUE), filled));
+  }
+
+  @Test
+  void ofAnUnknownRangeNothingIsSaid() {
+    ColumnStatistics filled = between("int", 1, 900);
+    ColumnStatistics texts =
+        ColumnStatistics.of(
+            TableDescription.of(
+                Collections.singletonList(summary("c", text("a"), text("b"))), null));
+    for (ColumnStatistics unknown : Arrays.asList(ColumnStatistics.none(), texts)) {
+      assertFalse(mayHaveAll(unknown, filled));
+      assertFalse(mayHaveAll(filled, unknown));
+    }
+  }
+
+  private static Literal text(String value) {
+    return new Literal("string").setStringValue(value);
+  }
 }

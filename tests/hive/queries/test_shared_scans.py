@@ -1,0 +1,80 @@
+"""Scans of one table in several parts of a query: shared where their keys would exclude little (Tez).
+
+`sales` has a file for each of its days. `days` is a table of one file with a row for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.ddl import create_with_handler
+from devtools.tables import TableSpec, create
+from tests.hive.query_results import TEZ, Answer, Hive
+
+pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.long]
+
+FILES, ROWS = 24, 96
+UNRESTRICTED = {"hudi.pruning.joins": "false"}
+#: Keys are sent while the query runs, as those of a large dimension.
+WHILE_IT_RUNS = {"hudi.pruning.joins.planned": "false"}
+
+
+@pytest.fixture(scope="module")
+def tables(
+    hive: Hive, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """`sales`, `days` and `some_days` (every third of them)."""
+    parent = tmp_path_factory.mktemp("shared_scans")
+    sales = spark.range(0, ROWS, 1, FILES).selectExpr(
+        "id", "CAST(id DIV 4 AS int) AS sold", "id % 5 AS amount"
+    )
+    days = spark.range(0, FILES, 1, 1).selectExpr(
+        "id", "CAST(id AS int) AS day", "id DIV 6 AS week", "id DIV 12 AS month"
+    )
+    written = {
+        "sales": create(sales, TableSpec("sales", stats_columns=("sold",)), parent),
+        "days": create(days, TableSpec("days", stats_columns=("day", "week")), parent),
+        "some_days": create(
+            days.where("day % 3 = 0"), TableSpec("some_days", stats_columns=("day",)), parent
+        ),
+    }
+    hive.run(*(create_with_handler(name, table.path) for name, table in written.items()))
+    yield
+    hive.run(*(f"DROP TABLE {name}" for name in written))
+
+
+def query_both_ways(hive: Hive, query: str) -> Answer:
+    unrestricted = hive.query(query, TEZ, settings=UNRESTRICTED)
+    answer = hive.query(query, TEZ, settings=WHILE_IT_RUNS)
+    assert answer.rows
+    assert answer.rows == unrestricted.rows
+    return answer
+
+
+def sums_of_two_months(days: str) -> str:
+    """The sums of each week, which two parts of the query need for months of their own."""
+    month = (
+        "SELECT s.week, s.total FROM sums s JOIN days d ON s.week = d.week"
+        " WHERE d.month = {month} AND d.day % 6 = 0"
+    )
+    return (
+        f"WITH sums AS (SELECT week, sum(amount) AS total FROM sales JOIN {days} d ON sold = d.day"
+        " GROUP BY week)"
+        " SELECT a.week, a.total, b.week, b.total"
+        f" FROM ({month.format(month=0)}) a JOIN ({month.format(month=1)}) b ON a.week + 2 = b.week"
+    )
+
+
+def test_sums_by_every_day_are_computed_once(hive: Hive, tables: None) -> None:
+    """The keys of every day, and those that the small table gets, are not worth a second scan."""
+    answer = query_both_ways(hive, sums_of_two_months("days"))
+    assert answer.scan.files_considered // FILES == 1
+
+
+def test_keys_with_gaps_restrict_the_shared_scan(hive: Hive, tables: None) -> None:
+    answer = query_both_ways(hive, sums_of_two_months("some_days"))
+    assert answer.scan.files_considered // FILES == 1
+    assert FILES // 3 <= answer.scan.files_kept < FILES // 2
