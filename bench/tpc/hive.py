@@ -25,8 +25,8 @@ SESSION_SETTINGS: Mapping[str, str] = MappingProxyType(
         # Reducers are planned for rollups of gigabytes that the statistics promise; this makes as
         # many as there are bytes.
         "hive.tez.auto.reducer.parallelism": "true",
-        # Tez's fault: its pipelined sorter may cut its memory into ever smaller spans, of a few rows
-        # in the end, and takes eight times as long. That depends on how many rows a task sorts.
+        # Tez's fault: its pipelined sorter may cut its memory into ever smaller spans, and takes
+        # eight times as long. That depends on how many rows a task sorts.
         "tez.runtime.sorter.class": "LEGACY",
         # Hive's fault: it loses groups of rollups under a LIMIT, in two queries of TPC-DS.
         "hive.optimize.topnkey": "false",

@@ -1,4 +1,4 @@
-"""Scans of one table in several parts of a query: shared where their keys would exclude little (Tez).
+"""Scans of one table in several parts of a query are one where keys would exclude little (Tez).
 
 `sales` has a file for each of its days. `days` is a table of one file with a row for each of them.
 """
