@@ -26,17 +26,18 @@ WHILE_IT_RUNS = {"hudi.pruning.joins.planned": "false"}
 def tables(
     hive: Hive, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """`sales`, `days` and `some_days` (every third of them)."""
+    """`sales`, `days`, `weeks` (the same in four files) and `some_days` (every third of them)."""
     parent = tmp_path_factory.mktemp("shared_scans")
     sales = spark.range(0, ROWS, 1, FILES).selectExpr(
         "id", "CAST(id DIV 4 AS int) AS sold", "id % 5 AS amount"
     )
-    days = spark.range(0, FILES, 1, 1).selectExpr(
-        "id", "CAST(id AS int) AS day", "id DIV 6 AS week", "id DIV 12 AS month"
-    )
+    columns = ("id", "CAST(id AS int) AS day", "id DIV 6 AS week", "id DIV 12 AS month")
+    days = spark.range(0, FILES, 1, 1).selectExpr(*columns)
+    weeks = spark.range(0, FILES, 1, 4).selectExpr(*columns)
     written = {
         "sales": create(sales, TableSpec("sales", stats_columns=("sold",)), parent),
         "days": create(days, TableSpec("days", stats_columns=("day", "week")), parent),
+        "weeks": create(weeks, TableSpec("weeks", stats_columns=("day", "week")), parent),
         "some_days": create(
             days.where("day % 3 = 0"), TableSpec("some_days", stats_columns=("day",)), parent
         ),
@@ -78,3 +79,10 @@ def test_keys_with_gaps_restrict_the_shared_scan(hive: Hive, tables: None) -> No
     answer = query_both_ways(hive, sums_of_two_months("some_days"))
     assert answer.scan.files_considered // FILES == 1
     assert FILES // 3 <= answer.scan.files_kept < FILES // 2
+
+
+def test_beside_a_union_keys_restrict_each_scan(hive: Hive, tables: None) -> None:
+    """The weeks of a month restrict the files of `weeks`, and their days the sales."""
+    both = "FROM (SELECT sold, amount FROM sales UNION ALL SELECT sold, amount FROM sales) s"
+    answer = query_both_ways(hive, sums_of_two_months("weeks").replace("FROM sales", both))
+    assert answer.scan.files_kept < 0.6 * answer.scan.files_considered

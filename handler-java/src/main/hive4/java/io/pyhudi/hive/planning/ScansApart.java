@@ -20,7 +20,7 @@ import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 public final class ScansApart {
   private static final String UNITES_KEYS = "hive.optimize.shared.work.dppunion.merge.eventops";
 
-  /** Of the bytes of all scans of a query: with less, a scan is not kept apart. */
+  /** Of the bytes of a query's largest table: a table with less is not kept apart. */
   private static final double LEAST_SHARE = 0.05;
 
   private ScansApart() {}
@@ -37,20 +37,26 @@ public final class ScansApart {
     Hive hive = Hive.getThreadLocal();
     if (hive == null
         || !DynamicPruning.areRepeatable(condition)
-        || isSmallPart(table, condition, hive.getConf())
-        || areAllKeys(table, condition, hive.getConf())) {
+        || !isWorthwhile(table, condition, hive.getConf())) {
       return false;
     }
     hive.getConf().setBoolean(UNITES_KEYS, false);
     return true;
   }
 
-  private static boolean isSmallPart(Table table, ExprNodeDesc condition, HiveConf conf) {
-    long all =
+  /** Where Hive seldom merges scans, any key is worthwhile. */
+  private static boolean isWorthwhile(Table table, ExprNodeDesc condition, HiveConf conf) {
+    return DynamicPruning.isBesideUnion(table, condition)
+        || !isSmall(table, condition, conf) && !areAllKeys(table, condition, conf);
+  }
+
+  private static boolean isSmall(Table table, ExprNodeDesc condition, HiveConf conf) {
+    long largest =
         DynamicPruning.tablesOf(condition).stream()
             .mapToLong(scanned -> new QueriedTable(scanned, conf).rows().bytes())
-            .sum();
-    return new QueriedTable(table, conf).rows().bytes() < all * LEAST_SHARE;
+            .max()
+            .orElse(0);
+    return new QueriedTable(table, conf).rows().bytes() < largest * LEAST_SHARE;
   }
 
   /** Returns whether hardly any file of the table is without a key. */

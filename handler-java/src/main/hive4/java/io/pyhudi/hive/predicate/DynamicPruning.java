@@ -9,6 +9,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.hadoop.hive.metastore.api.FieldSchema;
 import org.apache.hadoop.hive.ql.exec.AppMasterEventOperator;
@@ -17,6 +18,7 @@ import org.apache.hadoop.hive.ql.exec.FilterOperator;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.ReduceSinkOperator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.exec.UnionOperator;
 import org.apache.hadoop.hive.ql.metadata.Table;
 import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
@@ -86,6 +88,22 @@ public final class DynamicPruning {
   /** Returns whether a query scans the table of a condition that may restrict it more than once. */
   public static boolean isScannedAgain(Table table, ExprNodeDesc condition) {
     return scansOf(table, sideOf(condition)).size() > 1;
+  }
+
+  /**
+   * Returns whether rows of the scan that such a condition restricts, or those of a join's other
+   * side, pass a UNION ALL before they are aggregated or sorted. In Tez that is part of the same
+   * vertex if the joins are map joins, and {@code SharedWorkOptimizer.areMergeable} seldom merges
+   * scans of such vertices.
+   */
+  public static boolean isBesideUnion(Table table, ExprNodeDesc condition) {
+    return reachable(filterOf(table, condition), DynamicPruning::endsVertex).stream()
+        .anyMatch(UnionOperator.class::isInstance);
+  }
+
+  private static boolean endsVertex(Operator<? extends OperatorDesc> operator) {
+    return operator instanceof ReduceSinkOperator
+        && operator.getChildOperators().stream().noneMatch(CommonJoinOperator.class::isInstance);
   }
 
   /** Returns the tables of the plan that such a condition is part of, one for each scan. */
@@ -188,20 +206,25 @@ public final class DynamicPruning {
   }
 
   private static List<TableScanOperator> scansOf(Operator<? extends OperatorDesc> start) {
-    List<TableScanOperator> scans = new ArrayList<>();
+    return reachable(start, operator -> false).stream()
+        .filter(TableScanOperator.class::isInstance)
+        .map(TableScanOperator.class::cast)
+        .collect(Collectors.toList());
+  }
+
+  /** Returns the operators of a plan from one of them up to those that are ends. */
+  private static Set<Operator<? extends OperatorDesc>> reachable(
+      Operator<? extends OperatorDesc> start, Predicate<Operator<? extends OperatorDesc>> isEnd) {
     Set<Operator<? extends OperatorDesc>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     Deque<Operator<? extends OperatorDesc>> open = new ArrayDeque<>();
     open.push(start);
     while (!open.isEmpty()) {
       Operator<? extends OperatorDesc> operator = open.pop();
-      if (seen.add(operator)) {
-        if (operator instanceof TableScanOperator) {
-          scans.add((TableScanOperator) operator);
-        }
+      if (seen.add(operator) && !isEnd.test(operator)) {
         neighbours(operator).forEach(open::push);
       }
     }
-    return scans;
+    return seen;
   }
 
   private static boolean isScanOf(Table table, TableScanOperator scan) {

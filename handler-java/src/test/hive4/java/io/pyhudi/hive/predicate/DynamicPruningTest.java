@@ -29,6 +29,7 @@ import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.ReduceSinkDesc;
 import org.apache.hadoop.hive.ql.plan.SelectDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
+import org.apache.hadoop.hive.ql.plan.UnionDesc;
 import org.junit.jupiter.api.Test;
 
 /** Plans of {@code trips JOIN stops ON trips.id = stops.k}, as Hive has them when it asks. */
@@ -172,6 +173,25 @@ class DynamicPruningTest {
     filter.setPredicate(constant(true, "boolean"));
     ((FilterDesc) second.getConf()).setPredicate(condition);
     assertFalse(DynamicPruning.mayRestrict(trips, condition));
+  }
+
+  @Test
+  void aUnionOfRowsThatAreJoinedIsSeenBeforeTheyAreAggregated() {
+    trips();
+    ReduceSinkOperator stops = stops(KNOWN, KEY);
+    ExprNodeDesc condition = call("in", column("id", "bigint"), keysOf(stops));
+    assertTrue(mayRestrict(condition));
+    Operator<?> aggregated = above(above(join, keyed(KEY)), new SelectDesc(true));
+    above(aggregated, new UnionDesc());
+    assertFalse(DynamicPruning.isBesideUnion(trips, condition));
+    // On the other side of the join.
+    Operator<?> rows = stops.getParentOperators().get(0);
+    Operator<?> united = OperatorFactory.get(context, new UnionDesc());
+    rows.setChildOperators(new ArrayList<>(Collections.singletonList(united)));
+    united.setParentOperators(new ArrayList<>(Collections.singletonList(rows)));
+    united.setChildOperators(new ArrayList<>(Collections.singletonList(stops)));
+    stops.setParentOperators(new ArrayList<>(Collections.singletonList(united)));
+    assertTrue(DynamicPruning.isBesideUnion(trips, condition));
   }
 
   @Test
