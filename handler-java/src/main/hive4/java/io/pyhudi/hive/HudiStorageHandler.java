@@ -1,7 +1,6 @@
 package io.pyhudi.hive;
 
 import io.pyhudi.hive.metadata.MetadataView;
-import io.pyhudi.hive.planning.ColumnStatistics;
 import io.pyhudi.hive.planning.LimitHook;
 import io.pyhudi.hive.planning.PlannedKeys;
 import io.pyhudi.hive.planning.QueriedTable;
@@ -129,11 +128,11 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     if (view(table) != null) {
       return view(table).sizeEstimate();
     }
-    PruningSettings settings = settings(table);
+    PruningSettings settings = queried(table).settings();
     // Before the table is opened here, too, which may take as long.
     Announcements.ofTable(table.getPath(), settings);
     HudiTable.requireState(getConf(), table.getPath(), settings);
-    TableRows counted = promised == null ? rows(table) : promised;
+    TableRows counted = promised == null ? queried(table).rows() : promised;
     promised = null;
     Map<String, String> statistics = counted.size();
     if (statistics == null) {
@@ -159,22 +158,21 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   @Override
   public boolean canProvideColStatistics(Table table) {
     StatsSetupConst.clearColumnStatsState(table.getParameters());
-    PruningSettings settings = settings(table);
+    PruningSettings settings = queried(table).settings();
     Announcements.ofTable(table.getPath(), settings);
     return view(table) == null && settings.enabled();
   }
 
   @Override
   public List<ColumnStatisticsObj> getColStatistics(Table table) {
-    TableRows counted = rows(table);
+    TableRows counted = queried(table).rows();
     if (!counted.isKnown()) {
       // Not an immutable list: Hive adds its own estimates.
       return new ArrayList<>();
     }
     double distinctShare =
         HiveConf.getFloatVar(getConf(), HiveConf.ConfVars.HIVE_STATS_NDV_ESTIMATE_PERC) / 100;
-    return ColumnStatistics.of(getConf(), table.getPath(), settings(table))
-        .of(table.getCols(), counted.rows(), distinctShare);
+    return queried(table).statistics().of(table.getCols(), counted.rows(), distinctShare);
   }
 
   /**
@@ -209,7 +207,7 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
    * object that is left to answer queries.
    */
   private TableRows answering(Table table) {
-    TableRows counted = view(table) == null ? rows(table) : TableRows.unknown();
+    TableRows counted = queried(table).rows();
     Map<String, String> parameters = table.getParameters();
     StatsSetupConst.clearColumnStatsState(parameters);
     if (!counted.isExact()) {
@@ -224,12 +222,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     return MetadataView.of(table.getPath());
   }
 
-  private TableRows rows(Table table) {
-    return TableRows.of(getConf(), table.getPath(), settings(table));
-  }
-
-  private PruningSettings settings(Table table) {
-    return new QueriedTable(table, getConf()).settings();
+  private QueriedTable queried(Table table) {
+    return new QueriedTable(table, getConf());
   }
 
   /**
@@ -239,13 +233,13 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
    */
   @Override
   public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
-    PruningSettings settings = settings(table);
+    QueriedTable queried = queried(table);
+    PruningSettings settings = queried.settings();
     boolean isWorthwhile =
         view(table) == null
             && settings.joins()
             && DynamicPruning.mayRestrict(table, condition)
-            && !ColumnStatistics.of(getConf(), table.getPath(), settings)
-                .keepsMostFiles(DynamicPruning.columnOf(condition));
+            && !queried.statistics().keepsMostFiles(DynamicPruning.columnOf(condition));
     if (!isWorthwhile || settings.plannedJoins() && PlannedKeys.restrict(table, condition)) {
       return false;
     }

@@ -50,13 +50,15 @@ public final class ScansApart {
         || !isSmall(table, condition, conf) && !areAllKeys(table, condition, conf);
   }
 
+  /** A table of unknown size is not small. */
   private static boolean isSmall(Table table, ExprNodeDesc condition, HiveConf conf) {
+    long bytes = new QueriedTable(table, conf).rows().bytes();
     long largest =
         DynamicPruning.tablesOf(condition).stream()
             .mapToLong(scanned -> new QueriedTable(scanned, conf).rows().bytes())
             .max()
             .orElse(0);
-    return new QueriedTable(table, conf).rows().bytes() < largest * LEAST_SHARE;
+    return bytes > 0 && bytes < largest * LEAST_SHARE;
   }
 
   /** Returns whether hardly any file of the table is without a key. */

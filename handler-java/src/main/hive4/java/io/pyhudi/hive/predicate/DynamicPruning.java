@@ -2,6 +2,7 @@ package io.pyhudi.hive.predicate;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.EnumSet;
@@ -9,6 +10,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.hadoop.hive.metastore.api.FieldSchema;
@@ -106,12 +108,13 @@ public final class DynamicPruning {
         && operator.getChildOperators().stream().noneMatch(CommonJoinOperator.class::isInstance);
   }
 
-  /** Returns the tables of the plan that such a condition is part of, one for each scan. */
-  public static List<Table> tablesOf(ExprNodeDesc condition) {
+  /** Returns the tables of the plan that such a condition is part of, each once. */
+  public static Collection<Table> tablesOf(ExprNodeDesc condition) {
     return scansOf(sideOf(condition)).stream()
         .map(scan -> scan.getConf().getTableMetadata())
         .filter(Objects::nonNull)
-        .collect(Collectors.toList());
+        .collect(Collectors.toMap(Table::getFullyQualifiedName, Function.identity(), (a, b) -> a))
+        .values();
   }
 
   /** Returns whether the keys of such a condition are the same each time that they are computed. */
