@@ -31,6 +31,16 @@ _STOPS = (
     "concat('line ', cast(id div 10 AS string)) AS name",
     "cast(id AS decimal(9,2)) AS price",
 )
+#: Each line has a colour, and a twin, which is another line.
+_LINES = (
+    "id",
+    "cast(id AS int) AS line",
+    "cast((id + 3) % 8 AS int) AS twin",
+    "concat('line ', cast(id AS string)) AS name",
+    "element_at(array('red', 'green', 'blue', 'red', NULL, 'green', 'blue', 'grey'),"
+    " cast(id + 1 AS int)) AS colour",
+    "if(id = 4, NULL, concat('s', lpad(cast(id * 400 AS string), 6, '0'))) AS first_code",
+)
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +72,13 @@ def logged_stops(hive: Hive, spark: SparkSession, table_root: Path) -> str:
     table = stops_table(spark, table_root, "planned_logged_stops", TableType.MOR)
     move_line(spark, table, 0, 7)
     return hive.register(table)
+
+
+@pytest.fixture(scope="session")
+def lines(hive: Hive, spark: SparkSession, table_root: Path) -> str:
+    """The name of a table in Hive with a row for each line."""
+    rows = spark.range(0, 8, 1, 1).selectExpr(*_LINES)
+    return hive.register(create(rows, TableSpec("planned_lines"), table_root))
 
 
 def move_line(spark: SparkSession, table: HudiTable, old: int, new: int) -> None:

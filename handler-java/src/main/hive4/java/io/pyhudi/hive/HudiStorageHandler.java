@@ -235,16 +235,19 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
     QueriedTable queried = queried(table);
     PruningSettings settings = queried.settings();
-    boolean isWorthwhile =
-        view(table) == null
-            && settings.joins()
-            && DynamicPruning.mayRestrict(table, condition)
-            && !queried.statistics().keepsMostFiles(DynamicPruning.columnOf(condition));
-    if (!isWorthwhile || settings.plannedJoins() && PlannedKeys.restrict(table, condition)) {
+    if (view(table) != null || !settings.joins() || !DynamicPruning.mayRestrict(table, condition)) {
+      return false;
+    }
+    boolean isWorthwhile = !queried.statistics().keepsMostFiles(DynamicPruning.columnOf(condition));
+    if (settings.plannedJoins()
+        && (isWorthwhile || PlannedKeys.mayBeOf(table))
+        && PlannedKeys.restrict(table, condition)) {
       return false;
     }
     boolean isRestricted =
-        (!DynamicPruning.isScannedAgain(table, condition) || ScansApart.keep(table, condition))
+        isWorthwhile
+            && (!DynamicPruning.isScannedAgain(table, condition)
+                || ScansApart.keep(table, condition))
             && NullKeys.replace(condition);
     if (isRestricted) {
       JoinKeys.nameIn(condition);

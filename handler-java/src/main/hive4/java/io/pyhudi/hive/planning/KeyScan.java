@@ -8,15 +8,19 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.ql.exec.CommonJoinOperator;
 import org.apache.hadoop.hive.ql.exec.ExprNodeEvaluator;
 import org.apache.hadoop.hive.ql.exec.ExprNodeEvaluatorFactory;
 import org.apache.hadoop.hive.ql.exec.FetchOperator;
 import org.apache.hadoop.hive.ql.exec.FilterOperator;
 import org.apache.hadoop.hive.ql.exec.GroupByOperator;
 import org.apache.hadoop.hive.ql.exec.Operator;
+import org.apache.hadoop.hive.ql.exec.ReduceSinkOperator;
 import org.apache.hadoop.hive.ql.exec.SelectOperator;
 import org.apache.hadoop.hive.ql.exec.SerializationUtilities;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
@@ -28,6 +32,7 @@ import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDescUtils;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.ql.plan.FetchWork;
+import org.apache.hadoop.hive.ql.plan.JoinDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.PlanUtils;
 import org.apache.hadoop.hive.ql.plan.TableDesc;
@@ -44,7 +49,7 @@ import org.apache.hadoop.mapred.JobConf;
  * One side of a join whose keys are a column of a table, of rows that pass a filter.
  *
  * <p>The side may have fewer rows than that, but no other keys: what lies between the table and the
- * join removes rows, or names columns anew.
+ * join removes rows, repeats them, pads others with NULL, or names columns anew.
  */
 final class KeyScan {
   private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -53,16 +58,19 @@ final class KeyScan {
   private final ExprNodeColumnDesc key;
   private final List<ExprNodeDesc> conditions;
   private final boolean ofEveryRow;
+  private final boolean joined;
 
   private KeyScan(
       TableScanOperator scan,
       ExprNodeColumnDesc key,
       List<ExprNodeDesc> conditions,
-      boolean ofEveryRow) {
+      boolean ofEveryRow,
+      boolean joined) {
     this.scan = scan;
     this.key = key;
     this.conditions = conditions;
     this.ofEveryRow = ofEveryRow;
+    this.joined = joined;
   }
 
   /**
@@ -75,8 +83,11 @@ final class KeyScan {
     Operator<? extends OperatorDesc> operator = DynamicPruning.sideOf(condition);
     List<ExprNodeDesc> conditions = new ArrayList<>();
     boolean ofEveryRow = true;
-    while (key instanceof ExprNodeColumnDesc && operator.getNumParent() == 1) {
-      operator = operator.getParentOperators().get(0);
+    boolean joined = false;
+    int input = 0;
+    while (key instanceof ExprNodeColumnDesc && input < operator.getNumParent()) {
+      operator = operator.getParentOperators().get(input);
+      input = 0;
       if (operator instanceof FilterOperator) {
         List<ExprNodeDesc> parts =
             ExprNodeDescUtils.split(((FilterOperator) operator).getConf().getPredicate());
@@ -84,8 +95,11 @@ final class KeyScan {
         // Of columns with the names of the table's, if no projection is between.
         conditions.addAll(parts);
       } else if (isRenaming(operator)) {
-        key = operator.getColumnExprMap().get(((ExprNodeColumnDesc) key).getColumn());
+        String column = ((ExprNodeColumnDesc) key).getColumn();
+        input = inputWith(operator, column);
+        key = operator.getColumnExprMap().get(column);
         conditions.clear();
+        joined |= operator instanceof CommonJoinOperator;
       } else {
         break;
       }
@@ -93,9 +107,12 @@ final class KeyScan {
     if (!(operator instanceof TableScanOperator) || !(key instanceof ExprNodeColumnDesc)) {
       return null;
     }
-    conditions.removeIf(part -> !ExactConditions.isExact(part));
     return new KeyScan(
-        (TableScanOperator) operator, (ExprNodeColumnDesc) key, conditions, ofEveryRow);
+        (TableScanOperator) operator,
+        (ExprNodeColumnDesc) key,
+        conditions,
+        ofEveryRow && !joined,
+        joined);
   }
 
   /** The keys of a join remove files of a scan, but no rows of the files that are left. */
@@ -104,8 +121,21 @@ final class KeyScan {
   }
 
   private static boolean isRenaming(Operator<? extends OperatorDesc> operator) {
-    return (operator instanceof SelectOperator || operator instanceof GroupByOperator)
+    return (operator instanceof SelectOperator
+            || operator instanceof GroupByOperator
+            || operator instanceof ReduceSinkOperator
+            || operator instanceof CommonJoinOperator)
         && operator.getColumnExprMap() != null;
+  }
+
+  /** Returns the position of the input that has a column of the output; none of them if unknown. */
+  private static int inputWith(Operator<? extends OperatorDesc> operator, String column) {
+    if (!(operator instanceof CommonJoinOperator)) {
+      return 0;
+    }
+    Map<String, Byte> inputs = ((JoinDesc) operator.getConf()).getReversedExprs();
+    Byte input = inputs == null ? null : inputs.get(column);
+    return input == null ? Integer.MAX_VALUE : input;
   }
 
   Table table() {
@@ -121,6 +151,16 @@ final class KeyScan {
     return ofEveryRow;
   }
 
+  /** Returns whether a join may remove more of the keys. */
+  boolean isJoined() {
+    return joined;
+  }
+
+  /** Returns the conditions by which keys of other joins restrict the rows. */
+  List<ExprNodeDesc> byKeys() {
+    return conditions.stream().filter(DynamicPruning::isByKeys).collect(Collectors.toList());
+  }
+
   /** Returns the text of a query that has these keys as its rows, for one state of the table. */
   String text() {
     return "SELECT "
@@ -133,7 +173,7 @@ final class KeyScan {
 
   /** Returns whether a condition other than IS NOT NULL removes keys. */
   boolean isFiltered() {
-    return conditions.stream().anyMatch(condition -> !ExactConditions.isNotNull(condition));
+    return exact().stream().anyMatch(condition -> !ExactConditions.isNotNull(condition));
   }
 
   /**
@@ -182,8 +222,13 @@ final class KeyScan {
     return value != null && truth.get(value);
   }
 
+  private List<ExprNodeDesc> exact() {
+    return conditions.stream().filter(ExactConditions::isExact).collect(Collectors.toList());
+  }
+
   private ExprNodeDesc filter() {
-    return conditions.size() == 1 ? conditions.get(0) : ExprNodeDescUtils.and(conditions);
+    List<ExprNodeDesc> parts = exact();
+    return parts.size() == 1 ? parts.get(0) : ExprNodeDescUtils.and(parts);
   }
 
   private JobConf job(Configuration query, ExprNodeDesc filter) {

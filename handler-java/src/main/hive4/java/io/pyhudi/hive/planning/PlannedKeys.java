@@ -47,8 +47,10 @@ public final class PlannedKeys {
   private static final long MOST_ROWS = 200_000;
   private static final long MOST_BYTES = 64L << 20;
 
-  /** Of the size of the table that is restricted. */
+  /** Of the size of the table that is restricted, which may be less if this is small already. */
   private static final double MOST_SHARE = 0.25;
+
+  private static final long LEAST_BYTES = 4L << 20;
 
   private static final int MOST_READ = 64;
 
@@ -72,38 +74,61 @@ public final class PlannedKeys {
 
   /**
    * Restricts the scan by the keys that its condition stands for, if they are few and come from a
-   * small table. Returns whether it did; nothing is changed otherwise.
+   * small table, which is restricted in the same way before. Returns whether there are no other
+   * keys to wait for; nothing is changed if they are not known.
    *
    * @param condition that {@link DynamicPruning#mayRestrict} accepts, as Hive has it
    */
   public static boolean restrict(Table table, ExprNodeDesc condition) {
     Hive hive = Hive.getThreadLocal();
-    KeyScan source = KeyScan.of(condition);
-    if (hive == null
-        || source == null
-        || isPlanKept(hive.getConf().getQueryString())
+    return hive != null
+        && !isPlanKept(hive.getConf().getQueryString())
         // EXPLAIN would show keys of rows that the user must not see.
-        || StatesOfQuery.isMasked()
+        && !StatesOfQuery.isMasked()
+        && restrict(table, condition, hive.getConf(), new ArrayList<>());
+  }
+
+  /**
+   * @param tried the conditions before this one: of joins in a circle, one has the keys of all rows
+   */
+  private static boolean restrict(
+      Table table, ExprNodeDesc condition, HiveConf query, List<ExprNodeDesc> tried) {
+    tried.add(condition);
+    KeyScan source = KeyScan.of(condition);
+    if (source == null
         || NullKeys.mayEqualNull(condition)
-        || !isSmall(source, table, hive.getConf())) {
+        || !isSmall(source.table(), table, query)) {
       return false;
     }
+    for (ExprNodeDesc ofSource : source.byKeys()) {
+      if (tried.stream().noneMatch(before -> before == ofSource)
+          && DynamicPruning.mayRestrict(source.table(), ofSource)) {
+        restrict(source.table(), ofSource, query, tried);
+      }
+    }
+    return addKeys(table, condition, KeyScan.of(condition), query) && !source.isJoined();
+  }
+
+  /** Returns whether the filter of the scan has the keys. */
+  private static boolean addKeys(
+      Table table, ExprNodeDesc condition, KeyScan source, HiveConf query) {
     FilterOperator filter = DynamicPruning.filterOf(table, condition);
     // Where the condition is all of a filter, Hive replaces this.
-    if (!ExprNodeDescUtils.isAnd(filter.getConf().getPredicate())) {
+    if (!source.isFiltered() || !ExprNodeDescUtils.isAnd(filter.getConf().getPredicate())) {
       return false;
     }
     try {
-      Set<Object> keys = keys(source, hive.getConf());
+      Set<Object> keys = keys(source, query);
       if (keys.isEmpty()) {
         return false;
       }
-      restrict(filter, condition.getChildren().get(0), keys);
-      LOG.info(
-          "{} is restricted by {} keys of {}",
-          table.getFullyQualifiedName(),
-          keys.size(),
-          source.table().getFullyQualifiedName());
+      if (add(filter, among(condition.getChildren().get(0), keys))) {
+        LOG.info(
+            "{} is restricted by {} keys of {}",
+            table.getFullyQualifiedName(),
+            keys.size(),
+            source.table().getFullyQualifiedName());
+      }
       return true;
     } catch (Exception | LinkageError e) {
       LOG.warn(
@@ -129,17 +154,23 @@ public final class PlannedKeys {
     return keys;
   }
 
-  /** Adds the keys to the filter, and to what the scan pushes down. */
-  private static void restrict(FilterOperator filter, ExprNodeDesc column, Set<Object> keys)
-      throws UDFArgumentException {
-    TableScanDesc scan = ((TableScanOperator) filter.getParentOperators().get(0)).getConf();
-    ExprNodeGenericFuncDesc pushed = among(column, keys);
-    if (scan.getFilterExpr() != null) {
-      pushed = ExprNodeDescUtils.and(scan.getFilterExpr(), pushed);
+  /**
+   * Adds a condition to a filter, and to what the scan before it pushes down. Returns whether it
+   * was not there yet: that of a source was added with the first table that the source restricts.
+   */
+  private static boolean add(FilterOperator filter, ExprNodeGenericFuncDesc condition) {
+    List<ExprNodeDesc> conditions = filter.getConf().getPredicate().getChildren();
+    if (conditions.stream().anyMatch(condition::isSame)) {
+      return false;
     }
-    ExprNodeDesc filtered = among(column, keys);
-    scan.setFilterExpr(pushed);
-    filter.getConf().getPredicate().getChildren().add(filtered);
+    TableScanDesc scan = ((TableScanOperator) filter.getParentOperators().get(0)).getConf();
+    ExprNodeGenericFuncDesc pushed = (ExprNodeGenericFuncDesc) condition.clone();
+    scan.setFilterExpr(
+        scan.getFilterExpr() == null
+            ? pushed
+            : ExprNodeDescUtils.and(scan.getFilterExpr(), pushed));
+    conditions.add(condition);
+    return true;
   }
 
   /** Returns whether a later query may run what this one's plan is made of. */
@@ -158,12 +189,26 @@ public final class PlannedKeys {
   }
 
   /**
-   * Returns whether the newest state of a table of ours is read, which is known to be small, also
-   * beside the table that it restricts.
+   * Returns whether a table is small enough for its own keys to restrict others. Then it is
+   * restricted even if that excludes none of its files.
    */
-  private static boolean isSmall(KeyScan source, Table restricted, HiveConf conf) {
-    QueriedTable read = new QueriedTable(source.table(), conf);
-    if (!read.isRead() || !source.isFiltered()) {
+  public static boolean mayBeOf(Table table) {
+    Hive hive = Hive.getThreadLocal();
+    return hive != null && isSmall(new QueriedTable(table, hive.getConf()));
+  }
+
+  /** Returns whether a table is small, also beside the one that it restricts. */
+  private static boolean isSmall(Table source, Table restricted, HiveConf conf) {
+    QueriedTable read = new QueriedTable(source, conf);
+    return isSmall(read)
+        && read.rows().bytes()
+            <= Math.max(
+                LEAST_BYTES, new QueriedTable(restricted, conf).rows().bytes() * MOST_SHARE);
+  }
+
+  /** Returns whether the newest state of a table of ours is read, which is known to be small. */
+  private static boolean isSmall(QueriedTable read) {
+    if (!read.isRead()) {
       return false;
     }
     PruningSettings settings = read.settings();
@@ -171,10 +216,6 @@ public final class PlannedKeys {
       return false;
     }
     TableRows rows = read.rows();
-    TableRows all = new QueriedTable(restricted, conf).rows();
-    return rows.isKnown()
-        && rows.rows() <= MOST_ROWS
-        && rows.bytes() <= MOST_BYTES
-        && rows.bytes() <= all.bytes() * MOST_SHARE;
+    return rows.isKnown() && rows.rows() <= MOST_ROWS && rows.bytes() <= MOST_BYTES;
   }
 }
