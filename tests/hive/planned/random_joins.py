@@ -66,7 +66,7 @@ class _Writer:
         self._sources = 0
 
     def query(self) -> str:
-        others = [self._random.choice(("stops", "logged", "lines")) for _ in range(3)]
+        others = self._random.choices(("stops", "logged", "lines", "fact"), k=3)
         order = ["fact", "stops", *others[: self._random.randint(0, 3)]]
         self._random.shuffle(order)
         joined, visible = self._joined([self._source(name) for name in order])

@@ -233,19 +233,11 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
    */
   @Override
   public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
-    QueriedTable queried = queried(table);
-    PruningSettings settings = queried.settings();
-    if (view(table) != null || !settings.joins() || !DynamicPruning.mayRestrict(table, condition)) {
-      return false;
-    }
-    boolean isWorthwhile = !queried.statistics().keepsMostFiles(DynamicPruning.columnOf(condition));
-    if (settings.plannedJoins()
-        && (isWorthwhile || PlannedKeys.mayBeOf(table))
-        && PlannedKeys.restrict(table, condition)) {
+    if (!DynamicPruning.mayRestrict(table, condition) || PlannedKeys.restrict(table, condition)) {
       return false;
     }
     boolean isRestricted =
-        isWorthwhile
+        queried(table).mayBePrunedBy(condition)
             && (!DynamicPruning.isScannedAgain(table, condition)
                 || ScansApart.keep(table, condition))
             && NullKeys.replace(condition);

@@ -47,10 +47,8 @@ public final class PlannedKeys {
   private static final long MOST_ROWS = 200_000;
   private static final long MOST_BYTES = 64L << 20;
 
-  /** Of the size of the table that is restricted, which may be less if this is small already. */
+  /** Of the size of the table that is restricted. */
   private static final double MOST_SHARE = 0.25;
-
-  private static final long LEAST_BYTES = 4L << 20;
 
   private static final int MOST_READ = 64;
 
@@ -70,55 +68,81 @@ public final class PlannedKeys {
             }
           });
 
-  private PlannedKeys() {}
+  private final HiveConf query;
+  private final double mostBytes;
+
+  /** Of joins in a circle, one has the keys of all rows. */
+  private final List<ExprNodeDesc> tried = new ArrayList<>();
+
+  private PlannedKeys(HiveConf query, double mostBytes) {
+    this.query = query;
+    this.mostBytes = mostBytes;
+  }
 
   /**
    * Restricts the scan by the keys that its condition stands for, if they are few and come from a
-   * small table, which is restricted in the same way before. Returns whether there are no other
-   * keys to wait for; nothing is changed if they are not known.
+   * small table. Returns whether there are no other keys to wait for; nothing is changed if they
+   * are not known.
    *
    * @param condition that {@link DynamicPruning#mayRestrict} accepts, as Hive has it
    */
   public static boolean restrict(Table table, ExprNodeDesc condition) {
     Hive hive = Hive.getThreadLocal();
-    return hive != null
-        && !isPlanKept(hive.getConf().getQueryString())
+    if (hive == null
+        || isPlanKept(hive.getConf().getQueryString())
         // EXPLAIN would show keys of rows that the user must not see.
-        && !StatesOfQuery.isMasked()
-        && restrict(table, condition, hive.getConf(), new ArrayList<>());
-  }
-
-  /**
-   * @param tried the conditions before this one: of joins in a circle, one has the keys of all rows
-   */
-  private static boolean restrict(
-      Table table, ExprNodeDesc condition, HiveConf query, List<ExprNodeDesc> tried) {
-    tried.add(condition);
-    KeyScan source = KeyScan.of(condition);
-    if (source == null
-        || NullKeys.mayEqualNull(condition)
-        || !isSmall(source.table(), table, query)) {
+        || StatesOfQuery.isMasked()) {
       return false;
     }
-    for (ExprNodeDesc ofSource : source.byKeys()) {
-      if (tried.stream().noneMatch(before -> before == ofSource)
-          && DynamicPruning.mayRestrict(source.table(), ofSource)) {
-        restrict(source.table(), ofSource, query, tried);
+    HiveConf query = hive.getConf();
+    if (isSmall(new QueriedTable(table, query))) {
+      // Hive may remove the condition before it asks for those by the keys of this table.
+      DynamicPruning.visitPlan(condition, (other, ofOther) -> restrict(other, ofOther, query));
+    }
+    return restrict(table, condition, query);
+  }
+
+  private static boolean restrict(Table table, ExprNodeDesc condition, HiveConf query) {
+    QueriedTable restricted = new QueriedTable(table, query);
+    return restricted.mayBePrunedBy(condition)
+        && restricted.settings().plannedJoins()
+        && new PlannedKeys(query, restricted.rows().bytes() * MOST_SHARE)
+            .restrict(table, condition, KeyScan.of(condition));
+  }
+
+  private boolean restrict(Table table, ExprNodeDesc condition, KeyScan source) {
+    tried.add(condition);
+    if (source == null || NullKeys.mayEqualNull(condition) || !isSmall(source.table())) {
+      return false;
+    }
+    restrictSource(source);
+    // The filter of the source may be another one now.
+    return addKeys(table, condition, KeyScan.of(condition)) && !source.isJoined();
+  }
+
+  /** Restricts a small table by the keys of others, even if that excludes none of its files. */
+  private void restrictSource(KeyScan source) {
+    Table table = source.table();
+    if (!new QueriedTable(table, query).settings().plannedJoins()) {
+      return;
+    }
+    for (ExprNodeDesc condition : source.byKeys()) {
+      if (tried.stream().noneMatch(before -> before == condition)
+          && DynamicPruning.mayRestrict(table, condition)) {
+        restrict(table, condition, KeyScan.of(condition));
       }
     }
-    return addKeys(table, condition, KeyScan.of(condition), query) && !source.isJoined();
   }
 
   /** Returns whether the filter of the scan has the keys. */
-  private static boolean addKeys(
-      Table table, ExprNodeDesc condition, KeyScan source, HiveConf query) {
+  private boolean addKeys(Table table, ExprNodeDesc condition, KeyScan source) {
     FilterOperator filter = DynamicPruning.filterOf(table, condition);
     // Where the condition is all of a filter, Hive replaces this.
     if (!source.isFiltered() || !ExprNodeDescUtils.isAnd(filter.getConf().getPredicate())) {
       return false;
     }
     try {
-      Set<Object> keys = keys(source, query);
+      Set<Object> keys = keys(source);
       if (keys.isEmpty()) {
         return false;
       }
@@ -140,8 +164,7 @@ public final class PlannedKeys {
   }
 
   /** Returns an empty set if the keys are too many, too slow to read, or may be others later. */
-  private static Set<Object> keys(KeyScan source, HiveConf query)
-      throws IOException, HiveException {
+  private Set<Object> keys(KeyScan source) throws IOException, HiveException {
     if (!PlannedState.keep(query, source.table().getPath())) {
       return Collections.emptySet();
     }
@@ -188,22 +211,10 @@ public final class PlannedKeys {
     return ExprNodeGenericFuncDesc.newInstance(new GenericUDFIn(), operands);
   }
 
-  /**
-   * Returns whether a table is small enough for its own keys to restrict others. Then it is
-   * restricted even if that excludes none of its files.
-   */
-  public static boolean mayBeOf(Table table) {
-    Hive hive = Hive.getThreadLocal();
-    return hive != null && isSmall(new QueriedTable(table, hive.getConf()));
-  }
-
-  /** Returns whether a table is small, also beside the one that it restricts. */
-  private static boolean isSmall(Table source, Table restricted, HiveConf conf) {
-    QueriedTable read = new QueriedTable(source, conf);
-    return isSmall(read)
-        && read.rows().bytes()
-            <= Math.max(
-                LEAST_BYTES, new QueriedTable(restricted, conf).rows().bytes() * MOST_SHARE);
+  /** Returns whether a table is small, also beside the one that is restricted in the end. */
+  private boolean isSmall(Table source) {
+    QueriedTable read = new QueriedTable(source, query);
+    return isSmall(read) && read.rows().bytes() <= mostBytes;
   }
 
   /** Returns whether the newest state of a table of ours is read, which is known to be small. */

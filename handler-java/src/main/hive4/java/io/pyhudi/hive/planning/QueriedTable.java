@@ -3,9 +3,11 @@ package io.pyhudi.hive.planning;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.ReadingStorageHandler;
 import io.pyhudi.hive.metadata.MetadataView;
+import io.pyhudi.hive.predicate.DynamicPruning;
 import io.pyhudi.hive.version.AsOfClause;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.ql.metadata.Table;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 
 /** A table in the state that a query reads, and what its indexes say of it. */
 public final class QueriedTable {
@@ -44,5 +46,17 @@ public final class QueriedTable {
     return isRead()
         ? ColumnStatistics.of(conf, table.getPath(), settings())
         : ColumnStatistics.none();
+  }
+
+  /**
+   * Returns whether the keys of a join may exclude files: not if the column's values are in most
+   * files.
+   *
+   * @param condition that {@link DynamicPruning#mayRestrict} accepts
+   */
+  public boolean mayBePrunedBy(ExprNodeDesc condition) {
+    return isRead()
+        && settings().joins()
+        && !statistics().keepsMostFiles(DynamicPruning.columnOf(condition));
   }
 }

@@ -4,12 +4,14 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.EnumSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -24,6 +26,7 @@ import org.apache.hadoop.hive.ql.exec.UnionOperator;
 import org.apache.hadoop.hive.ql.metadata.Table;
 import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDescUtils;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDynamicListDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
@@ -115,6 +118,32 @@ public final class DynamicPruning {
         .filter(Objects::nonNull)
         .collect(Collectors.toMap(Table::getFullyQualifiedName, Function.identity(), (a, b) -> a))
         .values();
+  }
+
+  /**
+   * Shows such conditions of the plan that one of them is part of, with their tables, in the same
+   * order for equal plans.
+   */
+  public static void visitPlan(ExprNodeDesc condition, BiConsumer<Table, ExprNodeDesc> visitor) {
+    List<TableScanOperator> scans = scansOf(sideOf(condition));
+    scans.sort(Comparator.comparing(TableScanOperator::getOperatorId));
+    for (TableScanOperator scan : scans) {
+      Table table = scan.getConf().getTableMetadata();
+      for (ExprNodeDesc part : filterParts(scan)) {
+        if (table != null && mayRestrict(table, part)) {
+          visitor.accept(table, part);
+        }
+      }
+    }
+  }
+
+  /** Returns the conditions of the filters right after a scan. */
+  private static List<ExprNodeDesc> filterParts(TableScanOperator scan) {
+    return scan.getChildOperators().stream()
+        .filter(FilterOperator.class::isInstance)
+        .map(filter -> ((FilterOperator) filter).getConf().getPredicate())
+        .flatMap(predicate -> ExprNodeDescUtils.split(predicate).stream())
+        .collect(Collectors.toList());
   }
 
   /** Returns whether the keys of such a condition are the same each time that they are computed. */
