@@ -11,8 +11,8 @@ from types import MappingProxyType
 import pytest
 
 from tests.hive.planned.conftest import FILES
+from tests.hive.planned.planned_answers import SHUFFLE, cases, explained, reads, same_rows
 from tests.hive.planned.random_joins import random_query
-from tests.hive.planned.test_planned_keys import SHUFFLE, cases, explained, reads, same_rows
 from tests.hive.query_results import Hive
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
