@@ -13,9 +13,10 @@ import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
  * columns ({@code SharedWorkOptimizer.areMergeableExtendedCheck} compares what the keys come from),
  * the one is restricted by these, and each of its consumers has its rows. But it also makes one of
  * scans with different keys ({@code areMergeableDppUnion}), and {@code DynamicPartitionPruner} then
- * demands a key of each column: a row that one of them needs has a key of its own columns only.
- * That is switched off in the query's own configuration, so each of these scans remains, with its
- * own keys.
+ * demands a key of each column: a row that one of them needs has a key of its own columns only. A
+ * query that counts TPC-DS's catalog sales of one month, and those shipped in another one, finds
+ * none of either then. That is switched off in the query's own configuration, so each of these
+ * scans remains, with its own keys.
  */
 public final class ScansApart {
   private static final String UNITES_KEYS = "hive.optimize.shared.work.dppunion.merge.eventops";
