@@ -17,7 +17,7 @@ _KEYS: Mapping[str, Mapping[str, Sequence[str]]] = {
     },
     "lines": {"line": ("line", "twin"), "name": ("name",), "code": ("first_code",)},
 }
-"""The columns that tables are joined by, by what they mean. The second is that of logged stops."""
+"""The columns that tables are joined by, by what they mean; logged stops are stops, too."""
 _CONDITIONS: Mapping[str, Sequence[str]] = {
     "fact": ("{0}.amount % 3 = 0", "{0}.stop < 1700", "{0}.day > date'2024-02-01'"),
     "stops": (

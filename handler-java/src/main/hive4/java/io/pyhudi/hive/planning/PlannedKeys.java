@@ -104,8 +104,9 @@ public final class PlannedKeys {
 
   private static boolean restrict(Table table, ExprNodeDesc condition, HiveConf query) {
     QueriedTable restricted = new QueriedTable(table, query);
-    return restricted.mayBePrunedBy(condition)
+    return restricted.isRead()
         && restricted.settings().plannedJoins()
+        && restricted.mayBePrunedBy(condition)
         && new PlannedKeys(query, restricted.rows().bytes() * MOST_SHARE)
             .restrict(table, condition, KeyScan.of(condition));
   }
