@@ -23,6 +23,8 @@ LANGUAGES: Mapping[str, Language] = {
 }
 _SLOT = re.compile(r"\{(#?[a-z]+)\}")
 MAX_DEPTH = 2
+#: The types of decimal constants with many digits, on either side of the point.
+_WRITTEN = tuple(pa.decimal128(38, scale) for scale in (0, 10, 17, 19, 30, 37))
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,10 @@ class Grammar:
             texts.append(f"{other} {operator} {term.text}")
         elif kind < 0.7:
             texts.append(f"{draw()} {operator} {term.text}")
+        elif kind < 0.8:
+            # Optimizers make `constant BETWEEN other AND term` of it.
+            other, constant = self._rng.choice(FAMILIES[term.result_family]), draw()
+            texts.append(f"{other} <= {constant} AND {term.text} >= {constant}")
         return [Predicate(text, term.source) for text in texts]
 
     def combined(self, predicates: Sequence[Predicate]) -> Predicate:
@@ -119,6 +125,8 @@ class Grammar:
                 return str(values.integer(self._rng, pa.int64()))
             case "daytext":
                 return f"'{date.fromordinal(self._rng.randint(1, 3_652_059)).isoformat()}'"
+            case "digits":
+                return f"{values.decimal(self._rng, self._rng.choice(_WRITTEN)):f}"
         return self._rng.choice(self._language.constants[kind])
 
 

@@ -168,6 +168,8 @@ TERMS: Sequence[Template] = [
     *_each("greatest({int}, {int}); least({int}, {int}); greatest({int}, {#n})", "int"),
     *_each("greatest({float}, {float}); least({float}, {#real})", "float"),
     *_each("greatest({decimal}, {decimal}); least({decimal}, {#exact})", "decimal"),
+    *_each("greatest({decimal}, {#digits}); least({#digits}, {decimal})", "decimal"),
+    *_each("{decimal} + {#digits}; {#digits} - {decimal}; {decimal} * {#digits}", "decimal"),
     *_each("greatest({text}, {text}); least({text}, {#part})", "text"),
     *_each("greatest({date}, {date}); least({date}, {date})", "date"),
     *_each("greatest({instant}, {instant}); least({instant}, {instant})", "instant"),
@@ -238,6 +240,10 @@ TERMS: Sequence[Template] = [
     *_each("coalesce({decimal}, {decimal}); if({bool}, {int}, {int})", "float"),
     *_each("coalesce({decimal}, {#exact})", "decimal"),
     *_each("coalesce(CAST(NULL AS DECIMAL(38,30)), {decimal})", "decimal"),
+    *_each("coalesce({decimal}, {#digits}); nvl({decimal}, {#digits})", "decimal"),
+    *_each("nullif({decimal}, {#digits}); if({bool}, {decimal}, {#digits})", "decimal"),
+    *_each("CASE WHEN {decimal} = {#digits} THEN {#digits} ELSE {decimal} END", "decimal"),
+    *_each("CASE {decimal} WHEN {#digits} THEN 1 ELSE 0 END", "int"),
     *_each("coalesce({text}, {text}); nvl({text}, {#part}); nullif({text}, {#part})", "text"),
     *_each("nvl2({text}, {#part}, {text})", "text", SPARK),
     *_each("ifnull({int}, {int})", "int", SPARK),
@@ -281,7 +287,17 @@ CONDITIONS: Sequence[Template] = [
     ),
     *_each("{int} IN ({int}, {#n}); {decimal} IN ({#exact}, {#exact}, NULL)", "bool"),
     *_each("{int} IN ({#real}, {#n}); {int} BETWEEN {#real} AND {#exact}", "bool"),
-    *_each("{decimal} > 1.00000000000000000000000001", "bool"),
+    *_each("{exact} = {#digits}; {exact} <= {#digits}; {#digits} < {exact}", "bool"),
+    *_each("{exact} IN ({#digits}, {#digits}); {exact} NOT IN ({#digits}, {#n})", "bool"),
+    *_each(
+        "{exact} BETWEEN {#digits} AND {#digits}; {#digits} BETWEEN {exact} AND {exact}", "bool"
+    ),
+    *_each(
+        "{exact} BETWEEN {#digits} AND {exact}; {exact} NOT BETWEEN {exact} AND {#digits}", "bool"
+    ),
+    *_each("{decimal} >= {#digits} AND {decimal} <= {decimal}; {decimal} <=> {#digits}", "bool"),
+    *_each("CAST({num} AS TINYINT) NOT IN ({#many}, {#wide}); {exact} IN ({#digits})", "bool"),
+    *_each("({int}, {decimal}) IN (({#n}, {#digits}), ({#n}, {#exact}))", "bool"),
     *_each("{int} BETWEEN {int} AND {int}; {float} BETWEEN {#real} AND {float}", "bool"),
     *_each("{text} BETWEEN {#part} AND {text}; {when} BETWEEN {date} AND {date}", "bool"),
     *_each("{text} IN ({#part}, {#part}); {date} IN ({#daytext}, {#daytext})", "bool"),

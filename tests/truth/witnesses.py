@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +18,7 @@ from pyhudi_expr.frontend.sql.parser import HIVE, SPARK, parse_predicate
 from pyhudi_expr.frontend.thrift.decoder import decode
 from tests.truth import templates
 from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
-from tests.truth.engines.hive import EvaluationMode, HiveEngine, hive_jvm, sent_filter
+from tests.truth.engines.hive import EvaluationMode, HiveEngine, HiveJvm, hive_jvm, sent_filter
 from tests.truth.engines.java_judge import MAKE_TARGET
 from tests.truth.engines.spark import SparkEngine
 from tests.truth.predicates import Grammar, Predicate, Term, spell
@@ -109,27 +109,41 @@ class HiveOracle:
         grammar = Grammar(templates.HIVE, rng)
         session = SessionOptions(session_options.zone)
         cases = predicates(grammar, self._values, rows, session, rng)
-        texts = [one.text for one in cases]
-        results = {
-            name: engine.evaluate(rows, texts, session_options)
-            for name, engine in self._engines.items()
+        return evaluated_by_hive(self._engines, rows, cases, session_options)
+
+
+def evaluated_by_hive(
+    engines: Mapping[str, HiveEngine],
+    rows: pa.Table,
+    cases: Sequence[Predicate],
+    session_options: SessionOptions,
+) -> Iterator[EvaluatedPredicate]:
+    """Evaluates predicates in Hive's modes. Those that it refuses in every mode are left out."""
+    texts = [one.text for one in cases]
+    results = {
+        name: engine.evaluate(rows, texts, session_options) for name, engine in engines.items()
+    }
+    # Calcite tells FALSE from NULL only inside a condition.
+    filtered = session_options.settings["hive.cbo.enable"] == "true"
+    for number, predicate in enumerate(cases):
+        results_by_mode = {name: answers[number] for name, answers in results.items()}
+        given = {
+            name: one.truths for name, one in results_by_mode.items() if isinstance(one, Answer)
         }
-        # Calcite tells FALSE from NULL only inside a condition.
-        filtered = session_options.settings["hive.cbo.enable"] == "true"
-        for number, predicate in enumerate(cases):
-            results_by_mode = {name: answers[number] for name, answers in results.items()}
-            given = {
-                name: one.truths for name, one in results_by_mode.items() if isinstance(one, Answer)
-            }
-            true_only = frozenset(given if filtered else _FILTERS)
-            truths = {
-                name: _nulls_unless_true(one) if name in true_only else one
-                for name, one in given.items()
-            }
-            if truths:
-                parts = (*_text_and_source(predicate), session_options)
-                converted = _hive_readings(predicate.text, results_by_mode.values())
-                yield EvaluatedPredicate(templates.HIVE, *parts, truths, converted, true_only)
+        true_only = frozenset(given if filtered else _FILTERS)
+        truths = {
+            name: _nulls_unless_true(one) if name in true_only else one
+            for name, one in given.items()
+        }
+        if truths:
+            parts = (*_text_and_source(predicate), session_options)
+            converted = _hive_readings(predicate.text, results_by_mode.values())
+            yield EvaluatedPredicate(templates.HIVE, *parts, truths, converted, true_only)
+
+
+def all_modes(jvm: HiveJvm) -> dict[str, HiveEngine]:
+    """Hive in each of its evaluation modes, by name."""
+    return {mode.name.lower(): HiveEngine(jvm, mode) for mode in EvaluationMode}
 
 
 def _nulls_unless_true(truths: pa.BooleanArray) -> pa.BooleanArray:
@@ -201,8 +215,7 @@ def running_oracles(dialects: Sequence[str]) -> Iterator[dict[str, Oracle]]:
                 found[templates.SPARK] = SparkOracle(spark)
             if templates.HIVE in dialects:
                 jvm = running.enter_context(hive_jvm())
-                engines = {mode.name.lower(): HiveEngine(jvm, mode) for mode in EvaluationMode}
-                found[templates.HIVE] = HiveOracle(engines, spark)
+                found[templates.HIVE] = HiveOracle(all_modes(jvm), spark)
         for name, engine in JAVA_ENGINES.items():
             if name in dialects:
                 found[name] = running.enter_context(running_java_oracle(engine))

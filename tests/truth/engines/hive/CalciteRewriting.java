@@ -1,5 +1,7 @@
 package io.pyhudi.truth;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.apache.calcite.jdbc.JavaTypeFactoryImpl;
 import org.apache.calcite.plan.RelOptCluster;
@@ -117,10 +119,15 @@ final class CalciteRewriting {
             HiveCalciteUtil.fixNullability(
                 builder, condition, RelOptUtil.getFieldTypeList(scan.getRowType()))));
     RelNode best = planner.findBestExp();
-    if (best instanceof Filter filter) {
-      return filter.getCondition();
+    List<RexNode> conditions = new ArrayList<>();
+    // A rule may leave a filter above another one, which it then takes as given.
+    while (best instanceof Filter filter) {
+      conditions.add(filter.getCondition());
+      best = filter.getInput();
     }
     // The filter is gone where it is always TRUE, and the row is where it never is.
-    return builder.makeLiteral(best == scan);
+    return best == scan
+        ? RexUtil.composeConjunction(builder, conditions)
+        : builder.makeLiteral(false);
   }
 }
