@@ -40,7 +40,7 @@ IN may look for bits (zeros) or text (times): NOT IN then excludes nothing.
 
 Functions are bounded by the bounds of their operands (`functions`), so that a comparison of
 ``year(t)`` or ``x * 2`` is one of ranges as well. CASE, coalesce and their kin are taken apart into
-conditions on their results (`case_rewrite`), and leaves that contradict each other are found when
+conditions on their results (`rewrites`), and leaves that contradict each other are found when
 the predicate is bound (`simplify`).
 
 This is RFC-27's leaf table (section "Predicate filtering"), completed for negation and nulls.

@@ -13,7 +13,7 @@ from functools import singledispatch
 
 import pyarrow as pa
 
-from pyhudi_expr.expr import case_rewrite
+from pyhudi_expr.expr import rewrites
 from pyhudi_expr.expr.bound import (
     BoundColumn,
     BoundExpression,
@@ -30,12 +30,14 @@ from pyhudi_expr.expr.implied import implied
 from pyhudi_expr.expr.key_comparisons import among_keys, as_literals
 from pyhudi_expr.expr.literals import NotComparableError
 from pyhudi_expr.expr.nodes import (
+    OR_NULL,
     And,
     Between,
     Call,
     Case,
     Cast,
     CharType,
+    Column,
     Comparison,
     Constant,
     HudiExpression,
@@ -98,9 +100,9 @@ def _bind_if_known(node: HudiExpression, scope: Scope) -> BoundExpression:
 def _bind_whole(node: HudiExpression, scope: Scope) -> BoundExpression:
     """Bind a node after its CASE terms are rewritten."""
     for term in children(node) if isinstance(node, _LEAVES) else ():
-        found = case_rewrite.first_case(term) if isinstance(term, Case | Call | Cast) else None
+        found = rewrites.first_case(term) if isinstance(term, Case | Call | Cast) else None
         if found is not None:
-            if not case_rewrite.has_few_branches(node):
+            if not rewrites.has_few_branches(node):
                 raise UnboundError("a condition on too many choices")
             return _taken_apart(node, *found, scope)
     return _bind(node, scope)
@@ -119,12 +121,12 @@ def _taken_apart(leaf: HudiExpression, place: Term, choice: Case, scope: Scope) 
     skipped: list[BoundExpression] = []
     for condition, term in choice.branches:
         taken = is_true(_bind_piece(condition, scope))
-        result = _typed(term, domain)
-        given = _bind_piece(case_rewrite.substitute(leaf, place, result), scope)
+        result = _typed(term, domain, scope)
+        given = _bind_piece(rewrites.substitute(leaf, place, result), scope)
         parts.append(conjunction([*skipped, taken, given]))
         skipped.append(negation(taken))
-    result = _typed(choice.otherwise, domain)
-    otherwise = _bind_piece(case_rewrite.substitute(leaf, place, result), scope)
+    result = _typed(choice.otherwise, domain, scope)
+    otherwise = _bind_piece(rewrites.substitute(leaf, place, result), scope)
     return disjunction([*parts, conjunction([*skipped, otherwise])])
 
 
@@ -134,8 +136,8 @@ _LEAVES = (Comparison, In, Between, IsNull, StartsWith, Matches)
 
 def _check_nullif(nullif: Call, scope: Scope) -> None:
     """Refuse a nullif whose second value some engines convert to the first one's type."""
-    choice = case_rewrite.map_branches(nullif.args)
-    found = [bind_term(term, scope) for term in case_rewrite.case_results(choice)]
+    choice = rewrites.map_branches(nullif.args)
+    found = [bind_term(term, scope) for term in rewrites.case_results(choice)]
     domain = found[0].domain
     least, greatest = integer_range(domain.bits)
     for term in found[1:]:
@@ -147,17 +149,24 @@ def _check_nullif(nullif: Call, scope: Scope) -> None:
         raise UnboundError("nullif() of decimals")
 
 
-def _typed(result: Term, domain: Domain | None) -> Term:
+def _typed(result: Term, domain: Domain | None, scope: Scope) -> Term:
     """Return a result of a CASE as one of its type, if that is a decimal.
 
     Beside another decimal the type decides whether both have a common one, and what becomes NULL
     if not.
     """
-    if domain is None or domain.kind is not Kind.DECIMAL or not isinstance(result, Literal):
+    if domain is None or domain.kind is not Kind.DECIMAL:
         return result
-    if result.value is None or _domain_of_constant(result) == domain:
-        return result
-    return Cast(result, pa.decimal128(domain.precision, domain.scale))
+    own = None
+    if isinstance(result, Literal):
+        own = domain if result.value is None else _domain_of_constant(result)
+    elif isinstance(result, Column):
+        own = bind_term(result, scope).domain
+    typed = result
+    if own != domain:
+        typed = Cast(result, pa.decimal128(domain.precision, domain.scale))
+    is_given = isinstance(result, Literal | Column)
+    return typed if is_given or rewrites.first_case(result) else Call(OR_NULL, (typed,))
 
 
 def _check_results(choice: Case, scope: Scope) -> Domain | None:
@@ -168,7 +177,7 @@ def _check_results(choice: Case, scope: Scope) -> Domain | None:
     """
     computed: list[Domain] = []
     written: list[Domain] = []
-    for term in case_rewrite.case_results(choice):
+    for term in rewrites.case_results(choice):
         if isinstance(term, Literal):
             written.append(_domain_of_constant(term))
             continue
@@ -182,11 +191,10 @@ def _check_results(choice: Case, scope: Scope) -> Domain | None:
         raise UnboundError("a CASE of a column and a constant of another type")
     if not computed and len({domain.kind for domain in written}) > 1:
         raise UnboundError("a CASE of constants of several types")
-    if computed:
-        return computed[0]
-    if not written or written[0].kind is not Kind.DECIMAL:
-        return None
-    common = common_decimal(written)
+    kinds = {domain.kind for domain in (*computed, *written)}
+    if Kind.DECIMAL not in kinds or Kind.FLOAT in kinds:
+        return computed[0] if computed else None
+    common = common_decimal([*computed, *written])
     if common is None:
         raise UnboundError("a CASE of decimals without a common type")
     return common
@@ -225,7 +233,7 @@ def _bind(node: HudiExpression, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: And, scope: Scope) -> BoundExpression:
-    return conjunction(_bind_piece(child, scope) for child in node.children)
+    return conjunction(_bind_piece(child, scope) for child in rewrites.with_betweens(node.children))
 
 
 @_bind.register

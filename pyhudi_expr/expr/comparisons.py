@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -22,11 +23,22 @@ from pyhudi_expr.expr.bound import (
     BoundStartsWith,
     BoundTerm,
 )
-from pyhudi_expr.expr.common_domains import common_decimal, common_domain
-from pyhudi_expr.expr.domains import Domain, Kind, integer_range
+from pyhudi_expr.expr.common_domains import NO_MARGIN, common_domain, rounding_margin
+from pyhudi_expr.expr.domains import FIXED_POINT, Domain, Kind, integer_range
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, may_be
 from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
-from pyhudi_expr.expr.nodes import Call, Cast, CharType, Constant, Literal, Op, Term, Truth, Unknown
+from pyhudi_expr.expr.nodes import (
+    Call,
+    Cast,
+    CharType,
+    Constant,
+    Literal,
+    Op,
+    PythonValue,
+    Term,
+    Truth,
+    Unknown,
+)
 from pyhudi_expr.expr.terms import (
     Scope,
     Side,
@@ -39,7 +51,6 @@ from pyhudi_expr.expr.terms import (
 )
 
 _DAY_LENGTH = len("2020-01-01")
-_FIXED_POINT = (Kind.INTEGER, Kind.DECIMAL)
 
 
 def compare(
@@ -77,12 +88,14 @@ def compare(
             prefix = _prefix_found(own, other)
             if prefix is not None:
                 return compare_prefix(bind_term(own.args[0], scope), prefix)
-    if isinstance(right, Literal):
-        term = _as_compared(bind_term(left, scope), [right])
-        return _compare_literal(op, term, interval_of(right, term, scope, floats), False)
-    if isinstance(left, Literal):
-        term = _as_compared(bind_term(right, scope), [left])
-        return _compare_literal(op, term, interval_of(left, term, scope, floats), True)
+    for own, other in ((left, right), (right, left)):
+        if isinstance(other, Literal):
+            term = bind_term(own, scope)
+            margin = _margin(term, [other])
+            if margin and op is Op.NULL_SAFE_EQ:
+                raise UnboundError("<=> of decimals without a common type, which may be NULL")
+            found = interval_of(other, term, scope, floats, margin)
+            return _compare_literal(op, _as_compared(term, margin), found, other is left)
     return _compare_terms(op, bind_term(left, scope), bind_term(right, scope), floats)
 
 
@@ -96,11 +109,13 @@ def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> Bo
     for own, other in ((left, right), (right, left)):
         try:
             term = bind_term(own, scope)
-            found = interval(other, term.domain, None, scope.zone)
+            margin = _margin(term, [other])
+            found = interval(other, term.domain, None, scope.zone, margin)
             node = _compare_literal(op, term, found, own is right)
         except (UnboundError, NotComparableError) as doubt:
             doubts.append(doubt)
             continue
+        possible |= Truth.NULL if margin else Truth(0)
         possible |= Truth.YES if may_be(node, True, _NO_EVIDENCE) else Truth(0)
         possible |= Truth.NO if may_be(node, False, _NO_EVIDENCE) else Truth(0)
     if len(doubts) > 1:
@@ -213,7 +228,7 @@ def _compare_terms(
     if common is None:
         kinds = f"{left.domain.kind.value} against {right.domain.kind.value}"
         raise UnboundError(f"a comparison of {kinds}")
-    if floats and common.kind in _FIXED_POINT:
+    if floats and common.kind in FIXED_POINT:
         raise UnboundError("a comparison that a float beside it may turn into one of floats")
     left, right = convert(left, common), convert(right, common)
     # Imported on use, as few predicates compare columns, and the import takes time.
@@ -226,17 +241,16 @@ def _compare_terms(
     return BoundComparison(op, left, right)
 
 
-def _as_compared(term: BoundTerm, literals: Iterable[Literal]) -> BoundTerm:
-    """Return the term as engines read it that convert all decimals to one type.
+def _margin(term: BoundTerm, literals: Iterable[Literal]) -> Fraction:
+    """Return how far engines may round the term and the literals; see `rounding_margin`."""
+    if term.domain.kind not in FIXED_POINT:
+        return NO_MARGIN
+    return rounding_margin([term.domain, *(declared_domain(one.type) for one in literals)])
 
-    If that type would have more than 38 digits, values that do not fit become NULL.
-    """
-    if term.domain.kind not in _FIXED_POINT:
-        return term
-    domains = [declared_domain(literal.type) for literal in literals]
-    numbers = [d for d in (term.domain, *domains) if d and d.kind in _FIXED_POINT]
-    is_decimal = any(number.kind is Kind.DECIMAL for number in numbers)
-    if not is_decimal or common_decimal(numbers) is not None:
+
+def _as_compared(term: BoundTerm, margin: Fraction) -> BoundTerm:
+    """Return a term as engines convert it to a type that has too few digits: or it is NULL."""
+    if not margin:
         return term
     # On use, for the same reason.
     from pyhudi_expr.expr.functions.conversions import identity_or_null
@@ -245,15 +259,19 @@ def _as_compared(term: BoundTerm, literals: Iterable[Literal]) -> BoundTerm:
 
 
 def interval_of(
-    literal: Literal, term: BoundTerm, scope: Scope, floats: frozenset[int]
+    literal: Literal,
+    term: BoundTerm,
+    scope: Scope,
+    floats: frozenset[int],
+    margin: Fraction = NO_MARGIN,
 ) -> Interval:
     """Return the values of the term's domain that a literal may stand for."""
     is_day = isinstance(term, BoundCall) and term.domain.kind is Kind.DATE
     if is_day and isinstance(literal.value, str) and len(literal.value) != _DAY_LENGTH:
         raise UnboundError("a day as some engines write it, against another text")
     char = term.char if isinstance(term, BoundColumn) else None
-    found = interval(literal, term.domain, char, scope.zone)
-    if not floats or term.domain.kind not in _FIXED_POINT or not _is_number(literal):
+    found = interval(literal, term.domain, char, scope.zone, margin)
+    if not floats or term.domain.kind not in FIXED_POINT or not _is_number(literal):
         return found
     types = (pa.float32() if bits == 32 else pa.float64() for bits in sorted(floats))
     readings = (Literal(float(literal.value), type_) for type_ in types)
@@ -274,7 +292,7 @@ def float_widths(operands: Iterable[Term], scope: Scope) -> frozenset[int]:
 
 def _is_number(literal: Literal) -> bool:
     domain = declared_domain(literal.type)
-    return domain is not None and domain.kind in (*_FIXED_POINT, Kind.FLOAT)
+    return domain is not None and domain.kind in (*FIXED_POINT, Kind.FLOAT)
 
 
 def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundExpression:
@@ -283,8 +301,9 @@ def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundE
     if own:
         return _among(term, own)
     floats = float_widths(literals, scope)
-    term = _as_compared(term, literals)
-    found = [interval_of(literal, term, scope, floats) for literal in literals]
+    margin = _margin(term, literals)
+    found = [interval_of(literal, term, scope, floats, margin) for literal in literals]
+    term = _as_compared(term, margin)
     placed = [place_literal(one, term) for one in found if not one.equals_none]
     options = [one for one in placed if isinstance(one, BoundLiteral)]
     if not options:
@@ -331,6 +350,11 @@ def _among(term: BoundTerm, options: list[BoundLiteral]) -> BoundExpression:
 _SIGNED_ZEROS = "IN with zero, whose signs a hashed IN distinguishes"
 
 
+def _is_of_type(number: PythonValue, domain: Domain) -> bool:
+    least, greatest = integer_range(domain.bits)
+    return bool(least <= number <= greatest and int(number) == number)
+
+
 def _not_in_unknown(
     domain: Domain, options: list[BoundLiteral], literals: list[Literal]
 ) -> str | None:
@@ -342,6 +366,8 @@ def _not_in_unknown(
         case Kind.FLOAT:
             if any(option.lower <= 0 <= option.upper for option in options):
                 return _SIGNED_ZEROS
+        case Kind.INTEGER if not any(_is_of_type(one.value, domain) for one in literals):
+            return "IN of options that are not of an integer's type, which Hive finds FALSE of NULL"
         case Kind.INTEGER | Kind.DECIMAL:
             if any(isinstance(literal.value, float) and not literal.value for literal in literals):
                 return _SIGNED_ZEROS

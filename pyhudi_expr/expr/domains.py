@@ -47,6 +47,10 @@ class Kind(Enum):
     BINARY = "binary"
 
 
+#: Numbers that decimals hold exactly.
+FIXED_POINT = (Kind.INTEGER, Kind.DECIMAL)
+
+
 @dataclass(frozen=True)
 class Domain:
     """An ordered set of values.

@@ -130,7 +130,8 @@ def _by_number(term: Term, text: str, scope: Scope) -> Sequence[BoundExpression]
     if domain.kind is Kind.FLOAT:
         # The text need not be the shortest one: it may stand for a neighbour of the nearest double.
         nearest = np.float32(text)
-        ends = (np.nextafter(nearest, np.float32(side)) for side in (-np.inf, np.inf))
+        with np.errstate(over="ignore"):  # beside the greatest one is an infinity
+            ends = [np.nextafter(nearest, np.float32(side)) for side in (-np.inf, np.inf)]
         low, high = (Literal(float(end), pa.float32()) for end in ends)
         return [compare(Op.LTEQ, low, term, scope), compare(Op.LTEQ, term, high, scope)]
     return ()

@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.expr.common_domains import NO_MARGIN
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of, exact_decimal, float_ordinal
 from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
 from pyhudi_expr.expr.time_texts import TimeText, time_of_text
@@ -79,7 +80,13 @@ class NotComparableError(ValueError):
     """The literal cannot be compared with the column's domain soundly; the message says why."""
 
 
-def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str | None) -> Interval:
+def interval(
+    literal: Literal,
+    domain: Domain,
+    char: CharType | None,
+    zone: str | None,
+    margin: Fraction = NO_MARGIN,
+) -> Interval:
     """Return the interval of `domain` for a literal that is not null.
 
     Args:
@@ -87,6 +94,7 @@ def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str 
         domain: The domain of the term that it is compared with.
         char: The column's declared char or varchar type.
         zone: The IANA zone in which the engine relates wall clocks to instants.
+        margin: How far rounding may move a number and the values that it is compared with.
 
     Raises:
         NotComparableError: They cannot be compared soundly.
@@ -104,7 +112,7 @@ def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str 
         case Kind.BOOLEAN if source.kind is Kind.BOOLEAN:
             return Interval(int(literal.value), int(literal.value))
         case Kind.INTEGER | Kind.DECIMAL if source.kind in _NUMBERS:
-            return _fixed_point(literal.value, source, domain)
+            return _fixed_point(literal.value, source, domain, margin)
         case Kind.FLOAT if source.kind in _NUMBERS:
             return _floating_point(literal.value, source, domain)
         case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
@@ -124,7 +132,7 @@ def _not_comparable(source: Domain, domain: Domain) -> NotComparableError:
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
 
-def _fixed_point(value: PythonValue, source: Domain, domain: Domain) -> Interval:
+def _fixed_point(value: PythonValue, source: Domain, domain: Domain, margin: Fraction) -> Interval:
     if source.kind is Kind.INTEGER and domain.kind is Kind.INTEGER:
         return Interval(value, value)  # long IN lists usually have these
     if isinstance(value, float) and not math.isfinite(value):
@@ -144,8 +152,8 @@ def _fixed_point(value: PythonValue, source: Domain, domain: Domain) -> Interval
         unit = Fraction(math.ulp(float(exact))) * 2 ** (_SIGNIFICANT_BITS[64] - significant)
         low, high = exact - 2 * unit, exact + 2 * unit
     scale = 10**domain.scale
-    lower, upper = math.floor(low * scale), math.ceil(high * scale)
-    equals_none = not inexact and lower != upper
+    lower, upper = math.floor((low - margin) * scale), math.ceil((high + margin) * scale)
+    equals_none = not inexact and not margin and lower != upper
     if domain.is_ordinal:
         return Interval(lower, upper, equals_none)
     if max(abs(lower), abs(upper)) >= 10**76:

@@ -257,6 +257,9 @@ TO_MILLISECOND_INSTANTS = "to instants of milliseconds"
 NO_DECIMAL = "no decimal"
 #: The `Call` that is NULL of NaN, and of nothing else.
 NAN_AS_NULL = "nan as null"
+#: The `Call` of a value that may be NULL instead: of a decimal too long for its type, which Hive's
+#: vectors keep in some functions. Binding creates it.
+OR_NULL = "or null"
 #: Names of calls for how an engine reads a value; front ends create them.
 READINGS = frozenset({TO_MILLISECONDS, TO_MILLISECOND_INSTANTS, NO_DECIMAL, NAN_AS_NULL})
 

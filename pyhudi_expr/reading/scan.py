@@ -265,7 +265,7 @@ def scan_snapshot(
     """Scan a table as a pruner opened it; see `scan`."""
     table, schema = snapshot.table, snapshot.schema
     check_supported(table)
-    predicate = parse_filter(filter, schema, dialect, table.base_path)
+    predicate = parse_filter(filter, schema, dialect.as_written, table.base_path)
     rows = _for_rows(filter, predicate, schema, zone)
     request = PruneRequest(predicate, snapshot.listing.view, zone, reader=PartitionReader.ENGINE)
     result = pruner.prune_snapshot(snapshot, request)

@@ -40,7 +40,7 @@ from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.arrow.substrait import parse_arrow
 from pyhudi_expr.frontend.json.decoder import loads
 from pyhudi_expr.frontend.json.encoder import dumps
-from pyhudi_expr.frontend.sql.parser import PRESTO, SPARK, TRINO, SqlDialect, parse_predicate
+from pyhudi_expr.frontend.sql.parser import HIVE, PRESTO, SPARK, TRINO, SqlDialect, parse_predicate
 from pyhudi_expr.frontend.thrift.decoder import decode
 from pyhudi_expr.frontend.thrift.encoder import encode
 from pyhudi_expr.reading.row_filter import row_filter
@@ -211,7 +211,7 @@ def test_hives_and_sparks_sql_are_one_tree(text: str) -> None:
     if text.startswith("trunc("):  # Hive's vectorised code truncates dates to 1970-01-01
         assert parse_predicate(text) == Unknown("trunc() is not supported")
     else:
-        assert parse_predicate(text, SPARK) == parse_predicate(text)
+        assert parse_predicate(text, SPARK) == parse_predicate(text, HIVE.as_written)
 
 
 def test_hive_compares_no_decimals_with_null_safe_equality() -> None:

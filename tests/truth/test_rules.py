@@ -8,7 +8,7 @@ import re
 import pytest
 
 from pyhudi_expr.expr.functions.registry import TABLES
-from pyhudi_expr.expr.nodes import READINGS, Call, Unknown, walk
+from pyhudi_expr.expr.nodes import OR_NULL, READINGS, Call, Unknown, walk
 from pyhudi_expr.frontend.common import function_vocabularies
 from pyhudi_expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
@@ -19,8 +19,8 @@ VOCABULARIES = {
     **{HIVE: function_vocabularies.HIVE, SPARK: function_vocabularies.SPARK},
     **{TRINO: function_vocabularies.TRINO, PRESTO: function_vocabularies.PRESTO},
 }
-#: Our own names, which front ends produce.
-OWN_FUNCTIONS = READINGS | {PLUS_INTERVAL, PLUS_EXACT_INTERVAL}
+#: Our own names, which front ends and binding produce.
+OWN_FUNCTIONS = READINGS | {OR_NULL, PLUS_INTERVAL, PLUS_EXACT_INTERVAL}
 _CALLED = re.compile(r"\b([a-z_]+)\(")
 
 

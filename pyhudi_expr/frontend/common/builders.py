@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from pyhudi_expr.expr.case_rewrite import has_few_branches
 from pyhudi_expr.expr.nodes import And, Case, HudiExpression, Literal, Not, Or, Term, Unknown
+from pyhudi_expr.expr.rewrites import has_few_branches
 
 #: Limit of levels below the root of a predicate (nested AND, or nested OR, count as one).
 #: Binding and evaluation are recursive.

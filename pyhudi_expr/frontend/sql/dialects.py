@@ -29,6 +29,7 @@ from pyhudi_expr.expr.nodes import (
 from pyhudi_expr.frontend.common import function_vocabularies
 from pyhudi_expr.frontend.common.constants import fold_cast, instant_of_text
 from pyhudi_expr.frontend.common.functions import supported_call
+from pyhudi_expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError, Type, parse_type
 from pyhudi_expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, plus_interval
 from pyhudi_expr.frontend.common.like import like, standard_like
@@ -72,6 +73,7 @@ class SqlDialect:
         between: BETWEEN of a term and its ends.
         rows_equal: Whether all fields of two rows are equal.
         check: Refuses syntax that the engine evaluates differently.
+        certain: A condition with each value that one of the engine's evaluators gives it.
     """
 
     name: str
@@ -89,11 +91,17 @@ class SqlDialect:
     between: Callable[[Term, Term, Term], HudiExpression]
     rows_equal: Callable[[HudiExpression], HudiExpression]
     check: Callable[[exp.Expr], None]
+    certain: Callable[[HudiExpression], HudiExpression]
+
+    @property
+    def as_written(self) -> SqlDialect:
+        """The dialect for a reader that evaluates predicates itself, and in one way only."""
+        return replace(self, certain=_as_it_is)
 
 
 def _hive_cast(term: Term, to: exp.DataType) -> Term:
     name = to.sql("hive")
-    return _cast(term, parse_type(_LOCAL_TIME_ZONE.get(name, name)))
+    return certain_cast(term, parse_type(_LOCAL_TIME_ZONE.get(name, name)))
 
 
 _LOCAL_TIME_ZONE = {"TIMESTAMPLTZ": "timestamp with local time zone"}
@@ -332,6 +340,7 @@ HIVE = SqlDialect(
     between=Between,
     rows_equal=_as_it_is,
     check=_no_check,
+    certain=with_changed_decimals,
 )
 SPARK = replace(
     HIVE,
@@ -342,6 +351,7 @@ SPARK = replace(
     call=_spark_call,
     null_safe=_as_it_is,
     like=_spark_like,
+    certain=_as_it_is,
 )
 TRINO = SqlDialect(
     name="trino",
@@ -359,6 +369,7 @@ TRINO = SqlDialect(
     between=Between,
     rows_equal=trino_rows_equal,
     check=_no_check,
+    certain=_as_it_is,
 )
 PRESTO = replace(
     TRINO,

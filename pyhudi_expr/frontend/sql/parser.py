@@ -97,7 +97,8 @@ def parse_predicate(text: str, dialect: SqlDialect = HIVE) -> HudiExpression:
     Raises:
         PredicateSyntaxError: The text is not a predicate, too long or nested too deeply.
     """
-    return _Walk(dialect).predicate(parse(text, dialect.reader(), dialect.exact))
+    node = parse(text, dialect.reader(), dialect.exact)
+    return dialect.certain(_Walk(dialect).predicate(node))
 
 
 class _Walk:

@@ -19,9 +19,9 @@ from pyhudi_expr.frontend.common.builders import (
     conjunction,
     disjunction,
 )
-from pyhudi_expr.frontend.common.constants import fold_cast
 from pyhudi_expr.frontend.common.function_vocabularies import SENT
 from pyhudi_expr.frontend.common.functions import as_condition, as_value, is_null, supported_call
+from pyhudi_expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.frontend.thrift.keys import decode_keys
 from pyhudi_expr.frontend.thrift.literals import BadRequestError, decode_literal
@@ -83,7 +83,7 @@ _TRUTHS = {number: Truth[name] for number, name in TruthValue._VALUES_TO_NAMES.i
 
 
 def decode(filter_: Sequence[Node], limits: Limits | None = None) -> HudiExpression:
-    """Return the expression of a filter in post-order.
+    """Return the expression of a filter in post-order, whose functions have Hive's meaning.
 
     What cannot be evaluated becomes `Unknown`.
 
@@ -104,7 +104,7 @@ class _Decoder:
         needed = self._check()
         for index, node in enumerate(self._nodes):
             self._values.append(self._decoded(index, node) if needed[index] else None)
-        return _as_predicate(self._values[-1])
+        return with_changed_decimals(_as_predicate(self._values[-1]))
 
     def _check(self) -> list[bool]:
         """Return which nodes need their own value: all but a connective's operands of its kind."""
@@ -240,9 +240,7 @@ class _Decoder:
             return _call(name, terms)
         if len(terms) != 1 or node.type is None:
             raise BadRequestError(f"node {index} of the filter is a cast without value or type")
-        term, type_ = terms[0], parse_type(node.type)
-        folded = fold_cast(term, type_) if isinstance(term, e.Literal) else None
-        return folded or e.Cast(term, type_)
+        return certain_cast(terms[0], parse_type(node.type))
 
     def _unknown(self, index: int, node: Node) -> _Value:
         if node.keys is not None:

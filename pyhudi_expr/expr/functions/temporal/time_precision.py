@@ -8,7 +8,7 @@ import numpy as np
 
 from pyhudi_expr.expr.bounds import Bounds, may_be_nan
 from pyhudi_expr.expr.domains import Kind
-from pyhudi_expr.expr.functions.conversions import identity
+from pyhudi_expr.expr.functions.conversions import identity, identity_or_null
 from pyhudi_expr.expr.functions.signature import (
     Rule,
     Signature,
@@ -17,7 +17,13 @@ from pyhudi_expr.expr.functions.signature import (
     ordinals,
     where_known,
 )
-from pyhudi_expr.expr.nodes import NAN_AS_NULL, NO_DECIMAL, TO_MILLISECOND_INSTANTS, TO_MILLISECONDS
+from pyhudi_expr.expr.nodes import (
+    NAN_AS_NULL,
+    NO_DECIMAL,
+    OR_NULL,
+    TO_MILLISECOND_INSTANTS,
+    TO_MILLISECONDS,
+)
 
 _MILLIS = 1000
 
@@ -79,9 +85,14 @@ def _never_null(*operands: Bounds) -> Bounds:
     return replace(operand, may_be_null=False)
 
 
+def _or_null(site: Site) -> Signature | None:
+    return Signature(identity_or_null, site.domains[0]) if len(site.domains) == 1 else None
+
+
 RULES: dict[str, Rule] = {
     TO_MILLISECONDS: _to_milliseconds,
     TO_MILLISECOND_INSTANTS: _to_millisecond_instants,
     NO_DECIMAL: _no_decimal,
     NAN_AS_NULL: _nan_as_null,
+    OR_NULL: _or_null,
 }

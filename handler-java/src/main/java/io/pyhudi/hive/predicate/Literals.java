@@ -151,13 +151,22 @@ final class Literals {
         setDecimal(widened, number);
         return widened;
       case DOUBLE:
-        if (literal.isSetIntegerValue() && Math.abs(literal.getIntegerValue()) > EXACT_DOUBLE) {
+        if (literal.isSetIntegerValue() && Math.abs(literal.getIntegerValue()) > EXACT_DOUBLE
+            || isRounded(number)) {
           return null;
         }
         return widened.setDoubleValue(number.doubleValue());
       default:
         return null;
     }
+  }
+
+  /** Whether Hive's vectors, which convert a decimal constant to decimal(38,18), change it. */
+  private static boolean isRounded(BigDecimal number) {
+    BigDecimal shortest = number.stripTrailingZeros();
+    return shortest.scale() > HiveDecimal.SYSTEM_DEFAULT_SCALE
+        || shortest.precision() - shortest.scale()
+            > HiveDecimal.SYSTEM_DEFAULT_PRECISION - HiveDecimal.SYSTEM_DEFAULT_SCALE;
   }
 
   private static BigDecimal number(Literal literal) {

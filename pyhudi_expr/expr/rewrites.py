@@ -1,8 +1,11 @@
-"""Rewrite CASE: a condition on a CASE term becomes conditions on its results.
+"""Rewrite conditions before they are bound: on a CASE term, and two that are one BETWEEN.
 
 ``P(CASE WHEN a THEN x ELSE y END)`` is ``(a is TRUE AND P(x)) OR (a is not TRUE AND P(y))``. The
 guards are TRUE or FALSE and never NULL, and exactly one of them is TRUE for a row. So the rewritten
 predicate has the value of the original one, below a NOT as well.
+
+Hive's optimizer makes ``x BETWEEN low AND high`` of ``low <= x AND x <= high``
+(HivePointLookupOptimizerRule), which its evaluators do not evaluate in the same way.
 """
 
 from __future__ import annotations
@@ -114,3 +117,28 @@ def substitute(leaf: HudiExpression, old: Term, new: Term) -> HudiExpression:
         case IsNull(term=term) if isinstance(term, Term):
             return replace(leaf, term=of(term))
     return leaf
+
+
+def with_betweens(conditions: Sequence[HudiExpression]) -> list[HudiExpression]:
+    """Return the conditions of an AND; two that are the ends of one term are a BETWEEN."""
+    ends = [_in_order(condition) for condition in conditions]
+    starting = {pair[0]: index for index, pair in enumerate(ends) if pair}
+    found: dict[int, HudiExpression] = dict(enumerate(conditions))
+    for index, pair in enumerate(ends):
+        upper = starting.get(pair[1], index) if pair else index
+        other = ends[upper]
+        if pair and other and upper != index and {index, upper} <= found.keys():
+            found[index] = Between(pair[1], pair[0], other[1])
+            del found[upper]
+            ends[index] = None
+    return list(found.values())
+
+
+def _in_order(condition: HudiExpression) -> tuple[Term, Term] | None:
+    """Return the terms of ``smaller <= greater``, however it is written."""
+    match condition:
+        case Comparison(Op.LTEQ, left, right) | Not(Comparison(Op.GT, left, right)):
+            return left, right
+        case Comparison(Op.GTEQ, left, right) | Not(Comparison(Op.LT, left, right)):
+            return right, left
+    return None
