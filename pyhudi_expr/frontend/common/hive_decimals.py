@@ -9,7 +9,6 @@ both constants is such a function, and Hive's optimizer makes one of two compari
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from operator import is_
 
@@ -17,6 +16,7 @@ from pyhudi_expr.expr.nodes import (
     And,
     Between,
     Cast,
+    Column,
     Comparison,
     Constant,
     HudiExpression,
@@ -52,14 +52,18 @@ def with_changed_decimals(node: HudiExpression) -> HudiExpression:
             found = tuple(map(with_changed_decimals, parts))
             return node if all(map(is_, found, parts)) else type(node)(found)
         case Not(child=Comparison() | Between() as leaf) if not _is_unknown(leaf):
-            return _either(node, Not(_with_changed_constants(leaf)))
+            changed = _with_changed_constants(leaf)
+            return node if changed is leaf else _either(node, Not(changed))
         case Not(child=child):
             other = with_changed_decimals(child)
             return node if other is child else Not(other)
         case IsNull(term=term) if not isinstance(term, Term):
             other = with_changed_decimals(term)
             return node if other is term else IsNull(other)
-    return _UNKNOWN if _is_unknown(node) else _either(node, _with_changed_constants(node))
+    if _is_unknown(node):
+        return _UNKNOWN
+    changed = _with_changed_constants(node)
+    return node if changed is node else _either(node, changed)
 
 
 def _is_unknown(leaf: HudiExpression) -> bool:
@@ -71,16 +75,22 @@ def _is_unknown(leaf: HudiExpression) -> bool:
             pass
         case _:
             return _has_changed(leaf)
-    return any(_has_changed(one) for one in children(leaf) if not isinstance(one, Literal))
+    return any(_has_changed(one) for one in children(leaf) if not isinstance(one, Literal | Column))
 
 
 def _with_changed_constants(leaf: HudiExpression) -> HudiExpression:
+    terms: tuple[Term, ...]
     match leaf:
         case Comparison(Op.LT | Op.LTEQ | Op.GT | Op.GTEQ, left, right):
-            return replace(leaf, left=_changed(left), right=_changed(right))
+            terms = (left, right)
         case Between(term, low, high):
-            return Between(_changed(term), _changed(low), _changed(high))
-    return leaf
+            terms = (term, low, high)
+        case _:
+            return leaf
+    changed = tuple(map(_changed, terms))
+    if all(map(is_, changed, terms)):
+        return leaf
+    return Between(*changed) if isinstance(leaf, Between) else Comparison(leaf.op, *changed)
 
 
 def certain_cast(term: Term, type_: Type) -> Term:
@@ -93,8 +103,6 @@ def certain_cast(term: Term, type_: Type) -> Term:
 
 def _either(node: HudiExpression, changed: HudiExpression) -> HudiExpression:
     """Return a condition that is TRUE only where one of two is, and has any value there."""
-    if changed is node or changed == node:
-        return node
     return Or((And((node, _UNKNOWN)), And((changed, _UNKNOWN)), Constant(Truth.NO_NULL)))
 
 

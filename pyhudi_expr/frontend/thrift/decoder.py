@@ -104,7 +104,8 @@ class _Decoder:
         needed = self._check()
         for index, node in enumerate(self._nodes):
             self._values.append(self._decoded(index, node) if needed[index] else None)
-        return with_changed_decimals(_as_predicate(self._values[-1]))
+        found = _as_predicate(self._values[-1])
+        return with_changed_decimals(found) if any(map(_may_be_decimal, self._nodes)) else found
 
     def _check(self) -> list[bool]:
         """Return which nodes need their own value: all but a connective's operands of its kind."""
@@ -247,6 +248,12 @@ class _Decoder:
             keys = decode_keys(node.keys, self._limits.keys, self._limits.literal_bytes)
             return e.InKeys(self._column(index, node), keys, bool(node.keys.hasNull))
         return Unknown((node.text or "something that the engine could not say")[:200])
+
+
+def _may_be_decimal(node: Node) -> bool:
+    """Return whether a node is a decimal constant, or perhaps a cast to one."""
+    is_literal = node.literal is not None and node.literal.unscaledValue is not None
+    return is_literal or node.kind == NodeKind.FUNCTION
 
 
 def _call(name: str, terms: tuple[Term, ...]) -> Term:
