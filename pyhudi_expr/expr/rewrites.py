@@ -119,9 +119,11 @@ def substitute(leaf: HudiExpression, old: Term, new: Term) -> HudiExpression:
     return leaf
 
 
-def with_betweens(conditions: Sequence[HudiExpression]) -> list[HudiExpression]:
+def with_betweens(conditions: Sequence[HudiExpression]) -> Sequence[HudiExpression]:
     """Return the conditions of an AND; two that are the ends of one term are a BETWEEN."""
     ends = [_in_order(condition) for condition in conditions]
+    if len(ends) - ends.count(None) < 2:
+        return conditions
     starting = {pair[0]: index for index, pair in enumerate(ends) if pair}
     found: dict[int, HudiExpression] = dict(enumerate(conditions))
     for index, pair in enumerate(ends):
