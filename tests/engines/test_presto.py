@@ -44,7 +44,7 @@ def ask(presto: PrestoTables, matrices: Matrices, view: str, condition: str) -> 
     return own, pruned
 
 
-@pytest.mark.parametrize(("view", "condition"), _asked(SKIPPING))
+@pytest.mark.parametrize(("view", "condition"), list(_asked(SKIPPING)))
 def test_files_that_cannot_match_are_not_read(
     presto: PrestoTables, presto_matrices: Matrices, view: str, condition: str
 ) -> None:
@@ -54,7 +54,7 @@ def test_files_that_cannot_match_are_not_read(
     assert pruned.result.rows_read < own.result.rows_read
 
 
-@pytest.mark.parametrize(("view", "condition"), _asked(OTHERS))
+@pytest.mark.parametrize(("view", "condition"), list(_asked(OTHERS)))
 def test_other_conditions_find_their_rows(
     presto: PrestoTables, presto_matrices: Matrices, view: str, condition: str
 ) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import islice
 from types import ModuleType
 from typing import Any
@@ -16,11 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyhudi_expr.expr import comparisons, three_valued_logic
+from pyhudi_expr.expr import comparisons, rewrites, three_valued_logic
 from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundIsNull, BoundNot, BoundTerm
+from pyhudi_expr.expr.common_domains import NO_MARGIN
 from pyhudi_expr.expr.connectives import conjunction
 from pyhudi_expr.expr.functions import rounding, strings
 from pyhudi_expr.expr.functions.temporal import time_format
+from pyhudi_expr.expr.nodes import HudiExpression, Term
+from pyhudi_expr.frontend.common import hive_decimals
 from tests.truth.rounds import rounds
 from tests.truth.templates import HIVE, SPARK
 from tests.truth.witnesses import Oracle, running_oracles
@@ -57,6 +61,21 @@ def as_it_is(term: BoundTerm, _: object) -> BoundTerm:
     return term
 
 
+def not_rounded(*_: object) -> Fraction:
+    """The old rule: decimals without a common type become NULL, but are not rounded."""
+    return NO_MARGIN
+
+
+def not_changed(term: Term) -> Term:
+    """The old rule: Hive evaluates constants as they are written."""
+    return term
+
+
+def not_between(conditions: Sequence[HudiExpression]) -> Sequence[HudiExpression]:
+    """The old rule: Hive evaluates each condition of an AND as it is written."""
+    return conditions
+
+
 @pytest.mark.parametrize(
     ("module", "name", "old_rule", "text_pattern"),
     [
@@ -65,8 +84,14 @@ def as_it_is(term: BoundTerm, _: object) -> BoundTerm:
         (strings, "_least_trimmed", spaces_cut_off, "trim"),
         (rounding, "_LARGEST_ADDED", 2**31, "pmod"),
         (comparisons, "_as_compared", as_it_is, "d38|e38|DECIMAL"),
+        (comparisons, "_margin", not_rounded, "0000"),
+        (hive_decimals, "_changed", not_changed, "d|BETWEEN"),
+        (rewrites, "with_betweens", not_between, "<=|>="),
     ],
-    ids=["NULL operands", "patterns", "trim", "pmod", "decimals of several scales"],
+    ids=[
+        *("NULL operands", "patterns", "trim", "pmod", "decimals of several scales"),
+        *("rounded decimals", "constants changed by Hive", "two ranges that are a BETWEEN"),
+    ],
 )
 def test_restoring_a_past_defect_loses_rows(
     engines: Mapping[str, Oracle],
