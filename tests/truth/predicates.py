@@ -93,6 +93,8 @@ class Grammar:
             # Optimizers make `constant BETWEEN other AND term` of it.
             other, constant = self._rng.choice(FAMILIES[term.result_family]), draw()
             texts.append(f"{other} <= {constant} AND {term.text} >= {constant}")
+        elif kind < 0.9:
+            texts.append(f"{term.text} >= {draw()} AND {term.text} <= {draw()}")
         return [Predicate(text, term.source) for text in texts]
 
     def combined(self, predicates: Sequence[Predicate]) -> Predicate:
