@@ -153,20 +153,19 @@ def _typed(result: Term, domain: Domain | None, scope: Scope) -> Term:
     """Return a result of a CASE as one of its type, if that is a decimal.
 
     Beside another decimal the type decides whether both have a common one, and what becomes NULL
-    if not.
+    if not. A computed result may be too long for its type, and then is NULL in Hive's vectors.
     """
     if domain is None or domain.kind is not Kind.DECIMAL:
         return result
-    own = None
-    if isinstance(result, Literal):
-        own = domain if result.value is None else _domain_of_constant(result)
-    elif isinstance(result, Column):
-        own = bind_term(result, scope).domain
-    typed = result
-    if own != domain:
-        typed = Cast(result, pa.decimal128(domain.precision, domain.scale))
-    is_given = isinstance(result, Literal | Column)
-    return typed if is_given or rewrites.first_case(result) else Call(OR_NULL, (typed,))
+    typed = Cast(result, pa.decimal128(domain.precision, domain.scale))
+    match result:
+        case Literal(value=None):
+            return result
+        case Literal():
+            return result if _domain_of_constant(result) == domain else typed
+        case Column():
+            return result if bind_term(result, scope).domain == domain else typed
+    return typed if rewrites.first_case(result) else Call(OR_NULL, (typed,))
 
 
 def _check_results(choice: Case, scope: Scope) -> Domain | None:
@@ -233,7 +232,28 @@ def _bind(node: HudiExpression, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: And, scope: Scope) -> BoundExpression:
-    return conjunction(_bind_piece(child, scope) for child in rewrites.with_betweens(node.children))
+    return conjunction(
+        _bind_ends(part, scope) if isinstance(part, rewrites.Ends) else _bind_piece(part, scope)
+        for part in rewrites.paired_ends(node.children)
+    )
+
+
+def _bind_ends(ends: rewrites.Ends, scope: Scope) -> BoundExpression:
+    """Bind two conditions as one BETWEEN; each for itself if one of them cannot be bound.
+
+    A BETWEEN of what is no float has no row that the bound condition excludes.
+    """
+    between = _bind_piece(ends.between, scope)
+    if not isinstance(between, Unknown) or _may_be_float(ends.between.term, scope):
+        return between
+    return conjunction([_bind_piece(ends.lower, scope), _bind_piece(ends.upper, scope)])
+
+
+def _may_be_float(term: Term, scope: Scope) -> bool:
+    try:
+        return bool(float_widths([term], scope))
+    except (UnboundError, NotComparableError):
+        return True
 
 
 @_bind.register

@@ -11,7 +11,7 @@ Hive's optimizer makes ``x BETWEEN low AND high`` of ``low <= x AND x <= high``
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -119,18 +119,28 @@ def substitute(leaf: HudiExpression, old: Term, new: Term) -> HudiExpression:
     return leaf
 
 
-def with_betweens(conditions: Sequence[HudiExpression]) -> Sequence[HudiExpression]:
-    """Return the conditions of an AND; two that are the ends of one term are a BETWEEN."""
+@dataclass(frozen=True)
+class Ends:
+    """Two conditions of an AND, and the BETWEEN that Hive makes of them."""
+
+    lower: HudiExpression
+    upper: HudiExpression
+    between: Between
+
+
+def paired_ends(conditions: Sequence[HudiExpression]) -> Sequence[HudiExpression | Ends]:
+    """Return the conditions of an AND; two that are the ends of one term are a pair."""
     ends = [_in_order(condition) for condition in conditions]
     if len(ends) - ends.count(None) < 2:
         return conditions
     starting = {pair[0]: index for index, pair in enumerate(ends) if pair}
-    found: dict[int, HudiExpression] = dict(enumerate(conditions))
+    found: dict[int, HudiExpression | Ends] = dict(enumerate(conditions))
     for index, pair in enumerate(ends):
         upper = starting.get(pair[1], index) if pair else index
         other = ends[upper]
         if pair and other and upper != index and {index, upper} <= found.keys():
-            found[index] = Between(pair[1], pair[0], other[1])
+            between = Between(pair[1], pair[0], other[1])
+            found[index] = Ends(conditions[index], conditions[upper], between)
             del found[upper]
             ends[index] = None
     return list(found.values())

@@ -99,7 +99,7 @@ def not_between(conditions: Sequence[HudiExpression]) -> Sequence[HudiExpression
         (comparisons, "_as_compared", as_it_is, "d38|e38|DECIMAL", BOTH),
         (comparisons, "_margin", not_rounded, "0000", BOTH),
         (hive_decimals, "_changed", not_changed, "d|BETWEEN", (HIVE,)),
-        (rewrites, "with_betweens", not_between, "<=|>=", (HIVE,)),
+        (rewrites, "paired_ends", not_between, "<=|>=", (HIVE,)),
     ],
     ids=[
         *("NULL operands", "patterns", "trim", "pmod", "decimals of several scales"),

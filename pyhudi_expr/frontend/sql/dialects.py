@@ -96,12 +96,12 @@ class SqlDialect:
     @property
     def as_written(self) -> SqlDialect:
         """The dialect for a reader that evaluates predicates itself, and in one way only."""
-        return replace(self, certain=_as_it_is)
+        return _HIVE_AS_WRITTEN if self.name == HIVE.name else self
 
 
-def _hive_cast(term: Term, to: exp.DataType) -> Term:
+def _hive_cast(cast: Callable[[Term, Type], Term], term: Term, to: exp.DataType) -> Term:
     name = to.sql("hive")
-    return certain_cast(term, parse_type(_LOCAL_TIME_ZONE.get(name, name)))
+    return cast(term, parse_type(_LOCAL_TIME_ZONE.get(name, name)))
 
 
 _LOCAL_TIME_ZONE = {"TIMESTAMPLTZ": "timestamp with local time zone"}
@@ -328,7 +328,7 @@ HIVE = SqlDialect(
     name="hive",
     reader=_hive_reader,
     exact=tokens.hive_tokens,
-    cast=_hive_cast,
+    cast=partial(_hive_cast, certain_cast),
     call=partial(supported_call, function_vocabularies.HIVE_TEXT),
     predicate=_no_predicate,
     like=_hive_like,
@@ -342,8 +342,9 @@ HIVE = SqlDialect(
     check=_no_check,
     certain=with_changed_decimals,
 )
+_HIVE_AS_WRITTEN = replace(HIVE, cast=partial(_hive_cast, _cast), certain=_as_it_is)
 SPARK = replace(
-    HIVE,
+    _HIVE_AS_WRITTEN,
     name="spark",
     reader=_spark_reader,
     exact=tokens.spark_tokens,
@@ -351,7 +352,6 @@ SPARK = replace(
     call=_spark_call,
     null_safe=_as_it_is,
     like=_spark_like,
-    certain=_as_it_is,
 )
 TRINO = SqlDialect(
     name="trino",

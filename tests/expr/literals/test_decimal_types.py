@@ -5,6 +5,7 @@ The engines themselves are asked in `tests/truth`.
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from pyhudi_expr.expr.nodes import (
     And,
     Between,
     Call,
+    Case,
     Cast,
     Comparison,
     HudiExpression,
@@ -98,3 +100,12 @@ def test_two_comparisons_may_be_null_where_the_lower_end_is() -> None:
     predicate = IsNull(And((Comparison(Op.LTEQ, X, Y), Comparison(Op.LTEQ, Y, lit(3, pa.int32())))))
     types = {"x": pa.int32(), "y": pa.int32()}
     assert kept(predicate, types, [(None, 5)], [(1, 5)]) == [0]
+
+
+def test_one_of_two_comparisons_prunes_where_the_other_cannot_be_bound() -> None:
+    mixed = Case(((eq(Y, lit(1, pa.int32())), lit(1, pa.int32())),), lit(2.5, pa.float64()))
+    lower, upper = Comparison(Op.LTEQ, mixed, X), Comparison(Op.LTEQ, X, lit(5, pa.int32()))
+    types = {"x": pa.int32(), "y": pa.int32()}
+    assert kept(And((lower, upper)), types, [(9, 1)], [(3, 1)]) == [1]
+    floats = {"x": pa.float64(), "y": pa.int32()}
+    assert kept(And((lower, upper)), floats, [(math.nan, 1)]) == [0]

@@ -17,6 +17,7 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import HIVE, SPARK, parse_predicate
 from pyhudi_expr.frontend.thrift.decoder import decode
 from pyhudi_expr.frontend.thrift.encoder import encode
+from pyhudi_expr.reading.row_filter import row_filter
 from tests.truth.files import SortedRows
 
 LONG = "123456789012345678901.5"  # 21 digits before the point
@@ -83,3 +84,11 @@ def test_what_the_handler_sends_is_read_alike() -> None:
     assert decode(encode(written)) == HIVE.certain(written) != written
     cast = Comparison(Op.LT, Column(("f",)), Cast(written.right, pa.float64()))
     assert isinstance(decode(encode(cast)), Unknown)
+
+
+@pytest.mark.parametrize("text", [f"f < CAST({FINE} AS double)", f"d > {LONG}", f"e <= {FINE}"])
+def test_a_reader_that_filters_rows_itself_has_the_constant_as_written(text: str) -> None:
+    types = {"f": pa.float64(), "d": pa.decimal128(38, 10), "e": pa.decimal128(20, 19)}
+    written = parse_predicate(text, HIVE.as_written)
+    assert written == parse_predicate(text, SPARK)
+    assert row_filter(written, pa.schema(types.items()), "UTC", is_in=False) is not None
