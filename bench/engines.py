@@ -17,6 +17,7 @@ from bench import cold
 from bench.reporting.measuring import Measurement, benchmark, median_seconds
 from bench.tables import event_table
 from devtools.runtime import ROOT
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 
@@ -61,7 +62,7 @@ def engines() -> Iterator[Measurement]:
     pruner = Pruner(PruneOptions(footer_wait=_FOOTER_WAIT))
     others = {reader: _others(reader, path) for reader in _READERS}
     for number, predicate in enumerate(PREDICATES):
-        request = PruneRequest(parse_predicate(predicate.sql), zone="UTC")
+        request = PruneRequest(parse_predicate(predicate.sql), semantics=here("UTC"))
         ask = partial(pruner.prune, str(path), request)
         kept = ask().files_kept
         warm = median_seconds(ask, _WARM_RUNS)

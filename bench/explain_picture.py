@@ -16,6 +16,7 @@ from playwright.sync_api import sync_playwright
 
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.pages.explanation import explain_page
 from pyhudi_expr.prune import Pruner, PruneRequest
@@ -54,7 +55,9 @@ def draw() -> None:
 def _page(table: Path) -> str:
     write_demo_table(table)
     write_demo_indexes(table)
-    result = Pruner().prune(str(table), PruneRequest(parse_predicate(PREDICATE), zone="UTC"))
+    result = Pruner().prune(
+        str(table), PruneRequest(parse_predicate(PREDICATE), semantics=here("UTC"))
+    )
     instants = HudiTable.open(str(table)).timeline.instants
     return explain_page(_TABLE, PREDICATE, result, result.explain(), instants)
 

@@ -84,7 +84,7 @@ def _bare(table: Path, question: Question) -> Callable[[], Any]:
     snapshot = TableSnapshot.open(HudiTable.open(str(table)), SnapshotOptions())
     stats, everywhere = snapshot.column_stats, np.ones(len(snapshot.listing.partitions), np.bool_)
     assert stats is not None
-    predicate = bind(parse_predicate(question.sql), Scope(snapshot.schema, None))
+    predicate = bind(parse_predicate(question.sql), Scope(snapshot.schema))
     loaded = stats.load(list(columns(predicate).values()), everywhere, 0.0)
     bounds: dict[str, Any] = {column.name: found for column, found in loaded.columns.items()}
     spread, amount, code = (bounds[name] for name in ("spread", "amount", "code"))

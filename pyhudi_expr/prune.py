@@ -22,6 +22,7 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 from pyhudi_expr.index.current_snapshots import CurrentSnapshots
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
@@ -78,7 +79,7 @@ class PruneRequest:
     Attributes:
         predicate: The filter of the query.
         view: The table's view that the query reads.
-        zone: IANA time zone in which the engine reads instants as wall clocks. None: unknown.
+        semantics: What the engine's process decides of the predicate's meaning.
         as_of: Instant (requested time) for time travel. None: the newest instant.
         since: Instant for an incremental query, which reads only rows written after it, up to
             `as_of`.
@@ -92,7 +93,7 @@ class PruneRequest:
 
     predicate: HudiExpression
     view: TableView = TableView.SNAPSHOT
-    zone: str | None = None
+    semantics: Semantics = UNKNOWN_SEMANTICS
     as_of: str | None = None
     since: str | None = None
     reader: PartitionReader = PartitionReader.ANY
@@ -259,7 +260,7 @@ class Pruner:
             HudiError: The table does not support the request, or rows have no key (MissingKey).
         """
         snapshot.require_keys()
-        bound = bind(_predicate(request, snapshot), snapshot.scope.in_zone(request.zone))
+        bound = bind(_predicate(request, snapshot), snapshot.scope.of(request.semantics))
         asked = columns(bound)
         reading = snapshot.reading(request.reader, asked.values())
         predicate = snapshot.with_key_predicates(bound, reading)

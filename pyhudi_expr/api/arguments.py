@@ -11,13 +11,13 @@ from operator import index
 from reprlib import repr as shown
 from typing import TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.api.defaults import DEFAULT_ZONE
 from pyhudi_expr.arrays import AnyScalar
+from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
 from pyhudi_expr.frontend.sql.dialects import DIALECTS, SqlDialect
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.table.errors import HudiError, InvalidType, InvalidValue
@@ -43,7 +43,6 @@ Zone: TypeAlias = str | tzinfo
 
 VIEWS: Mapping[str, TableView] = {view.name.lower(): view for view in TableView}
 _READERS = {"hive": PartitionReader.ENGINE, "spark": PartitionReader.HUDI_SPARK}
-_UTC_NAMES = frozenset({"UTC", "Z", "GMT"})
 _LOST_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/[^/]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _Value = TypeVar("_Value")
@@ -116,9 +115,8 @@ def zone_name(zone: Zone | None) -> str:
     if not isinstance(name, str):
         raise _wrong_type("zone", zone, "the name of an IANA time zone or a zoneinfo.ZoneInfo")
     try:
-        if name not in _UTC_NAMES:
-            ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
+        python_zone(name)
+    except UnknownZoneError:
         raise InvalidValue(f"zone: {name!r} is not an IANA time zone; Europe/Oslo is one") from None
     return name
 
@@ -230,8 +228,7 @@ def _parsed_time(text: str) -> str | datetime:
 
 
 def _zone_of_timeline(zone: str, properties: TableProperties) -> tzinfo:
-    is_utc = properties.timeline_zone == "UTC" or zone in _UTC_NAMES
-    return timezone.utc if is_utc else ZoneInfo(zone)
+    return timezone.utc if properties.timeline_zone == "UTC" else python_zone(zone)
 
 
 def _wrong_type(argument: str, value: object, accepted: str, where: str = "") -> InvalidType:

@@ -8,6 +8,7 @@ from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.api.plan import Plan
 from pyhudi_expr.api.predicates import Predicate, text_of
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
@@ -23,7 +24,7 @@ class Question:
         tree: As the other rooms take it.
         snapshot: The table at the instant.
         dialect: The SQL of a text.
-        zone: The IANA time zone of its times without zone.
+        zone: The time zone of its times without zone.
     """
 
     predicate: Predicate | None
@@ -35,7 +36,7 @@ class Question:
     def pruned(self, pruner: Pruner) -> Plan:
         """Return the files to read for an engine of the dialect. Raises HudiError."""
         view, reader = self.snapshot.listing.view, reader_of(self.dialect.name)
-        request = PruneRequest(self.tree, view, self.zone, reader=reader)
+        request = PruneRequest(self.tree, view, here(self.zone, self.dialect.engine), reader=reader)
         return self.plan(pruner.prune_snapshot(self.snapshot, request))
 
     def plan(self, result: PruneResult) -> Plan:

@@ -177,8 +177,14 @@ class _Translation:
                     condition = pc.coalesce(self.predicate(when), pc.scalar(False))
                     shown = pc.if_else(condition, self._term(then), shown)
                 return shown
-        name = f"{term.name}()" if isinstance(term, e.Call) else f"CAST(... AS {term.type})"
-        raise InexpressibleInArrowError(f"{name} follows the rules of an engine")
+            case e.Call(name=name):
+                raise InexpressibleInArrowError(f"{name}() follows the rules of an engine")
+            case e.Cast(type=type_):
+                raise InexpressibleInArrowError(
+                    f"CAST(... AS {type_}) follows the rules of an engine"
+                )
+            case e.InZone(zone=zone):
+                raise InexpressibleInArrowError(f"a part has a zone of its own, {zone.name}")
 
 
 def _joined(

@@ -111,6 +111,8 @@ class _Writer:
                     for when, then in branches
                 ]
                 return exp.Case(ifs=ifs, default=self.term(otherwise))
+            case e.InZone(zone=zone):
+                raise InexpressibleInSqlError(f"a zone of its own, {zone.name}")
 
     def _joined(self, kind: type[exp.Connector], children: tuple[HudiExpression, ...]) -> exp.Expr:
         shown: list[exp.Expr] = [exp.Paren(this=self.predicate(child)) for child in children]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import click
 import pyarrow as pa
@@ -14,6 +13,7 @@ from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.api.predicates import quoted_columns
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
 from pyhudi_expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
@@ -67,9 +67,8 @@ VIEW = click.option(
 def known_zone(_context: click.Context, _option: click.Parameter, name: str) -> str:
     """Check a zone option (a callback)."""
     try:
-        if name not in ("UTC", "Z", "GMT"):
-            ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
+        python_zone(name)
+    except UnknownZoneError as error:
         raise click.BadParameter(f"the zone {name!r} is unknown; Europe/Oslo is one") from error
     return name
 

@@ -362,7 +362,7 @@ def _is_null(term: Term) -> bool:
 
 @_bind.register
 def _(node: InKeys, scope: Scope) -> BoundExpression:
-    found = among_keys(bind_term(node.term, scope), node.keys, scope.zone)
+    found = among_keys(bind_term(node.term, scope), node.keys, scope.semantics)
     if found is None:
         return _bind(as_literals(node), scope)
     return disjunction([found, _NO_OR_NULL]) if node.has_null else found

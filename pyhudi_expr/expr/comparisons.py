@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -39,6 +38,7 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
 )
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS
 from pyhudi_expr.expr.terms import (
     Scope,
     Side,
@@ -46,7 +46,6 @@ from pyhudi_expr.expr.terms import (
     bind_term,
     convert,
     declared_domain,
-    known_zone,
     place_literal,
 )
 
@@ -62,7 +61,7 @@ def compare(
         op: The operator.
         left: The left term.
         right: The right term.
-        scope: The columns and the zone.
+        scope: The columns and the semantics.
         floats: See `float_widths`.
 
     Raises:
@@ -110,7 +109,7 @@ def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> Bo
         try:
             term = bind_term(own, scope)
             margin = _margin(term, [other])
-            found = interval(other, term.domain, None, scope.zone, margin)
+            found = interval(other, term.domain, None, scope.semantics, margin)
             node = _compare_literal(op, term, found, own is right)
         except (UnboundError, NotComparableError) as doubt:
             doubts.append(doubt)
@@ -124,18 +123,18 @@ def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> Bo
 
 
 def _folded(term: Term, scope: Scope) -> Term:
-    """Return ``from_unixtime`` of a constant as text, in years in which all zones are certain."""
+    """Return ``from_unixtime`` of a constant as text, in the years of known rules."""
+    zone = scope.semantics.zone
     match term:
-        case Call(name="from_unixtime", args=(Literal(value=int(seconds)),)) if scope.zone:
-            zone = known_zone(scope.zone)
-            if zone is not None and 0 <= seconds < _LAST_SECOND:
-                shown = datetime.fromtimestamp(seconds, ZoneInfo(zone))
-                return Literal(shown.strftime("%Y-%m-%d %H:%M:%S"), pa.string())
+        case Call(name="from_unixtime", args=(Literal(value=int(seconds)),)) if zone:
+            shown = zone.shows(seconds) if seconds >= 0 else None
+            if shown is not None:
+                text = (_EPOCH + timedelta(seconds=shown)).strftime("%Y-%m-%d %H:%M:%S")
+                return Literal(text, pa.string())
     return term
 
 
-#: Of 2037: the rules of zones after it are uncertain.
-_LAST_SECOND = 2_145_916_800
+_EPOCH = datetime(1970, 1, 1)
 
 
 def _as_integer(term: Term, beside: Term, scope: Scope) -> Term:
@@ -170,7 +169,7 @@ def compare_prefix(term: BoundTerm, prefix: str) -> BoundExpression:
         raise UnboundError("a prefix of something that is not a plain string")
     if not prefix:
         return Constant(Truth.YES_NULL)
-    begin = interval(Literal(prefix, pa.string()), term.domain, None, None).lower
+    begin = interval(Literal(prefix, pa.string()), term.domain, None, UNKNOWN_SEMANTICS).lower
     return BoundStartsWith(term, begin, begin[:-1] + bytes([begin[-1] + 1]))
 
 
@@ -270,12 +269,12 @@ def interval_of(
     if is_day and isinstance(literal.value, str) and len(literal.value) != _DAY_LENGTH:
         raise UnboundError("a day as some engines write it, against another text")
     char = term.char if isinstance(term, BoundColumn) else None
-    found = interval(literal, term.domain, char, scope.zone, margin)
+    found = interval(literal, term.domain, char, scope.semantics, margin)
     if not floats or term.domain.kind not in FIXED_POINT or not _is_number(literal):
         return found
     types = (pa.float32() if bits == 32 else pa.float64() for bits in sorted(floats))
     readings = (Literal(float(literal.value), type_) for type_ in types)
-    as_floats = (interval(reading, term.domain, char, scope.zone) for reading in readings)
+    as_floats = (interval(reading, term.domain, char, scope.semantics) for reading in readings)
     return hull([found, *as_floats])
 
 

@@ -19,9 +19,11 @@ from pyhudi_expr.expr.bound import (
 )
 from pyhudi_expr.expr.domains import MIN_ORDINAL, Domain, Kind, domain_of, integer_range
 from pyhudi_expr.expr.keys import KeyList
-from pyhudi_expr.expr.literals import CALENDAR_MARGINS, NO_CHANGES
+from pyhudi_expr.expr.literals import CALENDAR_MARGINS
 from pyhudi_expr.expr.nodes import Constant, In, InKeys, Literal, Op, Truth
+from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.terms import UnboundError
+from pyhudi_expr.expr.zones import Zone
 
 _SECONDS_PER_DAY = 86_400
 
@@ -35,12 +37,12 @@ def as_literals(node: InKeys) -> In:
     return In(node.term, (*options, *nothing))
 
 
-def among_keys(term: BoundTerm, keys: KeyList, zone: str | None) -> BoundExpression | None:
+def among_keys(term: BoundTerm, keys: KeyList, semantics: Semantics) -> BoundExpression | None:
     """Bind a column among keys; None if they have to be literals."""
     source = domain_of(keys.type)
     if not isinstance(term, BoundColumn) or term.char is not None or source is None:
         return None
-    options = _options(keys, source, term.domain, zone)
+    options = _options(keys, source, term.domain, semantics.reading_zone)
     if options is None:
         return None
     if not options:
@@ -48,7 +50,7 @@ def among_keys(term: BoundTerm, keys: KeyList, zone: str | None) -> BoundExpress
     return BoundComparison(Op.EQ, term, options[0]) if len(options) == 1 else BoundIn(term, options)
 
 
-def _options(keys: KeyList, source: Domain, domain: Domain, zone: str | None) -> KeyOptions | None:
+def _options(keys: KeyList, source: Domain, domain: Domain, zone: Zone | None) -> KeyOptions | None:
     match domain.kind, source.kind:
         case Kind.TEXT, Kind.TEXT:
             return KeyOptions(keys.lows, keys.highs, domain)
@@ -58,7 +60,7 @@ def _options(keys: KeyList, source: Domain, domain: Domain, zone: str | None) ->
             return _shown_otherwise(*_ordinals(keys), domain, per_day=1)
         case (Kind.WALL_CLOCK, Kind.WALL_CLOCK):
             return _moments(*_ordinals(keys), source.units, domain)
-        case (Kind.INSTANT, Kind.WALL_CLOCK) if zone in NO_CHANGES:
+        case (Kind.INSTANT, Kind.WALL_CLOCK) if zone and zone.fixed_offset == 0:
             return _moments(*_ordinals(keys), source.units, domain)
     return None
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import date, datetime, timedelta, timezone
 from fractions import Fraction
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,9 @@ import pyarrow as pa
 from pyhudi_expr.expr.common_domains import NO_MARGIN
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of, exact_decimal, float_ordinal
 from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
+from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.time_texts import TimeText, time_of_text
+from pyhudi_expr.expr.zones import ANY_RULES, Zone
 
 _EPOCH = datetime(1970, 1, 1)
 _DAY = 86_400
@@ -44,8 +45,6 @@ CALENDAR_MARGINS = (
 )
 
 _MAX_CHAR_LENGTH = 255
-#: Zones that never change their clocks.
-NO_CHANGES = frozenset({"UTC", "Z", "GMT"})
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def interval(
     literal: Literal,
     domain: Domain,
     char: CharType | None,
-    zone: str | None,
+    semantics: Semantics,
     margin: Fraction = NO_MARGIN,
 ) -> Interval:
     """Return the interval of `domain` for a literal that is not null.
@@ -93,7 +92,7 @@ def interval(
         literal: The literal.
         domain: The domain of the term that it is compared with.
         char: The column's declared char or varchar type.
-        zone: The IANA zone in which the engine relates wall clocks to instants.
+        semantics: What the engine's process decides.
         margin: How far rounding may move a number and the values that it is compared with.
 
     Raises:
@@ -116,7 +115,7 @@ def interval(
         case Kind.FLOAT if source.kind in _NUMBERS:
             return _floating_point(literal.value, source, domain)
         case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
-            return _temporal(literal, source, domain, zone)
+            return _temporal(literal, source, domain, semantics)
         case Kind.TEXT if source.kind is Kind.TEXT:
             return _text(str(literal.value), char)
         case Kind.BINARY if source.kind is Kind.BINARY:
@@ -180,7 +179,8 @@ def _floating_point(value: PythonValue, source: Domain, domain: Domain) -> Inter
     return Interval(float_ordinal(min(readings)), float_ordinal(max(readings)))
 
 
-def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None) -> Interval:
+def _temporal(literal: Literal, source: Domain, domain: Domain, semantics: Semantics) -> Interval:
+    zone = semantics.reading_zone
     if source.kind is Kind.TEXT:
         text = _time_of(str(literal.value))
         if not text.is_plain:
@@ -196,15 +196,16 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
     if is_instant and domain.kind is not Kind.INSTANT:
         raise NotComparableError(f"an instant against {_a(domain)} column")
     low = high = seconds
-    if domain.kind is Kind.INSTANT and not is_instant:
-        low, high = _instants(seconds, zone)
-    if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and zone not in NO_CHANGES:
+    if domain.kind is Kind.INSTANT:
+        low, high = _as_read(seconds, semantics) if is_instant else _instants(seconds, zone)
+    moves = semantics.zone is None or semantics.zone.fixed_offset is None
+    if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and moves:
         # A time that the zone skips is a later one, and at the date line a day later.
         low, high = low - _DAY, high + _DAY
     return _span(low, high, domain)
 
 
-def _readings(text: TimeText, domain: Domain, zone: str | None) -> Iterator[Interval]:
+def _readings(text: TimeText, domain: Domain, zone: Zone | None) -> Iterator[Interval]:
     """Return how engines read a time with a T or a zone.
 
     Spark reads an instant where there is a zone. Hive drops the zone; a version that does not know
@@ -246,18 +247,33 @@ def _time_of(text: str) -> TimeText:
     return found
 
 
-def _instants(wall_seconds: Fraction, zone: str | None) -> tuple[Fraction, Fraction]:
+def _instants(wall_seconds: Fraction, zone: Zone | None) -> tuple[Fraction, Fraction]:
     """Return the instants at which a zone's wall clock may show the time: two around a change."""
     if zone is None:
         raise NotComparableError("a wall clock against instants in an unknown zone")
-    try:
-        info: tzinfo = timezone.utc if zone in NO_CHANGES else ZoneInfo(zone)
-        wall = _EPOCH + timedelta(seconds=math.floor(wall_seconds))
-        offsets = [info.utcoffset(wall.replace(tzinfo=info, fold=fold)) for fold in (0, 1)]
-    except (KeyError, ValueError, OverflowError, OSError) as error:
-        raise NotComparableError(f"the zone {zone!r} or its time is unknown") from error
-    found = [Fraction(offset // timedelta(seconds=1)) for offset in offsets if offset is not None]
-    return wall_seconds - max(found), wall_seconds - min(found)
+    second = math.floor(wall_seconds)
+    first, last = zone.instants(second)
+    return wall_seconds + (first - second), wall_seconds + (last - second)
+
+
+def _as_read(seconds: Fraction, semantics: Semantics) -> tuple[Fraction, Fraction]:
+    """Return the instants of files that an engine may take for one, in seconds.
+
+    For Hive these are wall clocks when they are compared: another instant may show the same.
+    """
+    zone = semantics.reading_zone
+    if not semantics.has_reading_zone or zone is None:
+        return seconds, seconds
+    if not semantics.has_one_zone:
+        raise NotComparableError(
+            "an instant, where times are read in another zone than the session's"
+        )
+    second = math.floor(seconds)
+    wall = zone.shows(second)
+    if wall is None:
+        return seconds - ANY_RULES, seconds + ANY_RULES
+    first, last = zone.instants(wall)
+    return seconds + (first - second), seconds + (last - second)
 
 
 def _text(value: str, char: CharType | None) -> Interval:

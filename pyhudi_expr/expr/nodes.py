@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from pyhudi_expr.expr.keys import KeyList
+from pyhudi_expr.expr.zones import Zone
 
 
 class Truth(Flag):
@@ -107,7 +108,15 @@ class Case:
     otherwise: Term
 
 
-Term: TypeAlias = Column | Literal | Cast | Call | Case
+@dataclass(frozen=True)
+class InZone:
+    """A term that an engine evaluates in a zone of its own, whatever the session's zone is."""
+
+    term: Term
+    zone: Zone
+
+
+Term: TypeAlias = Column | Literal | Cast | Call | Case | InZone
 
 
 @dataclass(frozen=True)
@@ -282,7 +291,7 @@ def children(node: HudiExpression | Term) -> tuple[HudiExpression | Term, ...]:
             return (term, low, high)
         case IsNull(term=term) | StartsWith(term=term) | Matches(term=term) | Cast(term=term):
             return (term,)
-        case InKeys(term=term):
+        case InKeys(term=term) | InZone(term=term):
             return (term,)
         case Unknown(pattern=TextPattern(term=term)):
             return (term,)

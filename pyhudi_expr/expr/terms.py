@@ -23,26 +23,23 @@ from pyhudi_expr.expr.domains import (
 from pyhudi_expr.expr.functions import lookup
 from pyhudi_expr.expr.functions.signature import DOUBLE, SINGLE, Function, Signature, Site
 from pyhudi_expr.expr.literals import Interval, interval
-from pyhudi_expr.expr.nodes import READINGS, Call, Cast, CharType, Column, Literal, Term
+from pyhudi_expr.expr.nodes import READINGS, Call, Cast, CharType, Column, InZone, Literal, Term
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The meaning of names and wall clocks.
-
-    Attributes:
-        zone: The IANA zone; None if unknown.
-    """
+    """The meaning of names, and of what the engine's process decides."""
 
     schema: pa.Schema
-    zone: str | None = None
+    semantics: Semantics = UNKNOWN_SEMANTICS
     _resolved: dict[tuple[str, ...], tuple[str, pa.DataType]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
-    def in_zone(self, zone: str | None) -> Scope:
-        """Return the scope with another zone; the two share what they have resolved."""
-        return Scope(self.schema, zone, self._resolved)
+    def of(self, semantics: Semantics) -> Scope:
+        """Return the scope of another question; the two share what they have resolved."""
+        return Scope(self.schema, semantics, self._resolved)
 
     def resolve(self, path: tuple[str, ...]) -> tuple[str, pa.DataType]:
         """Return the name and type of a column, see `resolve`; each column is searched for once."""
@@ -83,31 +80,31 @@ def place_literal(found: Interval, term: BoundTerm) -> BoundLiteral | Side:
     return BoundLiteral(found.lower, found.upper, domain)
 
 
-def convert(term: BoundTerm, domain: Domain, zone: str | None = None) -> BoundTerm:
+def convert(term: BoundTerm, domain: Domain, semantics: Semantics = UNKNOWN_SEMANTICS) -> BoundTerm:
     """Convert the term to another domain. Raises UnboundError."""
     if term.domain == domain:
         return term
     # Imported on use: most predicates convert nothing, and these imports take time.
     from pyhudi_expr.expr.functions.casts import conversion
 
-    function = conversion(term.domain, domain, zone) or _to_text_or_seconds(
-        term.domain, domain, zone
+    function = conversion(term.domain, domain, semantics) or _to_text_or_seconds(
+        term.domain, domain, semantics
     )
     if function is None:
         raise UnboundError(f"{term.domain.kind.value} as {domain.kind.value}")
     return BoundCall("cast", function, (term,), domain)
 
 
-def _to_text_or_seconds(source: Domain, target: Domain, zone: str | None) -> Function | None:
+def _to_text_or_seconds(source: Domain, target: Domain, semantics: Semantics) -> Function | None:
     from pyhudi_expr.expr.functions.strings import IntegersToStrings
     from pyhudi_expr.expr.functions.temporal.time_format import as_text
     from pyhudi_expr.expr.functions.temporal.unix_time import as_double_seconds, as_seconds
 
     if target.kind is Kind.TEXT:
-        return IntegersToStrings() if source.kind is Kind.INTEGER else as_text(source, zone)
+        return IntegersToStrings() if source.kind is Kind.INTEGER else as_text(source, semantics)
     if target == DOUBLE:
-        return as_double_seconds(source, zone)
-    return as_seconds(source, zone) if target == Domain(Kind.INTEGER) else None
+        return as_double_seconds(source, semantics)
+    return as_seconds(source, semantics) if target == Domain(Kind.INTEGER) else None
 
 
 @singledispatch
@@ -139,7 +136,7 @@ def _(term: Literal, scope: Scope) -> BoundTerm:
     domain = None if isinstance(term.type, CharType) else domain_of(term.type)
     if term.value is None or domain is None:
         raise UnboundError(f"a constant of type {term.type} in a function")
-    found = interval(term, domain, None, scope.zone)
+    found = interval(term, domain, None, scope.semantics)
     placed = place_literal(found, BoundLiteral(found.lower, found.upper, domain))
     if not isinstance(placed, BoundLiteral):
         raise UnboundError(f"a constant beyond the range of its type {term.type}")
@@ -148,6 +145,7 @@ def _(term: Literal, scope: Scope) -> BoundTerm:
 
 @bind_term.register
 def _(term: Cast, scope: Scope) -> BoundTerm:
+    _check_settings(scope)
     inner = bind_term(term.term, scope)
     target = None if isinstance(term.type, CharType) else domain_of(term.type)
     if target is None or (isinstance(inner, BoundColumn) and inner.char is not None):
@@ -156,36 +154,68 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
         target = replace(target, units=1)  # finer int64 units would not reach every midnight
     if inner.domain.kind is Kind.INSTANT and target.kind is Kind.WALL_CLOCK:
         return inner  # engines' timestamps are either, by the column's own type
+    if inner.domain.kind is Kind.INSTANT and target.kind is Kind.INSTANT:
+        return _as_instants(inner, scope.semantics)
     if inner.domain == target == SINGLE and isinstance(inner, BoundCall):
         # Some engines have computed doubles.
         from pyhudi_expr.expr.functions.float_conversions import doubles_to_floats
 
         return BoundCall("cast", doubles_to_floats, (inner,), target)
-    is_same_kind = inner.domain.kind is target.kind in (Kind.WALL_CLOCK, Kind.INSTANT)
-    if is_same_kind and target.units >= inner.domain.units:
-        return inner  # finer int64 units would not reach every year
-    return convert(inner, target, known_zone(scope.zone))
+    if inner.domain.kind is target.kind is Kind.WALL_CLOCK and target.units >= inner.domain.units:
+        # Finer int64 units would not reach every year.
+        return _as_existing_times(inner, scope.semantics)
+    return convert(inner, target, scope.semantics)
+
+
+def _check_settings(scope: Scope) -> None:
+    """Raise UnboundError if the session has settings that may change what expressions return."""
+    if scope.semantics.settings:
+        names = ", ".join(sorted(scope.semantics.settings))
+        raise UnboundError(f"an expression where the session sets {names:.200}")
 
 
 #: Functions of dates that also take texts, which engines convert to dates.
 _OF_TEXTS = frozenset({"substr", "substring", "left"})
 
 
-def known_zone(zone: str | None) -> str | None:
-    """Return the zone; None if it is unknown."""
-    if zone is None:
-        return None
-    from pyhudi_expr.expr.functions.time_zones import UnknownZoneError, zone_offsets
+def _as_instants(term: BoundTerm, semantics: Semantics) -> BoundTerm:
+    """Return times as the instants at which clocks of the session's zone show them.
 
-    try:
-        zone_offsets(zone)
-    except UnknownZoneError:
-        return None
-    return zone
+    Hive's timestamps are wall clocks: where clocks are put back, another instant may show the same.
+    """
+    if not semantics.has_reading_zone or semantics.reading_zone is None:
+        return term
+    if not semantics.has_one_zone:
+        # Some evaluators ask the session for its zone, which a container does not have.
+        raise UnboundError("an instant of the session's zone, where times are read in another zone")
+    from pyhudi_expr.expr.functions.time_zones import FromWallClock, ToWallClock
+
+    zone, domain = semantics.reading_zone, term.domain
+    shown = BoundCall("cast", ToWallClock(zone, domain.units), (term,), domain)
+    return BoundCall("cast", FromWallClock(zone, domain.units), (shown,), domain)
+
+
+def _as_existing_times(term: BoundTerm, semantics: Semantics) -> BoundTerm:
+    """Return wall clocks as an engine has them that makes instants of them."""
+    from pyhudi_expr.expr.functions.casts import existing_times
+    from pyhudi_expr.expr.functions.conversions import identity
+
+    function = existing_times(identity, term.domain, semantics.zone)
+    return term if function is identity else BoundCall("cast", function, (term,), term.domain)
+
+
+@bind_term.register
+def _(term: InZone, scope: Scope) -> BoundTerm:
+    inner = bind_term(term.term, scope.of(scope.semantics.in_zone(term.zone)))
+    if isinstance(term.term, Cast) and inner.domain.kind is Kind.INSTANT:
+        # What shows it as a wall clock afterwards would take the session's zone.
+        raise UnboundError("a wall clock of another zone than the session's")
+    return inner
 
 
 @bind_term.register
 def _(term: Call, scope: Scope) -> BoundTerm:
+    _check_settings(scope)
     args = tuple(bind_term(arg, scope) for arg in term.args)
     if term.name in _OF_TEXTS and args and args[0].domain.kind is Kind.DATE:
         return bind_term(
@@ -195,7 +225,7 @@ def _(term: Call, scope: Scope) -> BoundTerm:
         raise UnboundError(f"{term.name}() of a char or varchar column")
     literals = tuple(arg if isinstance(arg, Literal) else None for arg in term.args)
     domains = tuple(arg.domain for arg in args)
-    found = lookup(Site(term.name, domains, literals, known_zone(scope.zone)))
+    found = lookup(Site(term.name, domains, literals, scope.semantics))
     if found is None:
         raise UnboundError(f"{term.name}() cannot be bounded by its operand's bounds")
     from pyhudi_expr.expr.functions.conversions import identity

@@ -25,6 +25,7 @@ from pyhudi_expr.expr.bound import BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.layout.curves import Curve
@@ -146,11 +147,14 @@ def analyze(
     if not predicates:
         raise InvalidLayout(f"{table}: name at least one predicate to evaluate layouts by")
     pruner = Pruner(PruneOptions(footers=True, footer_wait=_FOOTER_WAIT))
-    requests = (PruneRequest(each, zone=zone, reader=PartitionReader.ENGINE) for each in predicates)
+    requests = (
+        PruneRequest(each, semantics=here(zone), reader=PartitionReader.ENGINE)
+        for each in predicates
+    )
     results = [pruner.prune(table, request) for request in requests]
     opened, listing = HudiTable.open(table), results[0].listing
     schema = opened.schema()
-    bound = [bind(each, Scope(schema, zone)) for each in predicates]
+    bound = [bind(each, Scope(schema, here(zone))) for each in predicates]
     stored = _stored(opened, schema)
     layouts = _candidates(bound, stored) if candidates is None else tuple(candidates)
     for layout in layouts:

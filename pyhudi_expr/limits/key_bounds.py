@@ -14,10 +14,11 @@ from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.bounds import Bounds, Values, unknown
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array
-from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY, ToWallClock
+from pyhudi_expr.expr.functions.time_zones import ToWallClock
 from pyhudi_expr.expr.literals import CALENDAR_MARGINS
 from pyhudi_expr.expr.nodes import Column, IsNull
-from pyhudi_expr.expr.terms import UnboundError, bind_term, declared_domain, known_zone
+from pyhudi_expr.expr.terms import UnboundError, bind_term, declared_domain
+from pyhudi_expr.expr.zones import SECONDS_PER_DAY, Zone
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.bound_decoding import WRAPPED_DECIMAL_SCALE
 from pyhudi_expr.index.statistics.file_ranges import UNKNOWN, file_ranges
@@ -64,7 +65,7 @@ def _key_column(
     Floats have no order that engines agree on (NaN, zeros), and ``char`` values lose their blanks.
     """
     try:
-        found = bind_term(column, snapshot.scope.in_zone(request.zone))
+        found = bind_term(column, snapshot.scope.of(request.semantics))
     except UnboundError:
         return None
     if not isinstance(found, BoundColumn) or found.char is not None:
@@ -84,7 +85,7 @@ def key_bounds(
 
     Args:
         snapshot: The table.
-        request: The request: its reader and zone.
+        request: The request: its reader and semantics.
         column: The column, see `_key_column`.
         keep: One flag for each slice. The others need no bounds.
         footer_wait: Seconds to wait for footers that are read in the background.
@@ -96,7 +97,7 @@ def key_bounds(
     if key is None:
         return None
     known = _known(snapshot, request, key, keep, footer_wait)
-    found = _shown(known, key.domain, column, request.zone)
+    found = _shown(known, key.domain, column, request.semantics.reading_zone)
     if found is None:
         return None
     lower, upper = _numbers(found)
@@ -176,7 +177,7 @@ def _known_first(ends: Values, others: Values, nothing: int) -> Values:
     return pc.coalesce(ends, others)
 
 
-def _shown(bounds: Bounds, domain: Domain, column: Column, zone: str | None) -> Bounds | None:
+def _shown(bounds: Bounds, domain: Domain, column: Column, zone: Zone | None) -> Bounds | None:
     """Return the bounds of what the engine shows; None if that is unknown.
 
     Times get margins: of days before the reform of the calendar, of wall clocks a day, as readers
@@ -191,10 +192,9 @@ def _shown(bounds: Bounds, domain: Domain, column: Column, zone: str | None) -> 
         rounding += day
     declared = domain if column.declared is None else declared_domain(column.declared)
     if domain.kind is Kind.INSTANT and declared is not None and declared.kind is Kind.WALL_CLOCK:
-        known = known_zone(zone)
-        if known is None:
+        if zone is None:
             return None
-        bounds = ToWallClock(known, domain.units)(bounds)
+        bounds = ToWallClock(zone, domain.units)(bounds)
     return replace(
         bounds,
         lower=_moved(bounds.lower, -1, day, rounding),

@@ -689,15 +689,17 @@ class SparkCondition(object):
     (string), by the numbers of their nodes, counted from 0.
      - sets: The values of sets (InSet), by the numbers of their nodes.
      - valuesFromPaths: Partition columns have the values of the paths, not of the files.
+     - tried: The numbers of the nodes that are NULL where they fail (evalMode TRY).
 
     """
 
 
-    def __init__(self, tree=None, constants=None, sets=None, valuesFromPaths=None,):
+    def __init__(self, tree=None, constants=None, sets=None, valuesFromPaths=None, tried=None,):
         self.tree = tree
         self.constants = constants
         self.sets = sets
         self.valuesFromPaths = valuesFromPaths
+        self.tried = tried
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -747,6 +749,16 @@ class SparkCondition(object):
                     self.valuesFromPaths = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.LIST:
+                    self.tried = []
+                    (_etype37, _size34) = iprot.readListBegin()
+                    for _i38 in range(_size34):
+                        _elem39 = iprot.readI32()
+                        self.tried.append(_elem39)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -764,25 +776,32 @@ class SparkCondition(object):
         if self.constants is not None:
             oprot.writeFieldBegin('constants', TType.MAP, 2)
             oprot.writeMapBegin(TType.I32, TType.STRUCT, len(self.constants))
-            for kiter34, viter35 in self.constants.items():
-                oprot.writeI32(kiter34)
-                viter35.write(oprot)
+            for kiter40, viter41 in self.constants.items():
+                oprot.writeI32(kiter40)
+                viter41.write(oprot)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.sets is not None:
             oprot.writeFieldBegin('sets', TType.MAP, 3)
             oprot.writeMapBegin(TType.I32, TType.LIST, len(self.sets))
-            for kiter36, viter37 in self.sets.items():
-                oprot.writeI32(kiter36)
-                oprot.writeListBegin(TType.STRUCT, len(viter37))
-                for iter38 in viter37:
-                    iter38.write(oprot)
+            for kiter42, viter43 in self.sets.items():
+                oprot.writeI32(kiter42)
+                oprot.writeListBegin(TType.STRUCT, len(viter43))
+                for iter44 in viter43:
+                    iter44.write(oprot)
                 oprot.writeListEnd()
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.valuesFromPaths is not None:
             oprot.writeFieldBegin('valuesFromPaths', TType.BOOL, 4)
             oprot.writeBool(self.valuesFromPaths)
+            oprot.writeFieldEnd()
+        if self.tried is not None:
+            oprot.writeFieldBegin('tried', TType.LIST, 5)
+            oprot.writeListBegin(TType.I32, len(self.tried))
+            for iter45 in self.tried:
+                oprot.writeI32(iter45)
+            oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -846,10 +865,10 @@ class FirstRows(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.path = []
-                    (_etype42, _size39) = iprot.readListBegin()
-                    for _i43 in range(_size39):
-                        _elem44 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.path.append(_elem44)
+                    (_etype49, _size46) = iprot.readListBegin()
+                    for _i50 in range(_size46):
+                        _elem51 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.path.append(_elem51)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -890,8 +909,8 @@ class FirstRows(object):
         if self.path is not None:
             oprot.writeFieldBegin('path', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.path))
-            for iter45 in self.path:
-                oprot.writeString(iter45.encode('utf-8') if sys.version_info[0] == 2 else iter45)
+            for iter52 in self.path:
+                oprot.writeString(iter52.encode('utf-8') if sys.version_info[0] == 2 else iter52)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.type is not None:
@@ -930,6 +949,216 @@ class FirstRows(object):
         return not (self == other)
 
 
+class Zone(object):
+    """
+    A time zone, by the rules of the process that evaluates with it.
+
+    Attributes:
+     - name: As the process names it.
+     - rules: The transitions between 1900-01-01 and 2200-01-01 of UTC, little-endian: N instants of 8 bytes,
+    ascending, in seconds since 1970, from each of which another offset is valid; then N + 1 offsets
+    to UTC of 4 bytes, in seconds, the first of which is valid before them all. Absent: the rules are
+    not known; they may be any, unless the name itself says the offset.
+
+    """
+
+
+    def __init__(self, name=None, rules=None,):
+        self.name = name
+        self.rules = rules
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.name = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.rules = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('Zone')
+        if self.name is not None:
+            oprot.writeFieldBegin('name', TType.STRING, 1)
+            oprot.writeString(self.name.encode('utf-8') if sys.version_info[0] == 2 else self.name)
+            oprot.writeFieldEnd()
+        if self.rules is not None:
+            oprot.writeFieldBegin('rules', TType.STRING, 2)
+            oprot.writeBinary(self.rules)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.name is None:
+            raise TProtocolException(message='Required field name is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class Semantics(object):
+    """
+    What the meaning of a filter depends on beside its text: what the engine's process decides. What is
+    absent is not known.
+
+    Attributes:
+     - engine: hive, spark, trino or presto; others are as if absent.
+     - engineVersion
+     - zones: The zones that this structure and the filter name. Of others the rules are not known.
+     - zone: The name of the zone in which expressions that name none are evaluated: the session's.
+     - readingZone: The name of the zone whose wall clock shows an instant of a file where the engine reads
+    instants as wall clocks: for Hive that of the task's JVM. Absent: the session's.
+     - settings: Settings of the session that change an evaluation, if they are not the engine's defaults.
+
+    """
+
+
+    def __init__(self, engine=None, engineVersion=None, zones=None, zone=None, readingZone=None, settings=None,):
+        self.engine = engine
+        self.engineVersion = engineVersion
+        self.zones = zones
+        self.zone = zone
+        self.readingZone = readingZone
+        self.settings = settings
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.engine = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.engineVersion = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.LIST:
+                    self.zones = []
+                    (_etype56, _size53) = iprot.readListBegin()
+                    for _i57 in range(_size53):
+                        _elem58 = Zone()
+                        _elem58.read(iprot)
+                        self.zones.append(_elem58)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.zone = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRING:
+                    self.readingZone = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.MAP:
+                    self.settings = {}
+                    (_ktype60, _vtype61, _size59) = iprot.readMapBegin()
+                    for _i63 in range(_size59):
+                        _key64 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val65 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.settings[_key64] = _val65
+                    iprot.readMapEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('Semantics')
+        if self.engine is not None:
+            oprot.writeFieldBegin('engine', TType.STRING, 1)
+            oprot.writeString(self.engine.encode('utf-8') if sys.version_info[0] == 2 else self.engine)
+            oprot.writeFieldEnd()
+        if self.engineVersion is not None:
+            oprot.writeFieldBegin('engineVersion', TType.STRING, 2)
+            oprot.writeString(self.engineVersion.encode('utf-8') if sys.version_info[0] == 2 else self.engineVersion)
+            oprot.writeFieldEnd()
+        if self.zones is not None:
+            oprot.writeFieldBegin('zones', TType.LIST, 3)
+            oprot.writeListBegin(TType.STRUCT, len(self.zones))
+            for iter66 in self.zones:
+                iter66.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.zone is not None:
+            oprot.writeFieldBegin('zone', TType.STRING, 4)
+            oprot.writeString(self.zone.encode('utf-8') if sys.version_info[0] == 2 else self.zone)
+            oprot.writeFieldEnd()
+        if self.readingZone is not None:
+            oprot.writeFieldBegin('readingZone', TType.STRING, 5)
+            oprot.writeString(self.readingZone.encode('utf-8') if sys.version_info[0] == 2 else self.readingZone)
+            oprot.writeFieldEnd()
+        if self.settings is not None:
+            oprot.writeFieldBegin('settings', TType.MAP, 6)
+            oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.settings))
+            for kiter67, viter68 in self.settings.items():
+                oprot.writeString(kiter67.encode('utf-8') if sys.version_info[0] == 2 else kiter67)
+                oprot.writeString(viter68.encode('utf-8') if sys.version_info[0] == 2 else viter68)
+            oprot.writeMapEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class PruneRequest(object):
     """
     Attributes:
@@ -938,7 +1167,7 @@ class PruneRequest(object):
      - basePath: The table's base path, as a URI or an absolute path.
      - filter: The filter in post-order; the last node is the root.
      - view
-     - timeZone: IANA zone in which the caller reads instants as wall-clock timestamps; absent: unknown.
+     - semantics: Absent: nothing is known.
      - asOfInstant: Time travel: read as of this instant; absent: the latest completed one.
      - newestInstant: The caller's newest completed instant (requested time): an older view of the table is no
     answer.
@@ -960,13 +1189,13 @@ class PruneRequest(object):
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None, countBy=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, semantics=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None, countBy=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
         self.filter = filter
         self.view = view
-        self.timeZone = timeZone
+        self.semantics = semantics
         self.asOfInstant = asOfInstant
         self.newestInstant = newestInstant
         self.countRows = countRows
@@ -1006,11 +1235,11 @@ class PruneRequest(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype49, _size46) = iprot.readListBegin()
-                    for _i50 in range(_size46):
-                        _elem51 = Node()
-                        _elem51.read(iprot)
-                        self.filter.append(_elem51)
+                    (_etype72, _size69) = iprot.readListBegin()
+                    for _i73 in range(_size69):
+                        _elem74 = Node()
+                        _elem74.read(iprot)
+                        self.filter.append(_elem74)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1020,8 +1249,9 @@ class PruneRequest(object):
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
-                if ftype == TType.STRING:
-                    self.timeZone = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                if ftype == TType.STRUCT:
+                    self.semantics = Semantics()
+                    self.semantics.read(iprot)
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
@@ -1069,31 +1299,31 @@ class PruneRequest(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.firstRowsOfEach = []
-                    (_etype55, _size52) = iprot.readListBegin()
-                    for _i56 in range(_size52):
-                        _elem57 = FirstRows()
-                        _elem57.read(iprot)
-                        self.firstRowsOfEach.append(_elem57)
+                    (_etype78, _size75) = iprot.readListBegin()
+                    for _i79 in range(_size75):
+                        _elem80 = FirstRows()
+                        _elem80.read(iprot)
+                        self.firstRowsOfEach.append(_elem80)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 16:
                 if ftype == TType.LIST:
                     self.describeMatching = []
-                    (_etype61, _size58) = iprot.readListBegin()
-                    for _i62 in range(_size58):
-                        _elem63 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.describeMatching.append(_elem63)
+                    (_etype84, _size81) = iprot.readListBegin()
+                    for _i85 in range(_size81):
+                        _elem86 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.describeMatching.append(_elem86)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 17:
                 if ftype == TType.LIST:
                     self.countBy = []
-                    (_etype67, _size64) = iprot.readListBegin()
-                    for _i68 in range(_size64):
-                        _elem69 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.countBy.append(_elem69)
+                    (_etype90, _size87) = iprot.readListBegin()
+                    for _i91 in range(_size87):
+                        _elem92 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.countBy.append(_elem92)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1122,17 +1352,17 @@ class PruneRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter70 in self.filter:
-                iter70.write(oprot)
+            for iter93 in self.filter:
+                iter93.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.view is not None:
             oprot.writeFieldBegin('view', TType.I32, 5)
             oprot.writeI32(self.view)
             oprot.writeFieldEnd()
-        if self.timeZone is not None:
-            oprot.writeFieldBegin('timeZone', TType.STRING, 6)
-            oprot.writeString(self.timeZone.encode('utf-8') if sys.version_info[0] == 2 else self.timeZone)
+        if self.semantics is not None:
+            oprot.writeFieldBegin('semantics', TType.STRUCT, 6)
+            self.semantics.write(oprot)
             oprot.writeFieldEnd()
         if self.asOfInstant is not None:
             oprot.writeFieldBegin('asOfInstant', TType.STRING, 7)
@@ -1169,22 +1399,22 @@ class PruneRequest(object):
         if self.firstRowsOfEach is not None:
             oprot.writeFieldBegin('firstRowsOfEach', TType.LIST, 15)
             oprot.writeListBegin(TType.STRUCT, len(self.firstRowsOfEach))
-            for iter71 in self.firstRowsOfEach:
-                iter71.write(oprot)
+            for iter94 in self.firstRowsOfEach:
+                iter94.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.describeMatching is not None:
             oprot.writeFieldBegin('describeMatching', TType.LIST, 16)
             oprot.writeListBegin(TType.STRING, len(self.describeMatching))
-            for iter72 in self.describeMatching:
-                oprot.writeString(iter72.encode('utf-8') if sys.version_info[0] == 2 else iter72)
+            for iter95 in self.describeMatching:
+                oprot.writeString(iter95.encode('utf-8') if sys.version_info[0] == 2 else iter95)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.countBy is not None:
             oprot.writeFieldBegin('countBy', TType.LIST, 17)
             oprot.writeListBegin(TType.STRING, len(self.countBy))
-            for iter73 in self.countBy:
-                oprot.writeString(iter73.encode('utf-8') if sys.version_info[0] == 2 else iter73)
+            for iter96 in self.countBy:
+                oprot.writeString(iter96.encode('utf-8') if sys.version_info[0] == 2 else iter96)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1256,10 +1486,10 @@ class PartitionVerdict(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.tokens = []
-                    (_etype77, _size74) = iprot.readListBegin()
-                    for _i78 in range(_size74):
-                        _elem79 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.tokens.append(_elem79)
+                    (_etype100, _size97) = iprot.readListBegin()
+                    for _i101 in range(_size97):
+                        _elem102 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.tokens.append(_elem102)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1289,8 +1519,8 @@ class PartitionVerdict(object):
         if self.tokens is not None:
             oprot.writeFieldBegin('tokens', TType.LIST, 3)
             oprot.writeListBegin(TType.STRING, len(self.tokens))
-            for iter80 in self.tokens:
-                oprot.writeString(iter80.encode('utf-8') if sys.version_info[0] == 2 else iter80)
+            for iter103 in self.tokens:
+                oprot.writeString(iter103.encode('utf-8') if sys.version_info[0] == 2 else iter103)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.digest is not None:
@@ -1407,11 +1637,11 @@ class PruneCounts(object):
             elif fid == 10:
                 if ftype == TType.MAP:
                     self.filesDroppedBy = {}
-                    (_ktype82, _vtype83, _size81) = iprot.readMapBegin()
-                    for _i85 in range(_size81):
-                        _key86 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val87 = iprot.readI64()
-                        self.filesDroppedBy[_key86] = _val87
+                    (_ktype105, _vtype106, _size104) = iprot.readMapBegin()
+                    for _i108 in range(_size104):
+                        _key109 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val110 = iprot.readI64()
+                        self.filesDroppedBy[_key109] = _val110
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1464,9 +1694,9 @@ class PruneCounts(object):
         if self.filesDroppedBy is not None:
             oprot.writeFieldBegin('filesDroppedBy', TType.MAP, 10)
             oprot.writeMapBegin(TType.STRING, TType.I64, len(self.filesDroppedBy))
-            for kiter88, viter89 in self.filesDroppedBy.items():
-                oprot.writeString(kiter88.encode('utf-8') if sys.version_info[0] == 2 else kiter88)
-                oprot.writeI64(viter89)
+            for kiter111, viter112 in self.filesDroppedBy.items():
+                oprot.writeString(kiter111.encode('utf-8') if sys.version_info[0] == 2 else kiter111)
+                oprot.writeI64(viter112)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1694,80 +1924,80 @@ class KeptSlices(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.partitions = []
-                    (_etype93, _size90) = iprot.readListBegin()
-                    for _i94 in range(_size90):
-                        _elem95 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.partitions.append(_elem95)
+                    (_etype116, _size113) = iprot.readListBegin()
+                    for _i117 in range(_size113):
+                        _elem118 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.partitions.append(_elem118)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.partitionSlices = []
-                    (_etype99, _size96) = iprot.readListBegin()
-                    for _i100 in range(_size96):
-                        _elem101 = iprot.readI32()
-                        self.partitionSlices.append(_elem101)
+                    (_etype122, _size119) = iprot.readListBegin()
+                    for _i123 in range(_size119):
+                        _elem124 = iprot.readI32()
+                        self.partitionSlices.append(_elem124)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.fileIds = []
-                    (_etype105, _size102) = iprot.readListBegin()
-                    for _i106 in range(_size102):
-                        _elem107 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileIds.append(_elem107)
+                    (_etype128, _size125) = iprot.readListBegin()
+                    for _i129 in range(_size125):
+                        _elem130 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileIds.append(_elem130)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.baseInstants = []
-                    (_etype111, _size108) = iprot.readListBegin()
-                    for _i112 in range(_size108):
-                        _elem113 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.baseInstants.append(_elem113)
+                    (_etype134, _size131) = iprot.readListBegin()
+                    for _i135 in range(_size131):
+                        _elem136 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.baseInstants.append(_elem136)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.haveBaseFile = []
-                    (_etype117, _size114) = iprot.readListBegin()
-                    for _i118 in range(_size114):
-                        _elem119 = iprot.readBool()
-                        self.haveBaseFile.append(_elem119)
+                    (_etype140, _size137) = iprot.readListBegin()
+                    for _i141 in range(_size137):
+                        _elem142 = iprot.readBool()
+                        self.haveBaseFile.append(_elem142)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.logFiles = []
-                    (_etype123, _size120) = iprot.readListBegin()
-                    for _i124 in range(_size120):
-                        _elem125 = iprot.readI32()
-                        self.logFiles.append(_elem125)
+                    (_etype146, _size143) = iprot.readListBegin()
+                    for _i147 in range(_size143):
+                        _elem148 = iprot.readI32()
+                        self.logFiles.append(_elem148)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.fileNames = []
-                    (_etype129, _size126) = iprot.readListBegin()
-                    for _i130 in range(_size126):
-                        _elem131 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileNames.append(_elem131)
+                    (_etype152, _size149) = iprot.readListBegin()
+                    for _i153 in range(_size149):
+                        _elem154 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileNames.append(_elem154)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.fileSizes = []
-                    (_etype135, _size132) = iprot.readListBegin()
-                    for _i136 in range(_size132):
-                        _elem137 = iprot.readI64()
-                        self.fileSizes.append(_elem137)
+                    (_etype158, _size155) = iprot.readListBegin()
+                    for _i159 in range(_size155):
+                        _elem160 = iprot.readI64()
+                        self.fileSizes.append(_elem160)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1788,57 +2018,57 @@ class KeptSlices(object):
         if self.partitions is not None:
             oprot.writeFieldBegin('partitions', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.partitions))
-            for iter138 in self.partitions:
-                oprot.writeString(iter138.encode('utf-8') if sys.version_info[0] == 2 else iter138)
+            for iter161 in self.partitions:
+                oprot.writeString(iter161.encode('utf-8') if sys.version_info[0] == 2 else iter161)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.partitionSlices is not None:
             oprot.writeFieldBegin('partitionSlices', TType.LIST, 3)
             oprot.writeListBegin(TType.I32, len(self.partitionSlices))
-            for iter139 in self.partitionSlices:
-                oprot.writeI32(iter139)
+            for iter162 in self.partitionSlices:
+                oprot.writeI32(iter162)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileIds is not None:
             oprot.writeFieldBegin('fileIds', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.fileIds))
-            for iter140 in self.fileIds:
-                oprot.writeString(iter140.encode('utf-8') if sys.version_info[0] == 2 else iter140)
+            for iter163 in self.fileIds:
+                oprot.writeString(iter163.encode('utf-8') if sys.version_info[0] == 2 else iter163)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.baseInstants is not None:
             oprot.writeFieldBegin('baseInstants', TType.LIST, 5)
             oprot.writeListBegin(TType.STRING, len(self.baseInstants))
-            for iter141 in self.baseInstants:
-                oprot.writeString(iter141.encode('utf-8') if sys.version_info[0] == 2 else iter141)
+            for iter164 in self.baseInstants:
+                oprot.writeString(iter164.encode('utf-8') if sys.version_info[0] == 2 else iter164)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.haveBaseFile is not None:
             oprot.writeFieldBegin('haveBaseFile', TType.LIST, 6)
             oprot.writeListBegin(TType.BOOL, len(self.haveBaseFile))
-            for iter142 in self.haveBaseFile:
-                oprot.writeBool(iter142)
+            for iter165 in self.haveBaseFile:
+                oprot.writeBool(iter165)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.logFiles is not None:
             oprot.writeFieldBegin('logFiles', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.logFiles))
-            for iter143 in self.logFiles:
-                oprot.writeI32(iter143)
+            for iter166 in self.logFiles:
+                oprot.writeI32(iter166)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileNames is not None:
             oprot.writeFieldBegin('fileNames', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.fileNames))
-            for iter144 in self.fileNames:
-                oprot.writeString(iter144.encode('utf-8') if sys.version_info[0] == 2 else iter144)
+            for iter167 in self.fileNames:
+                oprot.writeString(iter167.encode('utf-8') if sys.version_info[0] == 2 else iter167)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileSizes is not None:
             oprot.writeFieldBegin('fileSizes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.fileSizes))
-            for iter145 in self.fileSizes:
-                oprot.writeI64(iter145)
+            for iter168 in self.fileSizes:
+                oprot.writeI64(iter168)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1946,50 +2176,50 @@ class SelectedRows(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.rangeStarts = []
-                    (_etype149, _size146) = iprot.readListBegin()
-                    for _i150 in range(_size146):
-                        _elem151 = iprot.readI64()
-                        self.rangeStarts.append(_elem151)
+                    (_etype172, _size169) = iprot.readListBegin()
+                    for _i173 in range(_size169):
+                        _elem174 = iprot.readI64()
+                        self.rangeStarts.append(_elem174)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.rangeEnds = []
-                    (_etype155, _size152) = iprot.readListBegin()
-                    for _i156 in range(_size152):
-                        _elem157 = iprot.readI64()
-                        self.rangeEnds.append(_elem157)
+                    (_etype178, _size175) = iprot.readListBegin()
+                    for _i179 in range(_size175):
+                        _elem180 = iprot.readI64()
+                        self.rangeEnds.append(_elem180)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.rowGroupRows = []
-                    (_etype161, _size158) = iprot.readListBegin()
-                    for _i162 in range(_size158):
-                        _elem163 = iprot.readI64()
-                        self.rowGroupRows.append(_elem163)
+                    (_etype184, _size181) = iprot.readListBegin()
+                    for _i185 in range(_size181):
+                        _elem186 = iprot.readI64()
+                        self.rowGroupRows.append(_elem186)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.rowGroupOffsets = []
-                    (_etype167, _size164) = iprot.readListBegin()
-                    for _i168 in range(_size164):
-                        _elem169 = iprot.readI64()
-                        self.rowGroupOffsets.append(_elem169)
+                    (_etype190, _size187) = iprot.readListBegin()
+                    for _i191 in range(_size187):
+                        _elem192 = iprot.readI64()
+                        self.rowGroupOffsets.append(_elem192)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.rowGroupBytes = []
-                    (_etype173, _size170) = iprot.readListBegin()
-                    for _i174 in range(_size170):
-                        _elem175 = iprot.readI64()
-                        self.rowGroupBytes.append(_elem175)
+                    (_etype196, _size193) = iprot.readListBegin()
+                    for _i197 in range(_size193):
+                        _elem198 = iprot.readI64()
+                        self.rowGroupBytes.append(_elem198)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2022,36 +2252,36 @@ class SelectedRows(object):
         if self.rangeStarts is not None:
             oprot.writeFieldBegin('rangeStarts', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.rangeStarts))
-            for iter176 in self.rangeStarts:
-                oprot.writeI64(iter176)
+            for iter199 in self.rangeStarts:
+                oprot.writeI64(iter199)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rangeEnds is not None:
             oprot.writeFieldBegin('rangeEnds', TType.LIST, 6)
             oprot.writeListBegin(TType.I64, len(self.rangeEnds))
-            for iter177 in self.rangeEnds:
-                oprot.writeI64(iter177)
+            for iter200 in self.rangeEnds:
+                oprot.writeI64(iter200)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupRows is not None:
             oprot.writeFieldBegin('rowGroupRows', TType.LIST, 7)
             oprot.writeListBegin(TType.I64, len(self.rowGroupRows))
-            for iter178 in self.rowGroupRows:
-                oprot.writeI64(iter178)
+            for iter201 in self.rowGroupRows:
+                oprot.writeI64(iter201)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupOffsets is not None:
             oprot.writeFieldBegin('rowGroupOffsets', TType.LIST, 8)
             oprot.writeListBegin(TType.I64, len(self.rowGroupOffsets))
-            for iter179 in self.rowGroupOffsets:
-                oprot.writeI64(iter179)
+            for iter202 in self.rowGroupOffsets:
+                oprot.writeI64(iter202)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupBytes is not None:
             oprot.writeFieldBegin('rowGroupBytes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.rowGroupBytes))
-            for iter180 in self.rowGroupBytes:
-                oprot.writeI64(iter180)
+            for iter203 in self.rowGroupBytes:
+                oprot.writeI64(iter203)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2123,11 +2353,11 @@ class MatchingRows(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype184, _size181) = iprot.readListBegin()
-                    for _i185 in range(_size181):
-                        _elem186 = ColumnSummary()
-                        _elem186.read(iprot)
-                        self.columns.append(_elem186)
+                    (_etype207, _size204) = iprot.readListBegin()
+                    for _i208 in range(_size204):
+                        _elem209 = ColumnSummary()
+                        _elem209.read(iprot)
+                        self.columns.append(_elem209)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2148,8 +2378,8 @@ class MatchingRows(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter187 in self.columns:
-                iter187.write(oprot)
+            for iter210 in self.columns:
+                iter210.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2201,11 +2431,11 @@ class EqualRows(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.values = []
-                    (_etype191, _size188) = iprot.readListBegin()
-                    for _i192 in range(_size188):
-                        _elem193 = Literal()
-                        _elem193.read(iprot)
-                        self.values.append(_elem193)
+                    (_etype214, _size211) = iprot.readListBegin()
+                    for _i215 in range(_size211):
+                        _elem216 = Literal()
+                        _elem216.read(iprot)
+                        self.values.append(_elem216)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2227,8 +2457,8 @@ class EqualRows(object):
         if self.values is not None:
             oprot.writeFieldBegin('values', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.values))
-            for iter194 in self.values:
-                iter194.write(oprot)
+            for iter217 in self.values:
+                iter217.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rows is not None:
@@ -2330,11 +2560,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype198, _size195) = iprot.readListBegin()
-                    for _i199 in range(_size195):
-                        _elem200 = PartitionVerdict()
-                        _elem200.read(iprot)
-                        self.verdicts.append(_elem200)
+                    (_etype221, _size218) = iprot.readListBegin()
+                    for _i222 in range(_size218):
+                        _elem223 = PartitionVerdict()
+                        _elem223.read(iprot)
+                        self.verdicts.append(_elem223)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2352,11 +2582,11 @@ class PruneResponse(object):
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype204, _size201) = iprot.readListBegin()
-                    for _i205 in range(_size201):
-                        _elem206 = ColumnSummary()
-                        _elem206.read(iprot)
-                        self.columns.append(_elem206)
+                    (_etype227, _size224) = iprot.readListBegin()
+                    for _i228 in range(_size224):
+                        _elem229 = ColumnSummary()
+                        _elem229.read(iprot)
+                        self.columns.append(_elem229)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2369,11 +2599,11 @@ class PruneResponse(object):
             elif fid == 11:
                 if ftype == TType.LIST:
                     self.selectedRows = []
-                    (_etype210, _size207) = iprot.readListBegin()
-                    for _i211 in range(_size207):
-                        _elem212 = SelectedRows()
-                        _elem212.read(iprot)
-                        self.selectedRows.append(_elem212)
+                    (_etype233, _size230) = iprot.readListBegin()
+                    for _i234 in range(_size230):
+                        _elem235 = SelectedRows()
+                        _elem235.read(iprot)
+                        self.selectedRows.append(_elem235)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2386,11 +2616,11 @@ class PruneResponse(object):
             elif fid == 13:
                 if ftype == TType.LIST:
                     self.counted = []
-                    (_etype216, _size213) = iprot.readListBegin()
-                    for _i217 in range(_size213):
-                        _elem218 = EqualRows()
-                        _elem218.read(iprot)
-                        self.counted.append(_elem218)
+                    (_etype239, _size236) = iprot.readListBegin()
+                    for _i240 in range(_size236):
+                        _elem241 = EqualRows()
+                        _elem241.read(iprot)
+                        self.counted.append(_elem241)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2427,8 +2657,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter219 in self.verdicts:
-                iter219.write(oprot)
+            for iter242 in self.verdicts:
+                iter242.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -2442,8 +2672,8 @@ class PruneResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 9)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter220 in self.columns:
-                iter220.write(oprot)
+            for iter243 in self.columns:
+                iter243.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -2453,8 +2683,8 @@ class PruneResponse(object):
         if self.selectedRows is not None:
             oprot.writeFieldBegin('selectedRows', TType.LIST, 11)
             oprot.writeListBegin(TType.STRUCT, len(self.selectedRows))
-            for iter221 in self.selectedRows:
-                iter221.write(oprot)
+            for iter244 in self.selectedRows:
+                iter244.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.matching is not None:
@@ -2464,8 +2694,8 @@ class PruneResponse(object):
         if self.counted is not None:
             oprot.writeFieldBegin('counted', TType.LIST, 13)
             oprot.writeListBegin(TType.STRUCT, len(self.counted))
-            for iter222 in self.counted:
-                iter222.write(oprot)
+            for iter245 in self.counted:
+                iter245.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2505,19 +2735,19 @@ class MetadataRequest(object):
      - view: What is described: files, history, indexes or column_ranges.
      - filter: The filter over the view's columns in post-order, as in a PruneRequest: rows for which it
     cannot be TRUE are not sent.
-     - timeZone: As in a PruneRequest.
+     - semantics: As in a PruneRequest.
      - columns: The columns whose values are sent; absent: all.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, view=None, filter=None, timeZone=None, columns=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, view=None, filter=None, semantics=None, columns=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
         self.view = view
         self.filter = filter
-        self.timeZone = timeZone
+        self.semantics = semantics
         self.columns = columns
 
     def read(self, iprot):
@@ -2552,26 +2782,27 @@ class MetadataRequest(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype226, _size223) = iprot.readListBegin()
-                    for _i227 in range(_size223):
-                        _elem228 = Node()
-                        _elem228.read(iprot)
-                        self.filter.append(_elem228)
+                    (_etype249, _size246) = iprot.readListBegin()
+                    for _i250 in range(_size246):
+                        _elem251 = Node()
+                        _elem251.read(iprot)
+                        self.filter.append(_elem251)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
-                if ftype == TType.STRING:
-                    self.timeZone = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                if ftype == TType.STRUCT:
+                    self.semantics = Semantics()
+                    self.semantics.read(iprot)
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype232, _size229) = iprot.readListBegin()
-                    for _i233 in range(_size229):
-                        _elem234 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.columns.append(_elem234)
+                    (_etype255, _size252) = iprot.readListBegin()
+                    for _i256 in range(_size252):
+                        _elem257 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.columns.append(_elem257)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2604,19 +2835,19 @@ class MetadataRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter235 in self.filter:
-                iter235.write(oprot)
+            for iter258 in self.filter:
+                iter258.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
-        if self.timeZone is not None:
-            oprot.writeFieldBegin('timeZone', TType.STRING, 6)
-            oprot.writeString(self.timeZone.encode('utf-8') if sys.version_info[0] == 2 else self.timeZone)
+        if self.semantics is not None:
+            oprot.writeFieldBegin('semantics', TType.STRUCT, 6)
+            self.semantics.write(oprot)
             oprot.writeFieldEnd()
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.columns))
-            for iter236 in self.columns:
-                oprot.writeString(iter236.encode('utf-8') if sys.version_info[0] == 2 else iter236)
+            for iter259 in self.columns:
+                oprot.writeString(iter259.encode('utf-8') if sys.version_info[0] == 2 else iter259)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2700,45 +2931,45 @@ class MetadataColumn(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.texts = []
-                    (_etype240, _size237) = iprot.readListBegin()
-                    for _i241 in range(_size237):
-                        _elem242 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.texts.append(_elem242)
+                    (_etype263, _size260) = iprot.readListBegin()
+                    for _i264 in range(_size260):
+                        _elem265 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.texts.append(_elem265)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.integers = []
-                    (_etype246, _size243) = iprot.readListBegin()
-                    for _i247 in range(_size243):
-                        _elem248 = iprot.readI64()
-                        self.integers.append(_elem248)
+                    (_etype269, _size266) = iprot.readListBegin()
+                    for _i270 in range(_size266):
+                        _elem271 = iprot.readI64()
+                        self.integers.append(_elem271)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.textLists = []
-                    (_etype252, _size249) = iprot.readListBegin()
-                    for _i253 in range(_size249):
-                        _elem254 = []
-                        (_etype258, _size255) = iprot.readListBegin()
-                        for _i259 in range(_size255):
-                            _elem260 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                            _elem254.append(_elem260)
+                    (_etype275, _size272) = iprot.readListBegin()
+                    for _i276 in range(_size272):
+                        _elem277 = []
+                        (_etype281, _size278) = iprot.readListBegin()
+                        for _i282 in range(_size278):
+                            _elem283 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                            _elem277.append(_elem283)
                         iprot.readListEnd()
-                        self.textLists.append(_elem254)
+                        self.textLists.append(_elem277)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.nulls = []
-                    (_etype264, _size261) = iprot.readListBegin()
-                    for _i265 in range(_size261):
-                        _elem266 = iprot.readI32()
-                        self.nulls.append(_elem266)
+                    (_etype287, _size284) = iprot.readListBegin()
+                    for _i288 in range(_size284):
+                        _elem289 = iprot.readI32()
+                        self.nulls.append(_elem289)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2767,32 +2998,32 @@ class MetadataColumn(object):
         if self.texts is not None:
             oprot.writeFieldBegin('texts', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.texts))
-            for iter267 in self.texts:
-                oprot.writeString(iter267.encode('utf-8') if sys.version_info[0] == 2 else iter267)
+            for iter290 in self.texts:
+                oprot.writeString(iter290.encode('utf-8') if sys.version_info[0] == 2 else iter290)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.integers is not None:
             oprot.writeFieldBegin('integers', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.integers))
-            for iter268 in self.integers:
-                oprot.writeI64(iter268)
+            for iter291 in self.integers:
+                oprot.writeI64(iter291)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.textLists is not None:
             oprot.writeFieldBegin('textLists', TType.LIST, 6)
             oprot.writeListBegin(TType.LIST, len(self.textLists))
-            for iter269 in self.textLists:
-                oprot.writeListBegin(TType.STRING, len(iter269))
-                for iter270 in iter269:
-                    oprot.writeString(iter270.encode('utf-8') if sys.version_info[0] == 2 else iter270)
+            for iter292 in self.textLists:
+                oprot.writeListBegin(TType.STRING, len(iter292))
+                for iter293 in iter292:
+                    oprot.writeString(iter293.encode('utf-8') if sys.version_info[0] == 2 else iter293)
                 oprot.writeListEnd()
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.nulls is not None:
             oprot.writeFieldBegin('nulls', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.nulls))
-            for iter271 in self.nulls:
-                oprot.writeI32(iter271)
+            for iter294 in self.nulls:
+                oprot.writeI32(iter294)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2878,11 +3109,11 @@ class MetadataResponse(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype275, _size272) = iprot.readListBegin()
-                    for _i276 in range(_size272):
-                        _elem277 = MetadataColumn()
-                        _elem277.read(iprot)
-                        self.columns.append(_elem277)
+                    (_etype298, _size295) = iprot.readListBegin()
+                    for _i299 in range(_size295):
+                        _elem300 = MetadataColumn()
+                        _elem300.read(iprot)
+                        self.columns.append(_elem300)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2930,8 +3161,8 @@ class MetadataResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter278 in self.columns:
-                iter278.write(oprot)
+            for iter301 in self.columns:
+                iter301.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowsConsidered is not None:
@@ -3089,6 +3320,7 @@ SparkCondition.thrift_spec = (
     (2, TType.MAP, 'constants', (TType.I32, None, TType.STRUCT, [Literal, None], False), None, ),  # 2
     (3, TType.MAP, 'sets', (TType.I32, None, TType.LIST, (TType.STRUCT, [Literal, None], False), False), None, ),  # 3
     (4, TType.BOOL, 'valuesFromPaths', None, None, ),  # 4
+    (5, TType.LIST, 'tried', (TType.I32, None, False), None, ),  # 5
 )
 all_structs.append(FirstRows)
 FirstRows.thrift_spec = (
@@ -3100,6 +3332,22 @@ FirstRows.thrift_spec = (
     (5, TType.BOOL, 'nullsFirst', None, None, ),  # 5
     (6, TType.BOOL, 'anyOfEqual', None, None, ),  # 6
 )
+all_structs.append(Zone)
+Zone.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'name', 'UTF8', None, ),  # 1
+    (2, TType.STRING, 'rules', 'BINARY', None, ),  # 2
+)
+all_structs.append(Semantics)
+Semantics.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'engine', 'UTF8', None, ),  # 1
+    (2, TType.STRING, 'engineVersion', 'UTF8', None, ),  # 2
+    (3, TType.LIST, 'zones', (TType.STRUCT, [Zone, None], False), None, ),  # 3
+    (4, TType.STRING, 'zone', 'UTF8', None, ),  # 4
+    (5, TType.STRING, 'readingZone', 'UTF8', None, ),  # 5
+    (6, TType.MAP, 'settings', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 6
+)
 all_structs.append(PruneRequest)
 PruneRequest.thrift_spec = (
     None,  # 0
@@ -3108,7 +3356,7 @@ PruneRequest.thrift_spec = (
     (3, TType.STRING, 'basePath', 'UTF8', None, ),  # 3
     (4, TType.LIST, 'filter', (TType.STRUCT, [Node, None], False), None, ),  # 4
     (5, TType.I32, 'view', None, None, ),  # 5
-    (6, TType.STRING, 'timeZone', 'UTF8', None, ),  # 6
+    (6, TType.STRUCT, 'semantics', [Semantics, None], None, ),  # 6
     (7, TType.STRING, 'asOfInstant', 'UTF8', None, ),  # 7
     (8, TType.STRING, 'newestInstant', 'UTF8', None, ),  # 8
     (9, TType.BOOL, 'countRows', None, None, ),  # 9
@@ -3218,7 +3466,7 @@ MetadataRequest.thrift_spec = (
     (3, TType.STRING, 'basePath', 'UTF8', None, ),  # 3
     (4, TType.STRING, 'view', 'UTF8', None, ),  # 4
     (5, TType.LIST, 'filter', (TType.STRUCT, [Node, None], False), None, ),  # 5
-    (6, TType.STRING, 'timeZone', 'UTF8', None, ),  # 6
+    (6, TType.STRUCT, 'semantics', [Semantics, None], None, ),  # 6
     (7, TType.LIST, 'columns', (TType.STRING, 'UTF8', False), None, ),  # 7
 )
 all_structs.append(MetadataColumn)

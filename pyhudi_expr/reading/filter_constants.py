@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
-from zoneinfo import ZoneInfo
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 
 from pyhudi_expr.expr.nodes import Literal
+from pyhudi_expr.expr.zones import Zone
 from pyhudi_expr.frontend.common.constants import fold_cast, split_timestamp, timestamp_literal
 from pyhudi_expr.table.errors import FilterNotApplicable
 
@@ -20,13 +20,13 @@ _WITH_OFFSET = re.compile(
 _ISO_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:)")
 
 
-def converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Literal:
+def converted(literal: Literal, type_: pa.DataType, zone: Zone | None) -> Literal:
     """Return a constant in the type of the column beside it, where pyarrow would not convert it.
 
     Args:
         literal: The constant.
         type_: The column's type.
-        zone: The IANA time zone of a time without one; None if it is not known.
+        zone: The zone of a time without one; None if it is not known.
 
     Raises:
         FilterNotApplicable: The type has no such value.
@@ -87,22 +87,23 @@ def _without_t(literal: Literal) -> Literal:
     return Literal(_ISO_TIME.sub(r"\1 \2", literal.value), literal.type)
 
 
-def _instant(wall_seconds: int, zone: str | None) -> int:
+def _instant(wall_seconds: int, zone: Zone | None) -> int:
     """Return the only instant at which a wall clock of the zone shows the time."""
     if zone is None:
         raise FilterNotApplicable(
             "rows cannot be filtered: a time without zone against instants; say in which zone"
         )
-    try:
-        info = timezone.utc if zone in ("UTC", "Z") else ZoneInfo(zone)
-        wall = (_EPOCH + timedelta(seconds=wall_seconds)).replace(tzinfo=info)
-        offsets = {wall.replace(fold=fold_).utcoffset() for fold_ in (0, 1)}
-    except (KeyError, ValueError, OverflowError, OSError) as error:
-        raise FilterNotApplicable(f"the zone {zone!r}, or its time, is unknown") from error
-    if len(offsets) > 1:
+    first, last = zone.instants(wall_seconds)
+    if first != last:
         raise FilterNotApplicable(
-            f"rows cannot be filtered: {wall:%F %T} in {zone} is ambiguous: it is twice, or never"
+            f"rows cannot be filtered: {_shown(wall_seconds)} in {zone.name} is ambiguous: it is"
+            " twice, or never"
         )
-    (offset,) = offsets
-    assert offset is not None
-    return wall_seconds - int(offset.total_seconds())
+    return first
+
+
+def _shown(wall_seconds: int) -> str:
+    try:
+        return f"{_EPOCH + timedelta(seconds=wall_seconds):%F %T}"
+    except OverflowError:
+        return f"the second {wall_seconds}"

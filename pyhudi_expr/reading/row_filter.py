@@ -23,7 +23,9 @@ from pyhudi_expr.backend.arrow import (
 )
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Term, walk
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope, UnboundError
+from pyhudi_expr.expr.zones import Zone
 from pyhudi_expr.frontend.common.constants import (
     decimal_literal,
 )
@@ -56,7 +58,7 @@ def row_filter(
         FilterNotApplicable: A part of the predicate cannot filter rows.
         UnknownColumn: The schema lacks a column of the predicate.
     """
-    scope = Scope(schema, zone)
+    scope = Scope(schema, here(zone))
     for node in walk(predicate):
         match node:
             case e.Unknown(reason=reason, pattern=None):
@@ -143,11 +145,21 @@ def _clock(term: Term, scope: Scope) -> Term:
     """Return a time as the wall clock that the zone shows."""
     if getattr(_type_of(term, scope), "tz", None) is None:
         return term
-    if scope.zone is None:
+    zone = scope.semantics.zone
+    if zone is None:
         raise FilterNotApplicable(
             "rows cannot be filtered: a part of an instant's date or time; say in which zone"
         )
-    return Call(IN_ZONE, (term, Literal(scope.zone, pa.string())))
+    return Call(IN_ZONE, (term, Literal(_arrow_name(zone), pa.string())))
+
+
+def _arrow_name(zone: Zone) -> str:
+    """Return the name that Arrow has for a zone: an offset in its form, else the IANA name."""
+    fixed = zone.fixed_offset
+    if not fixed or fixed % 60:
+        return zone.name
+    sign, minutes = "-" if fixed < 0 else "+", abs(fixed) // 60
+    return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def _is_clock(type_: pa.DataType | None) -> bool:
@@ -244,7 +256,7 @@ def _with_common_types(terms: Sequence[Term], scope: Scope) -> tuple[Any, ...]:
     numbers = _numbers(terms, scope)
     return tuple(
         numbers(
-            (converted(term, target, scope.zone) if target is not None else term)
+            (converted(term, target, scope.semantics.zone) if target is not None else term)
             if isinstance(term, Literal)
             else _fitted(term, scope)
         )

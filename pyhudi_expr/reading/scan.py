@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression, Unknown
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import resolve
 from pyhudi_expr.frontend.arrow.expression_check import (
     columns_read,
@@ -267,7 +268,9 @@ def scan_snapshot(
     check_supported(table)
     predicate = parse_filter(filter, schema, dialect.as_written, table.base_path)
     rows = _for_rows(filter, predicate, schema, zone)
-    request = PruneRequest(predicate, snapshot.listing.view, zone, reader=PartitionReader.ENGINE)
+    request = PruneRequest(
+        predicate, snapshot.listing.view, here(zone), reader=PartitionReader.ENGINE
+    )
     result = pruner.prune_snapshot(snapshot, request)
     for name in columns or ():
         check_column((name,), schema, table.base_path)

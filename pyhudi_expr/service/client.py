@@ -19,7 +19,9 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TFramedTransport, TTransportException
 
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 from pyhudi_expr.frontend.thrift.encoder import encode
+from pyhudi_expr.frontend.thrift.semantics import encode_semantics
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, ServiceInfo
@@ -113,7 +115,7 @@ class PruningClient:
         predicate: HudiExpression,
         *,
         view: TableView = TableView.SNAPSHOT,
-        zone: str | None = None,
+        semantics: Semantics = UNKNOWN_SEMANTICS,
         as_of: str | None = None,
         newest_instant: str | None = None,
     ) -> PruneResponse:
@@ -124,7 +126,7 @@ class PruningClient:
             basePath=base_path,
             filter=encode(predicate),
             view=ttypes.TableView._NAMES_TO_VALUES[view.name],
-            timeZone=zone,
+            semantics=encode_semantics(semantics),
             asOfInstant=as_of,
             newestInstant=newest_instant,
         )
@@ -136,7 +138,7 @@ class PruningClient:
         view: str,
         predicate: HudiExpression = ALWAYS,
         *,
-        zone: str | None = None,
+        semantics: Semantics = UNKNOWN_SEMANTICS,
         columns: Sequence[str] | None = None,
     ) -> MetadataResponse:
         """Return rows that describe a table: its files, history, indexes or column_ranges."""
@@ -146,7 +148,7 @@ class PruningClient:
             basePath=base_path,
             view=view,
             filter=encode(predicate),
-            timeZone=zone,
+            semantics=encode_semantics(semantics),
             columns=columns,
         )
         with self._connected():

@@ -13,7 +13,9 @@ import structlog
 
 from pyhudi_expr.expr.bound import unknown_reasons
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
+from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
+from pyhudi_expr.frontend.thrift.semantics import decode_semantics
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.installation import version
@@ -115,11 +117,12 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         return self._roots.resolve(table)
 
     def _question(self, request: ttypes.PruneRequest) -> PruneRequest:
-        predicate, reader = self._condition(request)
+        semantics = decode_semantics(request.semantics)
+        predicate, reader = self._condition(request, semantics)
         return PruneRequest(
             predicate=predicate,
             view=_view(request),
-            zone=request.timeZone,
+            semantics=semantics,
             as_of=request.asOfInstant,
             reader=reader,
         )
@@ -156,12 +159,14 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             response.columns = [to_thrift(summary) for summary in snapshot.column_summaries()]
         return "; ".join([*_without_literals(result), *notes]) or None
 
-    def _condition(self, request: ttypes.PruneRequest) -> tuple[HudiExpression, PartitionReader]:
+    def _condition(
+        self, request: ttypes.PruneRequest, semantics: Semantics
+    ) -> tuple[HudiExpression, PartitionReader]:
         """Return the filter, and how the caller reads partition columns."""
         if request.sparkCondition is None:
             return decode(request.filter, self._limits), PartitionReader.ENGINE
         condition = request.sparkCondition
-        return decode_spark(condition, self._limits), reader_of(condition)
+        return decode_spark(condition, semantics, self._limits), reader_of(condition)
 
     def _select_rows(
         self,
@@ -187,7 +192,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         base_path = self._path(request.basePath)
         snapshot = self._pruner.snapshot(base_path, PruneRequest(ALWAYS, TableView.SNAPSHOT))
         with taking_turns(self._evaluating):
-            found = metadata_rows(view, snapshot, filter_, request.timeZone)
+            found = metadata_rows(view, snapshot, filter_, decode_semantics(request.semantics))
         response.columns = metadata_columns(found, request.columns, self._max_answer_bytes)
         response.rowsConsidered, response.rowsSent = found.considered, len(found.rows)
 

@@ -21,6 +21,7 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.common.hive_types import type_name
 from pyhudi_expr.frontend.thrift.decoder import BadRequestError
@@ -72,7 +73,7 @@ def view_named(name: str) -> MetadataView:
 
 
 def metadata_rows(
-    view: MetadataView, snapshot: TableSnapshot, predicate: HudiExpression, zone: str | None
+    view: MetadataView, snapshot: TableSnapshot, predicate: HudiExpression, semantics: Semantics
 ) -> MetadataRows:
     """Return the rows for which the predicate may be TRUE.
 
@@ -80,7 +81,7 @@ def metadata_rows(
         HudiError: The table cannot be read.
     """
     schema = view.schema
-    bound = bind(predicate, Scope(schema, zone))
+    bound = bind(predicate, Scope(schema, semantics))
     considered, kept = 0, [schema.empty_table()]
     for rows in view.rows(snapshot, lambda known: _may_match(bound, known)):
         considered += len(rows)

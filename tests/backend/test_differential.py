@@ -19,6 +19,7 @@ from pyhudi_expr.backend.sql import Dialect, InexpressibleInSqlError, to_sql
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from tests.backend.random_trees import (
@@ -60,7 +61,7 @@ def evidence() -> StatisticsEvidence:
 
 def may_hold(predicate: HudiExpression, truth: bool) -> set[int]:
     """The files that may hold a row for which the predicate has this truth value."""
-    bound = bind(predicate, Scope(SCHEMA, "UTC"))
+    bound = bind(predicate, Scope(SCHEMA, here("UTC")))
     mask = as_array(may_be(bound, truth, [evidence()]), FILES)
     return {file for file in range(FILES) if mask[file]}
 

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from pyhudi_expr.cli.explanation_view import print_explanation
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest
 
@@ -17,7 +18,9 @@ def shown(monkeypatch, table, predicate, width, **settings):
     monkeypatch.setattr(
         "rich.console.Console", lambda **own: Console(file=screen, **settings, **own)
     )
-    result = Pruner().prune(str(table), PruneRequest(parse_predicate(predicate), zone="UTC"))
+    result = Pruner().prune(
+        str(table), PruneRequest(parse_predicate(predicate), semantics=here("UTC"))
+    )
     print_explanation(predicate, result.explain())
     return screen.getvalue().splitlines()
 

@@ -20,6 +20,7 @@ from pyhudi_expr.expr.nodes import (
     Op,
     Term,
 )
+from pyhudi_expr.expr.semantics import Semantics, here
 from pyhudi_expr.expr.terms import Scope
 from tests.expr.statistics import RecordedStatistics, RowStatistics
 
@@ -52,6 +53,7 @@ def kept(
     types: pa.DataType | Mapping[str, pa.DataType],
     *files: Sequence[Any],
     zone: str | None = None,
+    semantics: Semantics | None = None,
     given: Mapping[tuple[str, int], RecordedStatistics] | None = None,
     absent: frozenset[str] = frozenset(),
 ) -> list[int]:
@@ -66,7 +68,7 @@ def kept(
         [dict(zip(columns, (row,) if single else row, strict=True)) for row in values]
         for values in files
     ]
-    bound = bind(predicate, Scope(pa.schema(list(columns.items())), zone))
+    bound = bind(predicate, Scope(pa.schema(list(columns.items())), semantics or here(zone)))
     statistics = RowStatistics(rows, given or {}, absent)
     answer = as_array(may_be(bound, True, [StatisticsEvidence(statistics)]), len(files))
     return [index for index, keep in enumerate(answer) if keep]

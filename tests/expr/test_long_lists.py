@@ -21,13 +21,14 @@ from pyhudi_expr.expr.nodes import (
     Op,
     Truth,
 )
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 
 SCHEMA = pa.schema({"i": pa.int32(), "s": pa.string()})
 
 
 def bound(predicate: HudiExpression) -> BoundExpression:
-    return bind(predicate, Scope(SCHEMA, "UTC"))
+    return bind(predicate, Scope(SCHEMA, here("UTC")))
 
 
 def options(predicate: BoundExpression) -> set[tuple[Any, Any]]:

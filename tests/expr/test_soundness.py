@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from tests.example_counts import examples
 from tests.expr.oracle import truths
@@ -41,7 +42,7 @@ def assert_sound(case: Case, is_compared: IsCompared = always) -> None:
 
     is_compared: whether to compare an engine's evaluation of a row.
     """
-    bound = bind(case.predicate, Scope(case.schema, case.table.zone))
+    bound = bind(case.predicate, Scope(case.schema, here(case.table.zone)))
     for truth in (True, False):
         answer = may_be(bound, truth, [StatisticsEvidence(case.statistics)])
         for possible, rows in zip(as_array(answer, len(case.files)), case.files, strict=True):

@@ -35,6 +35,7 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
     walk,
 )
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.arrow.substrait import parse_arrow
@@ -119,7 +120,7 @@ def _evidence() -> StatisticsEvidence:
 
 def kept(predicate: HudiExpression) -> list[int]:
     """Which files may hold a match, and which may hold none."""
-    bound = bind(predicate, Scope(SCHEMA, "UTC"))
+    bound = bind(predicate, Scope(SCHEMA, here("UTC")))
     masks = [as_array(may_be(bound, truth, [_evidence()]), FILES) for truth in (True, False)]
     return [int(file) for mask in masks for file in (*np.flatnonzero(mask), -1)]
 

@@ -25,6 +25,7 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.render import render
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.arrow.filter_lists import FilterError, parse_filters
 from pyhudi_expr.frontend.json.decoder import loads
@@ -79,7 +80,7 @@ _NODES = st.builds(
 
 def judge(predicate: e.HudiExpression) -> None:
     """Everything that a query does with a predicate."""
-    bound = bind(predicate, Scope(SCHEMA, "Europe/Berlin"))
+    bound = bind(predicate, Scope(SCHEMA, here("Europe/Berlin")))
     render(bound)
     unknown_reasons(bound)
     columns(bound)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.explanation import Explanation, explain
@@ -49,7 +50,7 @@ SLICE_ROWS = np.array([2, 20, 200, -1], np.int64)
 def explained(
     predicate: str, *sources: tuple[str, RowStatistics], zone: str | None = None
 ) -> Explanation:
-    bound = bind(parse_predicate(predicate), Scope(SCHEMA, zone))
+    bound = bind(parse_predicate(predicate), Scope(SCHEMA, here(zone)))
     named = [NamedEvidence(name, StatisticsEvidence(source)) for name, source in sources]
     return explain(bound, named, LISTING, SLICE_ROWS)
 

@@ -12,6 +12,7 @@ import pytest
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.render import render
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.costs import LookupCost
@@ -29,7 +30,7 @@ def table(golden: Mapping[str, Path]) -> HudiTable:
 
 
 def question(table: HudiTable, text: str) -> Question:
-    predicate = bind(parse_predicate(text), Scope(table.schema(), "UTC"))
+    predicate = bind(parse_predicate(text), Scope(table.schema(), here("UTC")))
     listing = table.listing()
     return Question(
         predicate=predicate,

@@ -16,6 +16,7 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.domains import float_ordinal
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
@@ -159,7 +160,7 @@ def test_evidence_must_hold_for_files_and_paths(
     table = properties("p")
     partitions = ["__HIVE_DEFAULT_PARTITION__", "x"]
     schema = pa.schema({"p": pa.string(), "q": pa.string()})
-    bound = bind(parse_predicate(predicate), Scope(schema, "UTC"))
+    bound = bind(parse_predicate(predicate), Scope(schema, here("UTC")))
     proved = PartitionValues(partitions, path_layout(table))
     needed = columns(bound).values()
     reading = ReaderSemantics.of(

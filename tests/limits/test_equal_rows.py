@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.limits.equal_rows import EqualRows, equal_rows
 from pyhudi_expr.prune import Pruner, PruneRequest
@@ -17,7 +18,7 @@ from pyhudi_expr.reading.scan import scan_snapshot
 
 
 def counted(table: Path, predicate: str, *names: str) -> EqualRows | None:
-    pruner, request = Pruner(), PruneRequest(parse_predicate(predicate), zone="UTC")
+    pruner, request = Pruner(), PruneRequest(parse_predicate(predicate), semantics=here("UTC"))
     snapshot = pruner.snapshot(str(table), request)
     return equal_rows(snapshot, request, pruner.prune_snapshot(snapshot, request), names)
 

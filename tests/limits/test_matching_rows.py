@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.limits.matching_rows import matching_rows
 from pyhudi_expr.prune import Pruner, PruneRequest
@@ -36,7 +37,7 @@ PREDICATES = {
 def test_counts_and_ends_are_those_of_the_rows(golden: Mapping[str, Path], name: str) -> None:
     pruner, counted = Pruner(), {}
     for text in PREDICATES:
-        request = PruneRequest(parse_predicate(text), zone="UTC")
+        request = PruneRequest(parse_predicate(text), semantics=here("UTC"))
         snapshot = pruner.snapshot(str(golden[name]), request)
         result = pruner.prune_snapshot(snapshot, request)
         rows = matching_rows(pruner, snapshot, request, result)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from pyhudi_expr.expr.nodes import ALWAYS, Column
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.dialects import HIVE
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.snapshot import TableSnapshot
@@ -89,7 +90,9 @@ def test_random_limits_and_orders_of_nasty_values(
         filter_ = next(given) if random.random() < 0.6 else None
         limit = random.choice([1, 1, 2, 3, 5, 20, 1000])
         predicate = parse_filter(filter_, snapshot.schema, HIVE, "rows")
-        request = PruneRequest(predicate, zone=random.choice(["UTC", "America/New_York", None]))
+        request = PruneRequest(
+            predicate, semantics=here(random.choice(["UTC", "America/New_York", None]))
+        )
         result = pruner.prune_snapshot(snapshot, request)
         found = narrowed(pruner, snapshot, request, result, [wanted(limit, keys)])
         matching = rows if filter_ is None else rows.filter(filter_)
@@ -120,7 +123,7 @@ def test_limits_and_orders_of_tables_of_hudi(
     pruner = Pruner()
     random, dropped = Random(SEED), 0
     for text in ("true", "region = 'us'", "amount > 500", "region <> 'eu' OR amount < 300"):
-        request = PruneRequest(parse_predicate(text), view, zone="UTC")
+        request = PruneRequest(parse_predicate(text), view, semantics=here("UTC"))
         snapshot = pruner.snapshot(str(golden[name]), request)
         result = pruner.prune_snapshot(snapshot, request)
         matching = rows_of_slices(pruner, snapshot, text, result)
@@ -146,7 +149,7 @@ def test_the_ends_of_several_columns_are_in_few_slices(golden: Mapping[str, Path
     """What min and max of some columns need: of each the first row, in either direction."""
     pruner = Pruner()
     random, text = Random(SEED), "amount > 100"
-    request = PruneRequest(parse_predicate(text), zone="UTC")
+    request = PruneRequest(parse_predicate(text), semantics=here("UTC"))
     snapshot = pruner.snapshot(str(golden["cow_v9_txns_simple_meta"]), request)
     result = pruner.prune_snapshot(snapshot, request)
     matching = rows_of_slices(pruner, snapshot, text, result)

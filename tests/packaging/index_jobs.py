@@ -16,6 +16,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.layout.curves import Curve
@@ -160,7 +161,7 @@ def without_times(value):
 
 
 def kept(path: str, predicate: str) -> int:
-    request = PruneRequest(parse_predicate(predicate), zone="UTC")
+    request = PruneRequest(parse_predicate(predicate), semantics=here("UTC"))
     return Pruner().prune(path, request).files_kept
 
 

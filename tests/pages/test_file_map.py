@@ -32,7 +32,7 @@ def texts(name: str, lower: Sequence[bytes], upper: Sequence[bytes]) -> Ranges:
 
 
 def drawn(predicate: str, keep: Sequence[bool], *ranges: Ranges) -> FileMap:
-    bound = bind(parse_predicate(predicate), Scope(SCHEMA, None))
+    bound = bind(parse_predicate(predicate), Scope(SCHEMA))
     files = FileSet(
         ranges,
         np.asarray(keep, np.bool_),

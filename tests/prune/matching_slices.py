@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.listing import TableView
@@ -51,7 +52,7 @@ def request(
     as_of: str | None = None,
 ) -> PruneRequest:
     """The prune request of the predicate."""
-    return PruneRequest(parse_predicate(text), view=view, zone=zone, as_of=as_of)
+    return PruneRequest(parse_predicate(text), view=view, semantics=here(zone), as_of=as_of)
 
 
 def groups(result: PruneResult, *, kept_only: bool = True) -> set[Group]:

@@ -141,7 +141,7 @@ def assert_same_bounds(
 def _columns(snapshot: TableSnapshot, asked: Iterable[PruneRequest]) -> list[BoundColumn]:
     found: dict[BoundColumn, None] = {}
     for one in asked:
-        bound = bind(one.predicate, snapshot.scope.in_zone(one.zone))
+        bound = bind(one.predicate, snapshot.scope.of(one.semantics))
         found.update(dict.fromkeys(columns(bound).values()))
     return list(found)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.statistics.column_stats import _FOOTER_READER
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
@@ -38,7 +39,7 @@ def test_files_are_kept_until_their_footers_are_read(
     pruner = Pruner(PruneOptions(footers=True, footer_wait=0.05))
 
     def prune_ids() -> PruneResult:
-        request = PruneRequest(parse_predicate("id = -1"), zone="UTC")
+        request = PruneRequest(parse_predicate("id = -1"), semantics=here("UTC"))
         return pruner.prune(str(golden["cow_v6_simplekeygen_hivestyle_no_metafields"]), request)
 
     early = prune_ids()

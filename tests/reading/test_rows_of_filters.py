@@ -25,6 +25,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from devtools.spark import session_settings
 from devtools.tables import TableSpec, create
 from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.arrow.expression_check import validation_error
 from pyhudi_expr.frontend.arrow.substrait import parse_arrow
@@ -199,7 +200,7 @@ def test_row_groups_without_a_match_are_not_read(nasty: Nasty, column: str) -> N
     values = nasty.rows[path[0]]
     values = pc.struct_field(values, path[1]) if len(path) > 1 else values
     greatest = pc.field(*path) == pc.max(values) if column != "s" else pc.field("s") == "x" * 70
-    bound = bind(parse_arrow(greatest, SCHEMA), Scope(SCHEMA, "UTC"))
+    bound = bind(parse_arrow(greatest, SCHEMA), Scope(SCHEMA, here("UTC")))
     kept = sum(len(one.row_groups) for one in matching_row_groups(fragments(nasty.path), bound))
     assert 0 < kept < sum(len(one.row_groups) for one in fragments(nasty.path))
 

@@ -17,7 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.thrift.encoder import encode
+from pyhudi_expr.frontend.thrift.semantics import encode_semantics
 from pyhudi_expr.protocol import ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.client import PruningClient
@@ -98,7 +100,7 @@ def _kept(
             basePath=str(table),
             filter=encode(expression),
             view=ttypes.TableView.SNAPSHOT,
-            timeZone=zone,
+            semantics=encode_semantics(here(zone)),
             listKept=True,
         )
     )

@@ -19,6 +19,7 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression, IsNull
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from tests.truth.engine import SessionOptions
 from tests.truth.files import Files
@@ -115,7 +116,7 @@ class Tally:
         key = evaluated.dialect, evaluated.source
         for front_end, expression in evaluated.converted.items():
             zone = evaluated.zone or evaluated.session_options.zone
-            scope = Scope(files.rows.schema, zone)
+            scope = Scope(files.rows.schema, here(zone))
             for truth in (True, False, None):
                 bound = bind(IsNull(expression) if truth is None else expression, scope)
                 evidence = [StatisticsEvidence(files)]
@@ -136,7 +137,7 @@ class Tally:
     ) -> None:
         """Checks the files that somebody else keeps for a predicate, as one front end has it."""
         zone = evaluated.zone or evaluated.session_options.zone
-        bound = bind(evaluated.converted[front_end], Scope(files.rows.schema, zone))
+        bound = bind(evaluated.converted[front_end], Scope(files.rows.schema, here(zone)))
         key = evaluated.dialect, "through the service"
         of = f"{front_end}, served"
         for _, holds_row in self._compared(evaluated, files, of, True, kept, bound):

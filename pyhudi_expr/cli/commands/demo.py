@@ -32,6 +32,7 @@ from pyhudi_expr.cli.predicate_options import (
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.pages.explanation import explain_page
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
@@ -98,7 +99,7 @@ def demo(directory: Path | None, as_json: bool) -> None:
 
 def _pruned(pruner: Pruner, path: Path, text: str) -> PruneResult:
     return pruner.prune(
-        str(path.absolute()), PruneRequest(parse_predicate(text), zone=DEFAULT_ZONE)
+        str(path.absolute()), PruneRequest(parse_predicate(text), semantics=here(DEFAULT_ZONE))
     )
 
 
@@ -193,7 +194,7 @@ def bench(
     requests = [
         (
             text,
-            PruneRequest(parse_predicate(text, DIALECTS[dialect]), view, zone, reader=reader),
+            PruneRequest(parse_predicate(text, DIALECTS[dialect]), view, here(zone), reader=reader),
         )
         for text in predicates
     ]

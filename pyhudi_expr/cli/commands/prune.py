@@ -26,6 +26,7 @@ from pyhudi_expr.cli.predicate_options import (
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.index.snapshot import TableSnapshot
@@ -180,7 +181,9 @@ def _pruned(
 ) -> tuple[TableSnapshot, PruneResult]:
     parsed = parse_predicate(predicate, DIALECTS[dialect])
     begin, end = (timeline_instant(one, table_location(table), zone) for one in (since, as_of))
-    request = PruneRequest(parsed, view, zone, end, begin, reader_of(dialect))
+    request = PruneRequest(
+        parsed, view, here(zone, DIALECTS[dialect].engine), end, begin, reader_of(dialect)
+    )
     options = prune_options(footers)
     with progress_while("pruning files"):
         pruner = Pruner(options)

@@ -30,7 +30,7 @@ from pyhudi_expr.expr.functions.float_conversions import (
     quotients_to_floats,
 )
 from pyhudi_expr.expr.functions.signature import After, Function, OnOperands
-from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY, FromWallClock, ToWallClock
+from pyhudi_expr.expr.functions.time_zones import FromWallClock, ToWallClock
 from pyhudi_expr.expr.functions.wide_decimals import (
     FLOAT_ERROR,
     RELATIVE_ERROR,
@@ -39,6 +39,8 @@ from pyhudi_expr.expr.functions.wide_decimals import (
     decimals_to_integers,
     to_doubles,
 )
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
+from pyhudi_expr.expr.zones import SECONDS_PER_DAY, Zone
 
 # Where clocks are put back, instants shown as wall clocks repeat up to a day (at the date line).
 _FOLD_DAYS = 1
@@ -50,7 +52,9 @@ _LARGE_WHOLE = Domain(Kind.DECIMAL, precision=18)
 _LEAST_ERROR = 1e-38
 
 
-def conversion(source: Domain, target: Domain, zone: str | None = None) -> Function | None:
+def conversion(
+    source: Domain, target: Domain, semantics: Semantics = UNKNOWN_SEMANTICS
+) -> Function | None:
     """Return the cast between two domains; None if its results cannot be bounded soundly."""
     if source == target:
         return identity
@@ -91,7 +95,9 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
         case (Kind.FLOAT, Kind.INTEGER):
             return FloatsToIntegers(target.bits)
         case (Kind.DATE, Kind.WALL_CLOCK):
-            return start_of_day(DatesToTimestamps(SECONDS_PER_DAY * target.units), target, zone)
+            return existing_times(
+                DatesToTimestamps(SECONDS_PER_DAY * target.units), target, semantics.zone
+            )
         case (Kind.WALL_CLOCK, Kind.WALL_CLOCK) | (Kind.INSTANT, Kind.INSTANT) if (
             target.units >= source.units
         ):
@@ -99,7 +105,7 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
         case (Kind.TEXT, Kind.DATE):
             return days_of_texts
         case (Kind.WALL_CLOCK | Kind.INSTANT, Kind.DATE):
-            shown = wall_clock(source, zone)
+            shown = wall_clock(source, semantics.reading_zone)
             return shown and OnOperands(FloorTo(SECONDS_PER_DAY * source.units), ((0, shown),))
     return None
 
@@ -108,17 +114,18 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
 _MOST_BRIDGED = 20
 
 
-def start_of_day(midnights: Function, target: Domain, zone: str | None) -> Function:
-    """Return the first time of each day: later than midnight if clocks are put forward then.
+def existing_times(times: Function, target: Domain, zone: Zone | None) -> Function:
+    """Return wall clocks as an engine has them that converts them to instants of a zone and back.
 
-    At the date line a whole day may be left out.
+    Times that the zone's clocks never show, as they are put forward, become later ones: midnight is
+    the first time of the day, and at the date line a whole day may be left out.
     """
     if zone is None:
-        return OnOperands(UpperMargin(SECONDS_PER_DAY * target.units), ((0, midnights),))
-    if zone in ("UTC", "Z", "GMT"):
-        return midnights
-    instants = OnOperands(FromWallClock(zone, target.units), ((0, midnights),))
-    return Hull(midnights, OnOperands(ToWallClock(zone, target.units), ((0, instants),)))
+        return OnOperands(UpperMargin(SECONDS_PER_DAY * target.units), ((0, times),))
+    if zone.fixed_offset is not None:
+        return times
+    instants = OnOperands(FromWallClock(zone, target.units), ((0, times),))
+    return Hull(times, OnOperands(ToWallClock(zone, target.units), ((0, instants),)))
 
 
 def _holds_decimals(target: Domain, source: Domain) -> bool:
@@ -162,7 +169,7 @@ def as_read(domain: Domain) -> Function | None:
     return None
 
 
-def wall_clock(domain: Domain, zone: str | None) -> Function | None:
+def wall_clock(domain: Domain, zone: Zone | None) -> Function | None:
     """Return what a calendar shows for dates and times; None for instants in an unknown zone."""
     if domain.kind is Kind.INSTANT:
         return None if zone is None else ToWallClock(zone, domain.units)

@@ -14,6 +14,8 @@ from pyhudi_expr.arrays import AnyArray, BoolArray
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_or, unknown
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.nodes import Literal
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
+from pyhudi_expr.expr.zones import Zone
 
 #: Domains of results.
 INT, LONG = Domain(Kind.INTEGER, bits=32), Domain(Kind.INTEGER, bits=64)
@@ -39,13 +41,18 @@ class Site:
         name: The name in lower case.
         domains: The domain of each argument.
         literals: The literals among the arguments, None for others.
-        zone: The zone in which the engine shows instants; None if unknown.
+        semantics: What the engine's process decides.
     """
 
     name: str
     domains: tuple[Domain, ...]
     literals: tuple[Literal | None, ...]
-    zone: str | None = None
+    semantics: Semantics = UNKNOWN_SEMANTICS
+
+    @property
+    def zone(self) -> Zone | None:
+        """The zone in which the engine evaluates the call; None if unknown."""
+        return self.semantics.zone
 
     def text(self, index: int) -> str | None:
         """Return an argument that is a literal text, if there is one."""

@@ -112,6 +112,8 @@ def _node(node: HudiExpression | Term) -> _Json:
         case e.Case(branches=branches, otherwise=otherwise):
             pairs = [{"when": _node(when), "then": _node(then)} for when, then in branches]
             return {"node": "case", "branches": pairs, "otherwise": _node(otherwise)}
+        case e.InZone(zone=zone):
+            raise InexpressibleError(f"a zone of its own, {zone.name}")
 
 
 def _value(value: Json) -> _Json:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.expr.nodes import (
+    OR_NULL,
     Between,
     Call,
     Case,
@@ -25,6 +27,7 @@ from pyhudi_expr.expr.nodes import (
     Comparison,
     HudiExpression,
     In,
+    InZone,
     IsNull,
     Literal,
     Not,
@@ -33,6 +36,7 @@ from pyhudi_expr.expr.nodes import (
     Term,
     Unknown,
 )
+from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.frontend.common.builders import (
     MAX_DEPTH,
     NULL,
@@ -95,14 +99,33 @@ _TRANSPARENT = frozenset(
 #: Chains of any length, which are not nested.
 _CHAINS = frozenset({"And", "Or"})
 _MICROS_PER_DAY = 86_400_000_000
+#: The field of nodes for the zone in which they are evaluated.
+_ZONE = "timeZoneId"
+#: Nodes with a mode of evaluation, see `Unwritten.is_tried`.
+MODED = frozenset(
+    {"Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast"}
+)
 
-Constants = Callable[[int], Any]
-"""The value of a constant by the number of its node: days, microseconds or bytes. Of a set of
-values (``InSet``): a list of Python values."""
+
+@dataclass(frozen=True)
+class Unwritten:
+    """What the JSON form does not have of nodes, by their numbers.
+
+    Attributes:
+        constant: The value of a constant: days, microseconds or bytes; the escape character of
+            LIKE. Of a set of values (``InSet``): a list of Python values.
+        is_tried: Whether an expression is NULL where it fails (evalMode TRY).
+    """
+
+    constant: Callable[[int], Any]
+    is_tried: Callable[[int], bool]
 
 
-def parse_catalyst(text: str, constants: Constants) -> HudiExpression:
+def parse_catalyst(text: str, unwritten: Unwritten, semantics: Semantics) -> HudiExpression:
     """Return the condition of a filter. What has no equivalent becomes `Unknown`.
+
+    An expression keeps the zone of the session that analysed it, which a view or a DataFrame brings
+    into another session: what a node says wins over `semantics`.
 
     Raises:
         CatalystError: The text is malformed.
@@ -113,7 +136,10 @@ def parse_catalyst(text: str, constants: Constants) -> HudiExpression:
         raise CatalystError(f"no JSON: {error!s:.200}") from None
     if not isinstance(nodes, list) or not nodes:
         raise CatalystError("no list of nodes")
-    return _Reader(constants).predicate(_tree(nodes))
+    tree = _tree(nodes)
+    zones = {name for node in nodes if isinstance(name := node.get(_ZONE), str)}
+    session = semantics.zone and semantics.zone.name
+    return _Reader(unwritten, semantics, names_zones=bool(zones - {session})).predicate(tree)
 
 
 def _tree(nodes: list[Any]) -> Node:
@@ -149,8 +175,11 @@ def _node(number: int, name: str, fields: Mapping[str, Any], children: list[Node
 class _Reader:
     """Converts trees to expressions; all methods but `predicate` raise InexpressibleError."""
 
-    def __init__(self, constants: Constants) -> None:
-        self._constants = constants
+    def __init__(self, unwritten: Unwritten, semantics: Semantics, *, names_zones: bool) -> None:
+        """Create a reader; `names_zones`: a node has another zone than the session."""
+        self._unwritten = unwritten
+        self._semantics = semantics
+        self._names_zones = names_zones
 
     def predicate(self, node: Node) -> HudiExpression:
         try:
@@ -203,7 +232,7 @@ class _Reader:
 
     def _in_set(self, node: Node, term: Node) -> HudiExpression:
         type_ = type_of(term)
-        values = tuple(Literal(value, type_) for value in self._constants(node.number))
+        values = tuple(Literal(value, type_) for value in self._unwritten.constant(node.number))
         return In(self._term(term), values)
 
     @staticmethod
@@ -216,10 +245,20 @@ class _Reader:
     def _like(self, node: Node, term: Term, pattern: Term) -> HudiExpression:
         match pattern:
             case Literal(value=str(text)):
-                return standard_like(term, text, str(self._constants(node.number)))
+                return standard_like(term, text, str(self._unwritten.constant(node.number)))
         raise InexpressibleError("not supported: a pattern that is not constant")
 
     def _term(self, node: Node) -> Term:
+        """Return the value of a node, as its zone and its mode of evaluation have it."""
+        found = self._value(node)
+        if node.name in MODED and self._unwritten.is_tried(node.number):
+            found = Call(OR_NULL, (found,))
+        name = node.fields.get(_ZONE)
+        if not self._names_zones or not isinstance(name, str):
+            return found
+        return InZone(found, self._semantics.zone_named(name))
+
+    def _value(self, node: Node) -> Term:
         match node.name, node.children:
             case "AttributeReference", ():
                 return Column((node.fields["name"],), declared_type(node))
@@ -284,7 +323,7 @@ class _Reader:
         if text is None:
             return Literal(None, type_)
         if type_name in OPAQUE_CONSTANTS:
-            return Literal(self._constants(node.number), type_)
+            return Literal(self._unwritten.constant(node.number), type_)
         return Literal(_value(str(text), type_), type_)
 
 

@@ -26,6 +26,7 @@ from pyhudi_expr.expr.nodes import (
     Not,
     Term,
 )
+from pyhudi_expr.expr.semantics import Engine
 from pyhudi_expr.frontend.common import function_vocabularies
 from pyhudi_expr.frontend.common.constants import fold_cast, instant_of_text
 from pyhudi_expr.frontend.common.functions import supported_call
@@ -92,6 +93,11 @@ class SqlDialect:
     rows_equal: Callable[[HudiExpression], HudiExpression]
     check: Callable[[exp.Expr], None]
     certain: Callable[[HudiExpression], HudiExpression]
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that evaluates a text of this dialect."""
+        return Engine(self.name)
 
     @property
     def as_written(self) -> SqlDialect:

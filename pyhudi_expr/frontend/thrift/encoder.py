@@ -157,6 +157,8 @@ class _Encoder:
                 parts = [(self._condition(when), self._term(then)) for when, then in branches]
                 last = self._term(otherwise)
                 return self._call("when", [*chain.from_iterable(parts), last]) if parts else last
+            case e.InZone():  # not in the protocol: it may be anything
+                return self._call("unknown", [])
 
     def _function(self, name: str, args: tuple[Term, ...], type_: str | None) -> int:
         return self._call(name, [self._term(arg) for arg in args], type_)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.spark.catalyst import parse_catalyst
+from pyhudi_expr.expr.semantics import Semantics
+from pyhudi_expr.frontend.spark.catalyst import Unwritten, parse_catalyst
 from pyhudi_expr.frontend.spark.data_types import CatalystError
 from pyhudi_expr.frontend.thrift.decoder import Limits
 from pyhudi_expr.frontend.thrift.literals import BadRequestError, decode_literal
@@ -13,7 +14,7 @@ from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.protocol.ttypes import Literal, SparkCondition
 
 
-def decode_spark(condition: SparkCondition, limits: Limits) -> HudiExpression:
+def decode_spark(condition: SparkCondition, semantics: Semantics, limits: Limits) -> HudiExpression:
     """Return the expression of a condition. What cannot be evaluated becomes `Unknown`.
 
     Raises:
@@ -26,7 +27,12 @@ def decode_spark(condition: SparkCondition, limits: Limits) -> HudiExpression:
         raise BadRequestError(f"sets of more than {limits.nodes} values")
     try:
         return parse_catalyst(
-            condition.tree, lambda number: _constant(number, constants, sets, limits.literal_bytes)
+            condition.tree,
+            Unwritten(
+                lambda number: _constant(number, constants, sets, limits.literal_bytes),
+                frozenset(condition.tried or ()).__contains__,
+            ),
+            semantics,
         )
     except CatalystError as error:
         raise BadRequestError(f"the condition of Spark: {error}") from error

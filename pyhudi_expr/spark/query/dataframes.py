@@ -133,7 +133,7 @@ def prune_table(
         columns = ShownColumns.of(spark, opened, schema, _spark_schema(opened, schema))
         read_predicate = predicate_of(spark.createDataFrame([], columns.types), condition)
         request = PruneRequest(
-            read_predicate.expression, view, read_predicate.zone, as_of, since, columns.reader
+            read_predicate.expression, view, read_predicate.semantics, as_of, since, columns.reader
         )
         keys = sort_keys(order_by)
         result = _prune(pruner or pruner_of(spark), table, request, limit, keys)

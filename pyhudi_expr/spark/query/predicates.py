@@ -14,8 +14,9 @@ from py4j.protocol import Py4JError
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from pyhudi_expr.expr.nodes import ALWAYS, NEVER, HudiExpression, Unknown
+from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.frontend.common.builders import conjunction
-from pyhudi_expr.frontend.spark.catalyst import parse_catalyst
+from pyhudi_expr.frontend.spark.catalyst import Unwritten, parse_catalyst
 from pyhudi_expr.frontend.spark.data_types import CatalystError
 from pyhudi_expr.spark.jobs.java_calls import JavaObject, jvm
 from pyhudi_expr.spark.query.query_plans import (
@@ -26,13 +27,13 @@ from pyhudi_expr.spark.query.query_plans import (
     reads_files,
     reads_table,
 )
+from pyhudi_expr.spark.query.session_semantics import session_semantics, with_zones_of
 
 #: Limit of values of one IN to fetch from the JVM: each takes two calls.
 MAX_SET = 10_000
 
 #: To the rule that computes constants, 'today' is not a date.
 _SPECIAL = "not supported: a text such as 'today' as a date or a time"
-_ZONE = "spark.sql.session.timeZone"
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class SparkPredicate:
     """A predicate of Spark.
 
     Attributes:
-        zone: The zone in which the session shows instants, for `PruneRequest.zone`.
+        semantics: What the session decides, for `PruneRequest.semantics`.
     """
 
     expression: HudiExpression
-    zone: str
+    semantics: Semantics
 
 
 def predicate_of(frame: DataFrame, condition: Column | str) -> SparkPredicate:
@@ -55,9 +56,10 @@ def predicate_of(frame: DataFrame, condition: Column | str) -> SparkPredicate:
     """
     filtered = frame.where(condition)._jdf.queryExecution().analyzed()
     spark = frame.sparkSession
+    semantics = session_semantics(spark)
     if not _is_filter(filtered):
-        return SparkPredicate(Unknown("a condition that Spark makes into more"), _zone(spark))
-    return SparkPredicate(_filter_condition(spark, filtered), _zone(spark))
+        return SparkPredicate(Unknown("a condition that Spark makes into more"), semantics)
+    return SparkPredicate(_filter_condition(spark, filtered, semantics), semantics)
 
 
 def filters_of(frame: DataFrame, table: str | None = None) -> SparkPredicate:
@@ -74,11 +76,17 @@ def filters_of(frame: DataFrame, table: str | None = None) -> SparkPredicate:
     spark = frame.sparkSession
     execution = frame._jdf.queryExecution()
     analysed, optimised = execution.analyzed(), execution.optimizedPlan()
-    return SparkPredicate(_filters(spark, analysed, optimised, table), _zone(spark))
+    semantics = session_semantics(spark)
+    found = _filters(spark, analysed, optimised, table, semantics)
+    return SparkPredicate(found, semantics)
 
 
 def _filters(
-    spark: SparkSession, analysed: JavaObject, optimised: JavaObject, table: str | None
+    spark: SparkSession,
+    analysed: JavaObject,
+    optimised: JavaObject,
+    table: str | None,
+    semantics: Semantics,
 ) -> HudiExpression:
     named, read = leaves(analysed), leaves(optimised)
     if len(named) != 1 or len(read) != 1:
@@ -100,7 +108,10 @@ def _filters(
             chain.append(plan.condition())
         elif plan.children().size():
             chain = []  # filters above it may be about other columns, or other rows
-    found = [predicate_above(leaf, condition, _expression(condition)) for condition in chain]
+    found = [
+        predicate_above(leaf, condition, _expression(spark, condition, semantics))
+        for condition in chain
+    ]
     return conjunction(found) if found else ALWAYS
 
 
@@ -120,7 +131,9 @@ def _nodes(plan: JavaObject) -> Iterator[Any]:
         yield plan
 
 
-def _filter_condition(spark: SparkSession, filtered: JavaObject) -> HudiExpression:
+def _filter_condition(
+    spark: SparkSession, filtered: JavaObject, semantics: Semantics
+) -> HudiExpression:
     """Return the condition of a Filter with its constants computed, unless they depend on time."""
     rules = jvm(spark).org.apache.spark.sql.catalyst.optimizer
     replaced = rules.ReplaceExpressions.apply(filtered)
@@ -129,12 +142,17 @@ def _filter_condition(spark: SparkSession, filtered: JavaObject) -> HudiExpressi
         return Unknown(_SPECIAL)
     if not has_current_time(spark, replaced.condition()):
         replaced = rules.ConstantFolding.apply(replaced)
-    return _expression(replaced.condition())
+    return _expression(spark, replaced.condition(), semantics)
 
 
-def _expression(condition: JavaObject) -> HudiExpression:
+def _expression(spark: SparkSession, condition: JavaObject, semantics: Semantics) -> HudiExpression:
+    unwritten = Unwritten(
+        lambda number: _constant(condition, number),
+        lambda number: str(condition.apply(number).evalMode()) == "TRY",
+    )
     try:
-        return parse_catalyst(str(condition.toJSON()), lambda number: _constant(condition, number))
+        tree = str(condition.toJSON())
+        return parse_catalyst(tree, unwritten, with_zones_of(tree, spark, semantics))
     except (CatalystError, Py4JError) as error:
         return Unknown(f"Spark's condition cannot be read: {error!s:.200}")
 
@@ -173,7 +191,3 @@ def _python(value: JavaObject) -> JavaObject:
     if name == "Decimal":
         return value.toJavaBigDecimal()
     raise ValueError(f"a constant of the class {name}")
-
-
-def _zone(spark: SparkSession) -> str:
-    return str(spark.conf.get(_ZONE))

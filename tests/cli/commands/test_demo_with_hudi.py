@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from devtools.tables import META_COLUMNS, HudiTable, TableSpec, upsert
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses
@@ -84,7 +85,7 @@ def found(spark: SparkSession, path: Path, condition: str, *, skipping: bool = T
 
 
 def pruned(path: Path, condition: str) -> PruneResult:
-    request = PruneRequest(parse_predicate(condition, SPARK), zone="UTC")
+    request = PruneRequest(parse_predicate(condition, SPARK), semantics=here("UTC"))
     return Pruner().prune(str(path), request)
 
 

@@ -28,6 +28,7 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from pyhudi_expr.expr.render import render
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from tests.example_counts import examples
 from tests.expr.statistics import RecordedStatistics, RowStatistics
@@ -91,7 +92,7 @@ X = Column(("x",))
 
 
 def bound(node: HudiExpression, column: pa.DataType, zone: str | None = "UTC") -> BoundExpression:
-    return bind(node, Scope(pa.schema({"x": column}), zone))
+    return bind(node, Scope(pa.schema({"x": column}), here(zone)))
 
 
 def assert_same_verdicts(one: BoundExpression, other: BoundExpression, statistics: Any) -> None:

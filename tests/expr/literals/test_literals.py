@@ -193,8 +193,7 @@ def test_a_wall_clock_literal_is_compared_with_instants_in_the_zone() -> None:
     assert compared(INSTANT, files, noon, NEW_YORK) == ([1], [0, 2], [0], [1, 2])
     assert compared(INSTANT, files, noon, "UTC") == ([], [0, 1, 2], [], [0, 1, 2])
     assert compared(INSTANT, files, lit(0, pa.date32()), "Asia/Tokyo")[2] == []
-    for zone in (None, "Nowhere/None", "../etc"):
-        assert compared(INSTANT, files, noon, zone) == ([0, 1, 2],) * 4
+    assert compared(INSTANT, files, noon, None) == ([0, 1, 2],) * 4
 
 
 def test_an_ambiguous_hour_matches_both_instants() -> None:

@@ -20,6 +20,7 @@ from substrait.proto import ExtendedExpression
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op, Unknown
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.arrow.substrait import SubstraitError, parse_arrow, parse_substrait
 from tests.example_counts import examples
@@ -60,7 +61,7 @@ def files_of(expression: pc.Expression, files: list[list[int | None]]) -> tuple[
     tables = [pa.Table.from_pylist([row(n) for n in rows], SCHEMA) for rows in files]
     has_match = np.array([table.filter(expression).num_rows > 0 for table in tables])
     evidence = RowStatistics([[_stored(row(n)) for n in rows] for rows in files])
-    bound = bind(parse_arrow(expression, SCHEMA), Scope(SCHEMA, "UTC"))
+    bound = bind(parse_arrow(expression, SCHEMA), Scope(SCHEMA, here("UTC")))
     kept = as_array(may_be(bound, True, [StatisticsEvidence(evidence)]), len(files))
     return has_match, kept
 
@@ -216,7 +217,7 @@ def test_fuzz_changed_messages_are_refused_or_evaluated(message: bytes, data: An
         found: HudiExpression = parse_substrait(bytes(changed))
     except SubstraitError:
         return
-    bind(found, Scope(SCHEMA, "UTC"))
+    bind(found, Scope(SCHEMA, here("UTC")))
 
 
 @pytest.mark.parametrize("number", [165, 165.5])

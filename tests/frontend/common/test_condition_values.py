@@ -14,9 +14,9 @@ import pytest
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, Literal, Op, walk
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.common.builders import as_boolean_term
-from pyhudi_expr.frontend.spark.catalyst import parse_catalyst
 from pyhudi_expr.frontend.sql.parser import DIALECTS, PRESTO, SPARK, SqlDialect, parse_predicate
 from pyhudi_expr.frontend.thrift.decoder import decode
 from pyhudi_expr.frontend.thrift.encoder import encode
@@ -34,7 +34,7 @@ Boolean = bool | None
 
 
 def kept(predicate: HudiExpression, truth: bool = True) -> list[int]:
-    bound = bind(predicate, Scope(SCHEMA, "UTC"))
+    bound = bind(predicate, Scope(SCHEMA, here("UTC")))
     return [int(n) for n in np.flatnonzero(as_array(may_be(bound, truth, [EVIDENCE]), len(ROWS)))]
 
 
@@ -93,7 +93,7 @@ def test_conditions_as_sparks_optimiser_writes_them() -> None:
         "GreaterThan", catalyst.column("i", "integer"), catalyst.constant("5", "integer")
     )
     false = catalyst.constant("false", "boolean")
-    found = parse_catalyst(json.dumps(catalyst.node("EqualNullSafe", compared, false)), print)
+    found = catalyst.parse(catalyst.node("EqualNullSafe", compared, false))
     assert kept(found) == NOT_ABOVE
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.nodes import (
+    OR_NULL,
     And,
     Call,
     Case,
@@ -22,6 +24,7 @@ from pyhudi_expr.expr.nodes import (
     Comparison,
     HudiExpression,
     In,
+    InZone,
     IsNull,
     Literal,
     Not,
@@ -30,7 +33,10 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Unknown,
 )
-from pyhudi_expr.frontend.spark.catalyst import parse_catalyst
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
+from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.expr.zones import Zone, local_zone
+from pyhudi_expr.frontend.spark.catalyst import Unwritten, parse_catalyst
 from pyhudi_expr.frontend.spark.data_types import CatalystError
 
 PREFIX = "org.apache.spark.sql.catalyst.expressions."
@@ -53,7 +59,8 @@ def constant(value: Any, type_: str) -> list[Any]:
 
 
 def parse(form: list[Any], **constants: Any) -> HudiExpression:
-    return parse_catalyst(json.dumps(form), lambda number: constants[f"n{number}"])
+    unwritten = Unwritten(lambda number: constants[f"n{number}"], lambda number: False)
+    return parse_catalyst(json.dumps(form), unwritten, UNKNOWN_SEMANTICS)
 
 
 INT_A, TEXT_S = column("a", "integer"), column("s", "string")
@@ -213,5 +220,36 @@ def test_a_long_chain_is_not_deep(name: str) -> None:
     ],
 )
 def test_invalid_trees_are_errors(text: str) -> None:
+    unwritten = Unwritten(lambda number: None, lambda number: False)
     with pytest.raises(CatalystError):
-        parse_catalyst(text, lambda number: None)
+        parse_catalyst(text, unwritten, UNKNOWN_SEMANTICS)
+
+
+def hour_in(zone: str) -> list[Any]:
+    return node("Hour", column("t", "timestamp"), timeZoneId=zone)
+
+
+def test_an_expression_keeps_the_zone_of_the_session_that_analysed_it() -> None:
+    utc, tokyo = local_zone("UTC"), local_zone("Asia/Tokyo")
+    session = Semantics(Engine.SPARK, zone=utc, reading_zone=utc, zones={"Asia/Tokyo": tokyo})
+    nothing = Unwritten(lambda number: None, lambda number: False)
+    of_both = node("EqualTo", hour_in("UTC"), hour_in("Asia/Tokyo"))
+    found = parse_catalyst(json.dumps(of_both), nothing, session)
+    hours = Call("hour", (Column(("t",), pa.timestamp("us", "UTC")),))
+    assert found == Comparison(Op.EQ, InZone(hours, utc), InZone(hours, tokyo))
+    of_one = node("EqualTo", hour_in("UTC"), hour_in("UTC"))
+    own = parse_catalyst(json.dumps(of_one), nothing, session)
+    assert own == Comparison(Op.EQ, hours, hours)
+    of_mars = node("EqualTo", hour_in("UTC"), hour_in("Mars"))
+    unsent = parse_catalyst(json.dumps(of_mars), nothing, session)
+    assert unsent == Comparison(Op.EQ, InZone(hours, utc), InZone(hours, Zone("Mars", None)))
+
+
+def test_what_fails_in_a_try_is_null() -> None:
+    added = node("Add", INT_A, constant("1", "integer"))
+    tried = Unwritten(lambda number: None, lambda number: number == 1)
+    found = parse_catalyst(json.dumps(node("IsNull", added)), tried, UNKNOWN_SEMANTICS)
+    schema = pa.schema([("a", pa.int32())])
+    sum_ = Call("+", (A, Literal(1, pa.int32())))
+    assert found == IsNull(Call(OR_NULL, (sum_,)))
+    assert not isinstance(bind(found, Scope(schema)), Unknown)

@@ -26,6 +26,7 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
     walk,
 )
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import (
     DIALECTS,
@@ -56,7 +57,7 @@ OPERATORS = {
 
 
 def may_be_in_a_file_of(predicate: HudiExpression, micros: int, zone: str | None = "UTC") -> bool:
-    bound = bind(predicate, Scope(pa.schema([("a", pa.timestamp("us"))]), zone))
+    bound = bind(predicate, Scope(pa.schema([("a", pa.timestamp("us"))]), here(zone)))
     evidence = StatisticsEvidence(RowStatistics([[{"a": micros}]]))
     return bool(as_array(may_be(bound, True, [evidence]), 1)[0])
 

@@ -32,6 +32,7 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     walk,
 )
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import PRESTO, SPARK, TRINO, SqlDialect, parse_predicate
 from tests.expr.statistics import RowStatistics
@@ -167,7 +168,7 @@ def test_the_date_of_a_day_that_the_zone_skips() -> None:
     for zone, kept in (("UTC", False), ("Pacific/Apia", True)):
         bound = bind(
             parse_predicate("date(a) = DATE '2011-12-31'", PRESTO),
-            Scope(pa.schema([("a", pa.date32())]), zone),
+            Scope(pa.schema([("a", pa.date32())]), here(zone)),
         )
         evidence = StatisticsEvidence(
             RowStatistics([[{"a": date(2011, 12, 30).toordinal() - 719_163}]])

@@ -18,6 +18,7 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array
 from pyhudi_expr.expr.evaluate import may_be as may_be_true
 from pyhudi_expr.expr.nodes import Column, Comparison, Op, Unknown
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.frontend.trino.row_expression import RowExpressionError, parse_row_expression
@@ -46,7 +47,7 @@ def without_types(node: Any) -> Any:
 def test_prestos_row_expressions_equal_the_tree_of_their_sql(sql: str) -> None:
     found = parse_row_expression(json.dumps(WRITTEN[sql]))
     assert without_types(found) == without_types(parse_predicate(sql, SPARK))
-    assert not isinstance(bind(found, Scope(SCHEMA, "UTC")), Unknown)
+    assert not isinstance(bind(found, Scope(SCHEMA, here("UTC"))), Unknown)
 
 
 def test_constants_have_prestos_types() -> None:
@@ -206,4 +207,4 @@ def test_fuzz_changed_forms_are_refused_or_evaluated(form: str, data: st.DataObj
         found = parse_row_expression(form[:at] + piece + form[at + cut :])
     except RowExpressionError:
         return
-    bind(found, Scope(SCHEMA, "UTC"))
+    bind(found, Scope(SCHEMA, here("UTC")))

@@ -33,6 +33,7 @@ from pyhudi_expr.expr.nodes import (
     Or,
     Unknown,
 )
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.frontend.trino.blocks import BlockError, read_presto_block, read_trino_block
@@ -78,7 +79,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("sql", "form"), FORMS)
 def test_tuple_domains_keep_the_same_files_as_their_sql(sql: str, form: str) -> None:
-    scope = Scope(SCHEMA, "UTC")
+    scope = Scope(SCHEMA, here("UTC"))
     domain, same = bind(parse_tuple_domain(form), scope), bind(parse_predicate(sql), scope)
     answers = set()
     for values in _rows():
@@ -150,7 +151,7 @@ NOON = 1704456000_000_000
     ],
 )
 def test_times_are_compared_as_they_are_read(sql: str, kept: list[bool]) -> None:
-    bound = bind(parse_tuple_domain(WRITTEN[sql]), Scope(MICRO, "UTC"))
+    bound = bind(parse_tuple_domain(WRITTEN[sql]), Scope(MICRO, here("UTC")))
     rows = [[{"ts": NOON + micros}] for micros in (0, 122_999, 123_456, 123_999, 125_000)]
     found = as_array(may_be(bound, True, [StatisticsEvidence(RowStatistics(rows))]), len(rows))
     assert list(found) == kept
@@ -298,4 +299,4 @@ def test_fuzz_changed_blocks_are_refused_or_read(written: str, data: st.DataObje
         found = parse_tuple_domain(json.dumps(form))
     except DomainError:
         return
-    bind(found, Scope(SCHEMA, "UTC"))
+    bind(found, Scope(SCHEMA, here("UTC")))

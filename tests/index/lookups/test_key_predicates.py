@@ -10,6 +10,7 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.render import render
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.lookups.key_predicates import (
@@ -45,7 +46,7 @@ SCHEMA = pa.schema(
 
 
 def completed(text: str, *fields: str, named: bool = False) -> str:
-    bound = bind(parse_predicate(text), Scope(SCHEMA, "UTC"))
+    bound = bind(parse_predicate(text), Scope(SCHEMA, here("UTC")))
     return render(with_record_keys(bound, StoredSpelling(fields, named)))
 
 
@@ -149,7 +150,7 @@ def completed_virtually(text: str, *fields: str, **settings: str) -> str:
     raw.update({f"hoodie.recordkey.virtual.{name}": value for name, value in settings.items()})
     spelling = extension_spelling(TableProperties.parse(raw, "t"), None)
     assert spelling is not None
-    bound = bind(parse_predicate(text), Scope(SCHEMA, "UTC"))
+    bound = bind(parse_predicate(text), Scope(SCHEMA, here("UTC")))
     return render(with_record_keys(bound, spelling))
 
 
@@ -184,7 +185,7 @@ def test_predicates_that_imply_no_virtual_key(text: str, field: str) -> None:
 
 def test_a_predicate_on_the_virtual_column_itself_implies_no_key() -> None:
     text = "_hoodie_record_key = 'x' AND (n = 1 OR NOT (_hoodie_record_key IS NULL))"
-    bound = bind(parse_predicate(text), Scope(SCHEMA, "UTC"))
+    bound = bind(parse_predicate(text), Scope(SCHEMA, here("UTC")))
     masked = render(without_columns(bound, {"_hoodie_record_key"}, Unknown("hidden")))
     assert "_hoodie_record_key =" not in masked
     assert "IS NULL" not in masked
@@ -199,7 +200,7 @@ def test_a_predicate_on_the_virtual_column_itself_implies_no_key() -> None:
 def test_rows_that_match_in_any_engine_have_one_of_the_implied_keys(case: Case) -> None:
     """Any column may be the key. Each row is a file, of whose columns only the key is known."""
     schema = case.schema.append(pa.field("_hoodie_record_key", pa.string()))
-    bound = bind(case.predicate, Scope(schema, case.table.zone))
+    bound = bind(case.predicate, Scope(schema, here(case.table.zone)))
     for field in case.schema:
         generator = HudiKeys((field.name,), are_named=False)
         rows = [row for rows in case.files for row in rows]

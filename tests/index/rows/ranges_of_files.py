@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.rows.file_cache import FileCache
 from pyhudi_expr.index.rows.file_reading import FileReader
@@ -36,7 +37,7 @@ def judged(
     """The rows of files in one directory that can match."""
     reader = reader or reader_of(paths[0].parent)
     files = reader.files([(path.name, path.stat().st_size) for path in paths])
-    bound = bind(predicate, Scope(schema, zone))
+    bound = bind(predicate, Scope(schema, here(zone)))
     return judge(bound, [file for file in files if file is not None], frozenset(), [], reader)
 
 

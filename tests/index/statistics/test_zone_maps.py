@@ -18,6 +18,7 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import Statistics, StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index import slice_sets
@@ -90,7 +91,7 @@ def test_no_engine_finds_a_row_in_an_excluded_zone(case: Case, data: st.DataObje
 def test_a_zone_is_kept_if_one_of_its_files_is(case: Case, data: st.DataObject) -> None:
     """Files without a value of a column count for less in a zone than by themselves."""
     files, starts = len(case.files), zone_starts(case, data)
-    bound = bind(case.predicate, Scope(case.schema, case.table.zone))
+    bound = bind(case.predicate, Scope(case.schema, here(case.table.zone)))
     of_zones = StatisticsEvidence(ZoneStatistics(case.statistics, starts))
     has_values = np.array([bool(rows) for rows in case.files])
     for needed in columns(bound).values():

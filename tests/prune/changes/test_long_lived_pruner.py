@@ -15,6 +15,7 @@ from devtools.tables import HudiTable as WrittenTable
 from devtools.tables import TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.opening import SnapshotOptions
@@ -49,7 +50,7 @@ class ExpectedSnapshot:
         listing, schema = self.snapshot.listing, self.snapshot.schema
         partitions = listing.partitions.to_pylist()
         for text, expected in self.expected.items():
-            predicate = bind(parse_predicate(text), Scope(schema, "UTC"))
+            predicate = bind(parse_predicate(text), Scope(schema, here("UTC")))
             needed = list(columns(predicate).values())
             everywhere = np.ones(len(partitions), np.bool_)
             reading = self.snapshot.reading(PartitionReader.ANY, needed)

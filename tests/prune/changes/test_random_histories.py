@@ -27,8 +27,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.audit.runner import AuditOptions, audit
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.frontend.thrift.encoder import encode
+from pyhudi_expr.frontend.thrift.semantics import encode_semantics
 from pyhudi_expr.protocol import ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.prune import PruneOptions, Pruner
@@ -180,7 +182,7 @@ def assert_the_service_loses_no_row(
                         basePath=path,
                         filter=encode(parse_predicate(text)),
                         view=ttypes.TableView.SNAPSHOT,
-                        timeZone="UTC",
+                        semantics=encode_semantics(here("UTC")),
                         listKept=True,
                     )
                 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
@@ -57,7 +58,7 @@ def test_no_slice_with_a_match_is_dropped(name: str, flink: Mapping[str, Path]) 
     pruner, table = Pruner(PruneOptions(footers=True, footer_wait=20)), Table(types, ZONE)
     dropped: set[str] = set()
     for predicate in predicates(types, every):
-        result = pruner.prune(str(flink[name]), PruneRequest(predicate, zone=ZONE))
+        result = pruner.prune(str(flink[name]), PruneRequest(predicate, semantics=here(ZONE)))
         dropped |= set(result.dropped_by)
         assert groups(result, kept_only=False) == set(by_group)
         for group in set(by_group) - groups(result):

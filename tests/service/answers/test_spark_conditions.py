@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pyhudi_expr.expr.nodes import Unknown
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.frontend.thrift.decoder import Limits
 from pyhudi_expr.frontend.thrift.literals import BadRequestError
@@ -110,7 +111,7 @@ def test_a_service_that_does_not_know_the_field_keeps_every_file(
     ],
 )
 def test_what_was_not_sent_is_unknown(condition: SparkCondition) -> None:
-    assert isinstance(decode_spark(condition, Limits()), Unknown)
+    assert isinstance(decode_spark(condition, UNKNOWN_SEMANTICS, Limits()), Unknown)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_what_was_not_sent_is_unknown(condition: SparkCondition) -> None:
 )
 def test_a_malformed_condition_is_refused(condition: SparkCondition) -> None:
     with pytest.raises(BadRequestError):
-        decode_spark(condition, Limits(nodes=10))
+        decode_spark(condition, UNKNOWN_SEMANTICS, Limits(nodes=10))
 
 
 def test_partition_columns_are_those_of_hudis_reader() -> None:

@@ -30,10 +30,11 @@ def test_a_refusal_without_the_filter_names_the_request_and_its_table(
     number: str, table: str, nodes: int, zone: str
 ) -> None:
     filter_ = [ttypes.Node(1)] * nodes
+    semantics = ttypes.Semantics(zone=zone)
     frames = {
-        "prune": frame_of("prune", ttypes.PruneRequest(1, number, table, filter_, 1, zone)),
+        "prune": frame_of("prune", ttypes.PruneRequest(1, number, table, filter_, 1, semantics)),
         "metadata": frame_of(
-            "metadata", ttypes.MetadataRequest(1, number, table, "files", filter_, zone)
+            "metadata", ttypes.MetadataRequest(1, number, table, "files", filter_, semantics)
         ),
     }
     processor = PruningService.Processor(RefusingHandler("busy", "too many", Metrics()))

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
@@ -206,7 +207,9 @@ def assert_no_row_is_lost(spark: SparkSession, table: HudiTable) -> None:
     files = {row["file"].rpartition("/")[2].split("_")[0]: row for row in rows_of.collect()}
     pruner = Pruner()
     for text in _PREDICATES:
-        result = pruner.prune(str(table.path), PruneRequest(parse_predicate(text), zone="UTC"))
+        result = pruner.prune(
+            str(table.path), PruneRequest(parse_predicate(text), semantics=here("UTC"))
+        )
         ids = [str(file_id) for file_id in result.listing.slice_file_id.to_pylist()]
         assert files.keys() <= set(ids)
         dropped = {file_id for file_id, keep in zip(ids, result.keep, strict=True) if not keep}
@@ -220,7 +223,7 @@ def kept(
     view: TableView = TableView.SNAPSHOT,
     as_of: str | None = None,
 ) -> int:
-    request = PruneRequest(parse_predicate(text), view=view, zone="UTC", as_of=as_of)
+    request = PruneRequest(parse_predicate(text), view=view, semantics=here("UTC"), as_of=as_of)
     return int(Pruner().prune(str(table.path), request).keep.sum())
 
 

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.hdfs import HdfsPair, running_pair
 from devtools.spark import session_settings
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.indexing.index_plan import InvalidIndex
@@ -122,7 +123,7 @@ def assert_no_row_is_lost(spark: SparkSession, path: str, dropped: bool = True) 
         with session_settings(spark, _SKIPPING):
             skipping = spark.read.format("hudi").options(**_SKIPPING).load(path).where(text)
             assert sorted(row.id for row in skipping.collect()) == expected, text
-        result = pruner.prune(path, PruneRequest(parse_predicate(text), zone="UTC"))
+        result = pruner.prune(path, PruneRequest(parse_predicate(text), semantics=here("UTC")))
         names = {name.rpartition("/")[2] for name in result.kept_paths()}
         found = {row.name for row in matching.selectExpr("_hoodie_file_name AS name").collect()}
         assert found <= names, text

@@ -18,6 +18,7 @@ from pyhudi_expr.expr.bound import BoundLiteral, Leaf
 from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.domains import domain_of, float_ordinal
 from pyhudi_expr.expr.evaluate import as_array, may_be
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.lookups.value_texts import extension_text, lookup_values
 from pyhudi_expr.mdt.bytes.keys import (
@@ -170,7 +171,7 @@ class OfValues:
 )
 @given(cases())
 def test_no_engine_finds_a_row_in_a_file_without_the_values(case: Case) -> None:
-    bound = bind(case.predicate, Scope(case.schema, case.table.zone))
+    bound = bind(case.predicate, Scope(case.schema, here(case.table.zone)))
     answer = as_array(may_be(bound, True, [OfValues(case)]), len(case.files))
     for possible, rows in zip(answer, case.files, strict=True):
         for row in () if possible else rows:

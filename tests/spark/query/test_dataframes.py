@@ -12,6 +12,7 @@ from devtools.matrix import FILES, ROWS, Matrices
 from devtools.spark import session_settings
 from devtools.tables import TableType
 from pyhudi_expr.expr.nodes import ALWAYS, NEVER, Unknown, walk
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.spark.query.dataframes import prune_table, pruned
@@ -68,10 +69,10 @@ def test_conditions_keep_every_row_and_no_more_files_than_their_sql(
     weaker = {}
     for text, right in groups_with_matches(frame, conditions).items():
         found = predicate_of(frame, text)
-        assert found.zone == "UTC"
-        result = pruner.prune(str(path), PruneRequest(found.expression, zone=found.zone))
+        assert found.semantics.zone == here("UTC").zone
+        result = pruner.prune(str(path), PruneRequest(found.expression, semantics=found.semantics))
         assert right <= groups(result), text
-        by_text = PruneRequest(parse_predicate(text, SPARK), zone="UTC")
+        by_text = PruneRequest(parse_predicate(text, SPARK), semantics=here("UTC"))
         of_sql = pruner.prune(str(path), by_text)
         assert right <= groups(of_sql), text
         if result.keep.sum() > of_sql.keep.sum():

@@ -20,6 +20,7 @@ from pyspark.sql import functions as f
 from devtools.matrix import SCHEMA, Matrices, Partitioning
 from devtools.tables import TableType
 from pyhudi_expr.expr.nodes import Unknown, walk
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.arrow.substrait import parse_arrow
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
@@ -121,15 +122,15 @@ def requests(spark: SparkSession, matrices: Matrices) -> Requests:
         of_condition = predicate_of(frame, text)
         of_plan = filters_of(spark.sql(f"SELECT * FROM asked WHERE {text}"))
         found = {
-            "SQL": PruneRequest(tree, zone="UTC"),
-            "DataFrame": PruneRequest(of_condition.expression, zone=of_condition.zone),
-            "Spark SQL": PruneRequest(of_plan.expression, zone=of_plan.zone),
+            "SQL": PruneRequest(tree, semantics=here("UTC")),
+            "DataFrame": PruneRequest(of_condition.expression, semantics=of_condition.semantics),
+            "Spark SQL": PruneRequest(of_plan.expression, semantics=of_plan.semantics),
         }
         with suppress(FilterNotApplicable):
             again = parse_arrow(row_filter(tree, schema, "UTC"), schema)
             if text not in NANS and not any(isinstance(node, Unknown) for node in walk(again)):
                 # Otherwise pyarrow cannot express it.
-                found["pyarrow"] = PruneRequest(again, zone="UTC")
+                found["pyarrow"] = PruneRequest(again, semantics=here("UTC"))
         return found
 
     return requests

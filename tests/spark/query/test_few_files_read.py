@@ -46,4 +46,6 @@ def frame(spark: SparkSession) -> DataFrame:
 @pytest.mark.parametrize(("condition", "most"), ASKED)
 def test_few_files_without_a_match_are_kept(frame: DataFrame, condition: str, most: int) -> None:
     predicate = predicate_of(frame, condition)
-    assert len(kept(predicate.expression, TYPES, *table(), zone=predicate.zone)) <= most
+    assert (
+        len(kept(predicate.expression, TYPES, *table(), zone=predicate.semantics.zone.name)) <= most
+    )

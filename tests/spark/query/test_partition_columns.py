@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from devtools.spark import session_settings
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.prune import Pruner, PruneRequest
@@ -131,7 +132,7 @@ def test_no_row_that_hudi_shows_is_lost(
     for text, ids in matches(spark, frame, predicates(table, frame.collect())):
         of_spark = predicate_of(frame, text)
         reader = PartitionReader.ANY if from_paths else PartitionReader.HUDI_SPARK
-        request = PruneRequest(of_spark.expression, zone=of_spark.zone, reader=reader)
+        request = PruneRequest(of_spark.expression, semantics=of_spark.semantics, reader=reader)
         if missing := ids - kept(one.path, request, pruner, groups):
             lost.append((text, missing))
     assert not lost
@@ -169,7 +170,7 @@ def test_no_row_stored_in_the_files_is_lost(
     lost = []
     for text, ids in matches(spark, frame, predicates(table, [])):
         request = PruneRequest(
-            parse_predicate(text, SPARK), zone="UTC", reader=PartitionReader.ENGINE
+            parse_predicate(text, SPARK), semantics=here("UTC"), reader=PartitionReader.ENGINE
         )
         if missing := ids - kept(one.path, request, pruner, groups):
             lost.append((text, missing))

@@ -79,7 +79,7 @@ def is_unknown(predicate: HudiExpression) -> bool:
 def check(table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, shape: Shape) -> int:
     """How many files are dropped for a shape; fails if its rows differ without them."""
     found = filters_of(shape(frame))
-    request = PruneRequest(found.expression, zone=found.zone)
+    request = PruneRequest(found.expression, semantics=found.semantics)
     result = pruner.prune(str(table.path), request)
     names = [path.rpartition("/")[2] for path in result.kept_paths()]
     kept = shape(rows.where(f.col("_hoodie_file_name").isin(names))).collect()

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from devtools.matrix import Matrices
 from devtools.tables import TableType
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.statistics.streaming_evaluation import StreamingEvidence
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
@@ -67,7 +68,7 @@ def pruner(runner: Runner, files: int, bucket_bytes: int) -> Pruner:
 
 def answers(pruner: Pruner, table: Path, asked: Sequence[str]) -> dict[str, PruneResult]:
     return {
-        text: pruner.prune(str(table), PruneRequest(parse_predicate(text), zone="UTC"))
+        text: pruner.prune(str(table), PruneRequest(parse_predicate(text), semantics=here("UTC")))
         for text in asked
     }
 

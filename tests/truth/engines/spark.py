@@ -16,6 +16,7 @@ from devtools.spark import session_settings
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.spark.jobs.java_calls import jvm
 from pyhudi_expr.spark.query import predicates as front
+from pyhudi_expr.spark.query.session_semantics import session_semantics
 from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
 
 
@@ -81,7 +82,10 @@ class SparkEngine:
         folded: Any = rules.ConstantFolding.apply(replaced)
         columns = folded.projectList()
         return [
-            front._expression(columns.apply(number).child()) for number in range(columns.size())
+            front._expression(
+                self._spark, columns.apply(number).child(), session_semantics(self._spark)
+            )
+            for number in range(columns.size())
         ]
 
 

@@ -253,7 +253,7 @@ def test_filters_equal_those_that_the_handler_sends(jvm: HiveJvm, predicate: str
     assert isinstance(answer, Answer)
     assert answer.filter is not None
     request = sent_filter(answer.filter)
-    assert request.timeZone == _BERLIN
+    assert request.semantics.readingZone == _BERLIN
     scope = Scope(rows.schema)
     assert bind(decode(request.filter), scope) == bind(parse_predicate(predicate), scope)
 

@@ -147,7 +147,9 @@ struct SparkCondition {
   /** The values of sets (InSet), by the numbers of their nodes. */
   3: optional map<i32, list<Literal>> sets,
   /** Partition columns have the values of the paths, not of the files. */
-  4: optional bool valuesFromPaths
+  4: optional bool valuesFromPaths,
+  /** The numbers of the nodes that are NULL where they fail (evalMode TRY). */
+  5: optional list<i32> tried
 }
 
 /**
@@ -169,6 +171,36 @@ struct FirstRows {
   6: optional bool anyOfEqual
 }
 
+/** A time zone, by the rules of the process that evaluates with it. */
+struct Zone {
+  /** As the process names it. */
+  1: required string name,
+  /** The transitions between 1900-01-01 and 2200-01-01 of UTC, little-endian: N instants of 8 bytes,
+      ascending, in seconds since 1970, from each of which another offset is valid; then N + 1 offsets
+      to UTC of 4 bytes, in seconds, the first of which is valid before them all. Absent: the rules are
+      not known; they may be any, unless the name itself says the offset. */
+  2: optional binary rules
+}
+
+/**
+ * What the meaning of a filter depends on beside its text: what the engine's process decides. What is
+ * absent is not known.
+ */
+struct Semantics {
+  /** hive, spark, trino or presto; others are as if absent. */
+  1: optional string engine,
+  2: optional string engineVersion,
+  /** The zones that this structure and the filter name. Of others the rules are not known. */
+  3: optional list<Zone> zones,
+  /** The name of the zone in which expressions that name none are evaluated: the session's. */
+  4: optional string zone,
+  /** The name of the zone whose wall clock shows an instant of a file where the engine reads
+      instants as wall clocks: for Hive that of the task's JVM. Absent: the session's. */
+  5: optional string readingZone,
+  /** Settings of the session that change an evaluation, if they are not the engine's defaults. */
+  6: optional map<string, string> settings
+}
+
 struct PruneRequest {
   1: required i32 protocolVersion,
   /** Echoed in the answer and logged on both sides: the query's id. */
@@ -178,8 +210,8 @@ struct PruneRequest {
   /** The filter in post-order; the last node is the root. */
   4: required list<Node> filter,
   5: required TableView view,
-  /** IANA zone in which the caller reads instants as wall-clock timestamps; absent: unknown. */
-  6: optional string timeZone,
+  /** Absent: nothing is known. */
+  6: optional Semantics semantics,
   /** Time travel: read as of this instant; absent: the latest completed one. */
   7: optional string asOfInstant,
   /** The caller's newest completed instant (requested time): an older view of the table is no
@@ -389,7 +421,7 @@ struct MetadataRequest {
       cannot be TRUE are not sent. */
   5: required list<Node> filter,
   /** As in a PruneRequest. */
-  6: optional string timeZone,
+  6: optional Semantics semantics,
   /** The columns whose values are sent; absent: all. */
   7: optional list<string> columns
 }

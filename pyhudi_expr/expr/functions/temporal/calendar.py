@@ -32,7 +32,7 @@ from pyhudi_expr.expr.functions.signature import (
     ordinals,
     where_known,
 )
-from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY
+from pyhudi_expr.expr.zones import SECONDS_PER_DAY
 
 NO_ZONE = "instants on the wall clock of an unknown zone"
 
@@ -49,7 +49,7 @@ def clock_of(site: Site, index: int = 0) -> tuple[Function, int] | Signature | N
     if site.kind(index) not in TIMES:
         return None
     domain = site.domains[index]
-    shown = wall_clock(domain, site.zone)
+    shown = wall_clock(domain, site.semantics.reading_zone)
     if shown is None:
         return opaque(domain, NO_ZONE)
     if domain.kind is Kind.DATE:

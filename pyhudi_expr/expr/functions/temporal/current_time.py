@@ -2,11 +2,13 @@
 
 The same predicate may be evaluated again later, and an engine may fix its current time before it
 sends the request, by another clock. So the current time begins a day before this process's clock.
+If an engine shows it in another zone than it reads instants in, the two differ by more.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +16,8 @@ import numpy as np
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.functions.signature import DATE, Rule, Signature, Site
-from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY
+from pyhudi_expr.expr.semantics import Semantics
+from pyhudi_expr.expr.zones import ANY_RULES, SECONDS_PER_DAY
 
 _MICROS = 10**6
 #: How much earlier an engine's time may be, and how many days later it is at most.
@@ -29,10 +32,10 @@ class _Present:
     margin_days: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
-        first = int(time.time()) - _EARLIER
+        first = int(time.time()) - _EARLIER - self.margin_days * SECONDS_PER_DAY
         if self.domain.kind is Kind.DATE:
             day = first // SECONDS_PER_DAY
-            return _between(day - self.margin_days, day + _LATEST_DAYS)
+            return _between(day, day + _LATEST_DAYS)
         last = first + _LATEST_DAYS * SECONDS_PER_DAY
         return _between(first * self.domain.units, last * self.domain.units)
 
@@ -41,15 +44,19 @@ def _between(first: int, last: int) -> Bounds:
     return Bounds(np.int64(first), np.int64(last), True, False)
 
 
-def _rule(domain: Domain, margin_days: int = 0) -> Rule:
+def _rule(domain: Domain, margin_days: Callable[[Semantics], int]) -> Rule:
     def rule(site: Site) -> Signature | None:
-        return None if site.domains else Signature(_Present(domain, margin_days), domain)
+        found = _Present(domain, margin_days(site.semantics))
+        return None if site.domains else Signature(found, domain)
 
     return rule
 
 
 #: The day of a zone may be one before that of UTC.
-_CURRENT_DATE = _rule(DATE, margin_days=1)
-_NOW = _rule(Domain(Kind.INSTANT, units=_MICROS))
+_CURRENT_DATE = _rule(DATE, lambda _: 1)
+_NOW = _rule(
+    Domain(Kind.INSTANT, units=_MICROS),
+    lambda semantics: 0 if semantics.has_one_zone else ANY_RULES // SECONDS_PER_DAY,
+)
 
 RULES: dict[str, Rule] = {"current_date": _CURRENT_DATE, "current_timestamp": _NOW, "now": _NOW}

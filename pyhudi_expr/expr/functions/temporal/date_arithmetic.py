@@ -34,7 +34,8 @@ from pyhudi_expr.expr.functions.temporal.calendar import (
     four_digit_years,
     last_of_month,
 )
-from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY, FromWallClock
+from pyhudi_expr.expr.functions.time_zones import FromWallClock
+from pyhudi_expr.expr.zones import SECONDS_PER_DAY
 
 
 def _months_later(days: np.ndarray, count: int) -> np.ndarray:
@@ -82,7 +83,7 @@ def _plus_interval(site: Site) -> Signature | None:
     if site.name == "plus exact interval" and site.kind(0) is not Kind.DATE:
         days, micros = 0, micros + days * SECONDS_PER_DAY * 10**6
     domain, clock = site.domains[0], clock_of(site)
-    shown = wall_clock(domain, site.zone)
+    shown = wall_clock(domain, site.semantics.reading_zone)
     if clock is None or isinstance(clock, Signature) or shown is None:
         return opaque(domain, NO_ZONE)
     of_day = days * SECONDS_PER_DAY * domain.units
@@ -102,9 +103,10 @@ def _plus_interval(site: Site) -> Signature | None:
         moved: Function = on_first(_MonthsLaterAt(months, domain.units), clock[0])
     else:
         moved = on_first(_Later(of_day + int(of_time)), shown)
-    if domain.kind is Kind.WALL_CLOCK or site.zone is None:
+    reading = site.semantics.reading_zone
+    if domain.kind is Kind.WALL_CLOCK or reading is None:
         return Signature(moved, domain)
-    instants = FromWallClock(site.zone, domain.units)
+    instants = FromWallClock(reading, domain.units)
     function: Function = on_first(instants, moved)
     if not months:
         on_day = on_first(instants, on_first(_Later(of_day), shown)) if days else identity

@@ -8,7 +8,7 @@ import numpy as np
 
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
-from pyhudi_expr.expr.functions.casts import start_of_day
+from pyhudi_expr.expr.functions.casts import existing_times
 from pyhudi_expr.expr.functions.conversions import FloorTo, Scale
 from pyhudi_expr.expr.functions.signature import (
     DATE,
@@ -28,7 +28,8 @@ from pyhudi_expr.expr.functions.temporal.calendar import (
     in_calendar,
     moments_of,
 )
-from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY, FromWallClock
+from pyhudi_expr.expr.functions.time_zones import FromWallClock
+from pyhudi_expr.expr.zones import SECONDS_PER_DAY
 
 _TRUNCATIONS = {
     **dict.fromkeys(("year", "yyyy", "yy"), "Y"),
@@ -84,9 +85,10 @@ def _date_trunc(site: Site) -> Signature | None:
         return opaque(domain, NO_ZONE)
     function: Function = OnOperands(_Truncated(unit, domain.units), ((0, clock[0]),))
     if site.kind(1) is Kind.DATE:
-        function = start_of_day(function, domain, site.zone)
-    if domain.kind is Kind.INSTANT and site.zone is not None:
-        function = OnOperands(FromWallClock(site.zone, domain.units), ((0, function),))
+        function = existing_times(function, domain, site.zone)
+    reading = site.semantics.reading_zone
+    if domain.kind is Kind.INSTANT and reading is not None:
+        function = OnOperands(FromWallClock(reading, domain.units), ((0, function),))
     return Signature(OnOperands(function, ((1, None),)), domain)
 
 

@@ -22,7 +22,7 @@ from pyhudi_expr.expr.functions.signature import (
     ordinals,
 )
 from pyhudi_expr.expr.functions.temporal.calendar import NO_ZONE, clock_of, in_calendar, moments_of
-from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY
+from pyhudi_expr.expr.zones import SECONDS_PER_DAY
 
 _EPOCH = date(1970, 1, 1)
 _DAY = re.compile(r"(19|20)\d\d-\d\d-\d\d", re.ASCII)

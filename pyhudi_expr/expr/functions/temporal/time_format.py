@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray, arrow_buffer
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
+from pyhudi_expr.expr.functions.casts import existing_times
 from pyhudi_expr.expr.functions.signature import (
     TEXT,
     Function,
@@ -23,6 +24,7 @@ from pyhudi_expr.expr.functions.signature import (
 )
 from pyhudi_expr.expr.functions.temporal.calendar import NO_ZONE, clock_of
 from pyhudi_expr.expr.functions.time_zones import ToWallClock
+from pyhudi_expr.expr.semantics import Semantics
 
 
 def _from_unixtime(site: Site) -> Signature | None:
@@ -41,7 +43,14 @@ def _date_format(site: Site) -> Signature | None:
         return None
     if layout is None or isinstance(clock, Signature):
         return opaque(TEXT, NO_ZONE if layout else _UNORDERED)
-    return Signature(on_first(_Formatted(layout), clock[0]), TEXT)
+    shown = clock[0]
+    if site.kind(0) is not Kind.INSTANT or not site.semantics.has_one_zone:
+        # Hive formats the instant at which clocks of the session's zone show the time.
+        shown = existing_times(shown, _SECONDS, site.zone)
+    return Signature(on_first(_Formatted(layout), shown), TEXT)
+
+
+_SECONDS = Domain(Kind.WALL_CLOCK, units=1)
 
 
 _UNORDERED = "a pattern whose texts do not sort by time"
@@ -123,9 +132,9 @@ class _Formatted:
         return texts if known.ndim else texts[0]
 
 
-def as_text(domain: Domain, zone: str | None) -> Function | None:
+def as_text(domain: Domain, semantics: Semantics) -> Function | None:
     """Return the cast of dates and times to text; None for instants in an unknown zone."""
-    clock = clock_of(Site("cast", (domain,), (None,), zone))
+    clock = clock_of(Site("cast", (domain,), (None,), semantics))
     if clock is None or isinstance(clock, Signature) or ISO_DAY is None or ISO_SECOND is None:
         return None
     is_date = domain.kind is Kind.DATE

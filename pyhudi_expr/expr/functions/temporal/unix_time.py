@@ -24,6 +24,7 @@ from pyhudi_expr.expr.functions.signature import (
 )
 from pyhudi_expr.expr.functions.temporal.calendar import NO_ZONE, clock_of
 from pyhudi_expr.expr.functions.time_zones import FromWallClock
+from pyhudi_expr.expr.semantics import Semantics
 
 
 def _unix_timestamp(site: Site) -> Signature | None:
@@ -43,17 +44,17 @@ def _unix_timestamp(site: Site) -> Signature | None:
     return Signature(Hull(at_instant, CutTo(clock[1])), LONG)
 
 
-def as_seconds(domain: Domain, zone: str | None) -> Function | None:
+def as_seconds(domain: Domain, semantics: Semantics) -> Function | None:
     """Return the cast of timestamps to integers: seconds of the instant, or of the clock in UTC."""
-    clock = clock_of(Site("cast", (domain,), (None,), zone))
+    clock = clock_of(Site("cast", (domain,), (None,), semantics))
     if domain.kind is not Kind.INSTANT or clock is None or isinstance(clock, Signature):
         return None
     return Hull(FloorTo(domain.units), on_first(clock[0]))
 
 
-def as_double_seconds(domain: Domain, zone: str | None) -> Function | None:
+def as_double_seconds(domain: Domain, semantics: Semantics) -> Function | None:
     """Return the cast of timestamps to doubles: seconds with their fraction."""
-    seconds = as_seconds(domain, zone)
+    seconds = as_seconds(domain, semantics)
     return After(integers_to_doubles, After(UpperMargin(1), seconds)) if seconds else None
 
 

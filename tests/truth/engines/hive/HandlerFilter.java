@@ -1,6 +1,7 @@
 package io.pyhudi.truth;
 
 import io.pyhudi.hive.predicate.FilterEncoder;
+import io.pyhudi.hive.predicate.HiveSemantics;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.NodeKind;
@@ -10,7 +11,6 @@ import io.pyhudi.hive.protocol.pruningConstants;
 import io.pyhudi.shaded.thrift.TException;
 import io.pyhudi.shaded.thrift.TSerializer;
 import io.pyhudi.shaded.thrift.protocol.TCompactProtocol;
-import java.time.ZoneId;
 import java.util.Collections;
 import java.util.List;
 import org.apache.hadoop.hive.ql.exec.SerializationUtilities;
@@ -40,7 +40,7 @@ final class HandlerFilter {
     PruneRequest request =
         new PruneRequest(
             pruningConstants.PROTOCOL_VERSION, "truth", "/table", nodes, TableView.SNAPSHOT);
-    request.setTimeZone(ZoneId.systemDefault().getId());
+    request.setSemantics(HiveSemantics.of(job));
     return new TSerializer(new TCompactProtocol.Factory()).serialize(request);
   }
 }

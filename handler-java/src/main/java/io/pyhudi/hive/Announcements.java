@@ -4,11 +4,12 @@ import io.pyhudi.hive.client.PruningClient;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.predicate.FilterEncoder;
+import io.pyhudi.hive.predicate.HiveSemantics;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.PruneRequest;
+import io.pyhudi.hive.protocol.Semantics;
 import io.pyhudi.hive.protocol.pruningConstants;
-import java.time.ZoneId;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +47,7 @@ final class Announcements {
   /** Announces a question about a whole table. Never fails. */
   static void ofTable(Path basePath, PruningSettings settings) {
     try {
-      send(basePath, "", FilterEncoder.ofAllRows(), settings);
+      send(basePath, "", FilterEncoder.ofAllRows(), settings, new Semantics());
     } catch (PruningException | RuntimeException | LinkageError e) {
       LOG.debug("{}: not announced", basePath, e);
     }
@@ -67,14 +68,15 @@ final class Announcements {
       if (!FilterEncoder.isUnknown(nodes)) {
         String format = job.get(hive_metastoreConstants.FILE_INPUT_FORMAT);
         PruningSettings settings = PruningSettings.ofJob(job).asReadBy(format);
-        send(new Path(location), filter.getExprString(), nodes, settings);
+        send(new Path(location), filter.getExprString(), nodes, settings, HiveSemantics.of(job));
       }
     } catch (PruningException | RuntimeException | LinkageError e) {
       LOG.debug("{}: not announced", location, e);
     }
   }
 
-  private static void send(Path path, String filter, List<Node> nodes, PruningSettings settings)
+  private static void send(
+      Path path, String filter, List<Node> nodes, PruningSettings settings, Semantics semantics)
       throws PruningException {
     // Of an earlier state the question will name the instant, which only the timeline gives.
     boolean isNewest = settings.asOf().isEmpty() && MetadataView.of(path) == null;
@@ -89,7 +91,7 @@ final class Announcements {
             basePath,
             nodes,
             settings.view());
-    request.setTimeZone(ZoneId.systemDefault().getId());
+    request.setSemantics(semantics);
     PruningClient.shared()
         .announce(
             request,

@@ -14,6 +14,7 @@ import io.pyhudi.connector.ServiceSettings;
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.protocol.PruneRequest;
+import io.pyhudi.hive.protocol.Semantics;
 import io.pyhudi.hive.protocol.TableView;
 import io.pyhudi.hive.protocol.pruningConstants;
 import io.pyhudi.hive.scan.Verdicts;
@@ -92,7 +93,7 @@ final class SplitPruner {
             merges ? TableView.SNAPSHOT : TableView.READ_OPTIMIZED);
     request.setNewestInstant(((HudiSplit) splits.get(0)).getInstantTime());
     // Presto shows the stored number of a time, as an instant or as a wall clock of UTC.
-    request.setTimeZone("UTC");
+    request.setSemantics(new Semantics().setEngine("presto").setZone("UTC"));
     Verdicts verdicts = Verdicts.of(service.ask(request));
     SplitFiles files = new SplitFiles(table.getPath(), merges);
     List<ConnectorSplit> kept = new ArrayList<>();

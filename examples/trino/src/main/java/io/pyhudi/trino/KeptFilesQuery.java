@@ -5,6 +5,7 @@ import io.pyhudi.connector.DomainFilter;
 import io.pyhudi.connector.ServiceSettings;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.protocol.PruneRequest;
+import io.pyhudi.hive.protocol.Semantics;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.TableView;
 import io.pyhudi.hive.protocol.pruningConstants;
@@ -38,7 +39,7 @@ final class KeptFilesQuery {
             TableView.SNAPSHOT);
     request.setListKept(true);
     // Trino shows stored instants as wall clocks of UTC.
-    request.setTimeZone("UTC");
+    request.setSemantics(new Semantics().setEngine("trino").setZone("UTC"));
     try {
       PruneResponse answer = service.ask(request);
       KeptFiles kept = KeptFiles.of(location, answer);

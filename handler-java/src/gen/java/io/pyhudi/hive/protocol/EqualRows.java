@@ -434,14 +434,14 @@ public class EqualRows implements org.apache.thrift.TBase<EqualRows, EqualRows._
           case 1: // VALUES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list214 = iprot.readListBegin();
-                struct.values = new java.util.ArrayList<Literal>(_list214.size);
-                @org.apache.thrift.annotation.Nullable Literal _elem215;
-                for (int _i216 = 0; _i216 < _list214.size; ++_i216)
+                org.apache.thrift.protocol.TList _list240 = iprot.readListBegin();
+                struct.values = new java.util.ArrayList<Literal>(_list240.size);
+                @org.apache.thrift.annotation.Nullable Literal _elem241;
+                for (int _i242 = 0; _i242 < _list240.size; ++_i242)
                 {
-                  _elem215 = new Literal();
-                  _elem215.read(iprot);
-                  struct.values.add(_elem215);
+                  _elem241 = new Literal();
+                  _elem241.read(iprot);
+                  struct.values.add(_elem241);
                 }
                 iprot.readListEnd();
               }
@@ -481,9 +481,9 @@ public class EqualRows implements org.apache.thrift.TBase<EqualRows, EqualRows._
         oprot.writeFieldBegin(VALUES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.values.size()));
-          for (Literal _iter217 : struct.values)
+          for (Literal _iter243 : struct.values)
           {
-            _iter217.write(oprot);
+            _iter243.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -512,9 +512,9 @@ public class EqualRows implements org.apache.thrift.TBase<EqualRows, EqualRows._
       org.apache.thrift.protocol.TTupleProtocol oprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
       {
         oprot.writeI32(struct.values.size());
-        for (Literal _iter218 : struct.values)
+        for (Literal _iter244 : struct.values)
         {
-          _iter218.write(oprot);
+          _iter244.write(oprot);
         }
       }
       oprot.writeI64(struct.rows);
@@ -524,14 +524,14 @@ public class EqualRows implements org.apache.thrift.TBase<EqualRows, EqualRows._
     public void read(org.apache.thrift.protocol.TProtocol prot, EqualRows struct) throws org.apache.thrift.TException {
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
       {
-        org.apache.thrift.protocol.TList _list219 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.values = new java.util.ArrayList<Literal>(_list219.size);
-        @org.apache.thrift.annotation.Nullable Literal _elem220;
-        for (int _i221 = 0; _i221 < _list219.size; ++_i221)
+        org.apache.thrift.protocol.TList _list245 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.values = new java.util.ArrayList<Literal>(_list245.size);
+        @org.apache.thrift.annotation.Nullable Literal _elem246;
+        for (int _i247 = 0; _i247 < _list245.size; ++_i247)
         {
-          _elem220 = new Literal();
-          _elem220.read(iprot);
-          struct.values.add(_elem220);
+          _elem246 = new Literal();
+          _elem246.read(iprot);
+          struct.values.add(_elem246);
         }
       }
       struct.setValuesIsSet(true);

@@ -800,13 +800,13 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
           case 2: // PATH
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list44 = iprot.readListBegin();
-                struct.path = new java.util.ArrayList<java.lang.String>(_list44.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem45;
-                for (int _i46 = 0; _i46 < _list44.size; ++_i46)
+                org.apache.thrift.protocol.TList _list52 = iprot.readListBegin();
+                struct.path = new java.util.ArrayList<java.lang.String>(_list52.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem53;
+                for (int _i54 = 0; _i54 < _list52.size; ++_i54)
                 {
-                  _elem45 = iprot.readString();
-                  struct.path.add(_elem45);
+                  _elem53 = iprot.readString();
+                  struct.path.add(_elem53);
                 }
                 iprot.readListEnd();
               }
@@ -874,9 +874,9 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
           oprot.writeFieldBegin(PATH_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.path.size()));
-            for (java.lang.String _iter47 : struct.path)
+            for (java.lang.String _iter55 : struct.path)
             {
-              oprot.writeString(_iter47);
+              oprot.writeString(_iter55);
             }
             oprot.writeListEnd();
           }
@@ -944,9 +944,9 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
       if (struct.isSetPath()) {
         {
           oprot.writeI32(struct.path.size());
-          for (java.lang.String _iter48 : struct.path)
+          for (java.lang.String _iter56 : struct.path)
           {
-            oprot.writeString(_iter48);
+            oprot.writeString(_iter56);
           }
         }
       }
@@ -972,13 +972,13 @@ public class FirstRows implements org.apache.thrift.TBase<FirstRows, FirstRows._
       java.util.BitSet incoming = iprot.readBitSet(5);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list49 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.path = new java.util.ArrayList<java.lang.String>(_list49.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem50;
-          for (int _i51 = 0; _i51 < _list49.size; ++_i51)
+          org.apache.thrift.protocol.TList _list57 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.path = new java.util.ArrayList<java.lang.String>(_list57.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem58;
+          for (int _i59 = 0; _i59 < _list57.size; ++_i59)
           {
-            _elem50 = iprot.readString();
-            struct.path.add(_elem50);
+            _elem58 = iprot.readString();
+            struct.path.add(_elem58);
           }
         }
         struct.setPathIsSet(true);

@@ -1224,13 +1224,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 2: // PARTITIONS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list102 = iprot.readListBegin();
-                struct.partitions = new java.util.ArrayList<java.lang.String>(_list102.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem103;
-                for (int _i104 = 0; _i104 < _list102.size; ++_i104)
+                org.apache.thrift.protocol.TList _list128 = iprot.readListBegin();
+                struct.partitions = new java.util.ArrayList<java.lang.String>(_list128.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem129;
+                for (int _i130 = 0; _i130 < _list128.size; ++_i130)
                 {
-                  _elem103 = iprot.readString();
-                  struct.partitions.add(_elem103);
+                  _elem129 = iprot.readString();
+                  struct.partitions.add(_elem129);
                 }
                 iprot.readListEnd();
               }
@@ -1242,13 +1242,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 3: // PARTITION_SLICES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list105 = iprot.readListBegin();
-                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list105.size);
-                int _elem106;
-                for (int _i107 = 0; _i107 < _list105.size; ++_i107)
+                org.apache.thrift.protocol.TList _list131 = iprot.readListBegin();
+                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list131.size);
+                int _elem132;
+                for (int _i133 = 0; _i133 < _list131.size; ++_i133)
                 {
-                  _elem106 = iprot.readI32();
-                  struct.partitionSlices.add(_elem106);
+                  _elem132 = iprot.readI32();
+                  struct.partitionSlices.add(_elem132);
                 }
                 iprot.readListEnd();
               }
@@ -1260,13 +1260,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 4: // FILE_IDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list108 = iprot.readListBegin();
-                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list108.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem109;
-                for (int _i110 = 0; _i110 < _list108.size; ++_i110)
+                org.apache.thrift.protocol.TList _list134 = iprot.readListBegin();
+                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list134.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem135;
+                for (int _i136 = 0; _i136 < _list134.size; ++_i136)
                 {
-                  _elem109 = iprot.readString();
-                  struct.fileIds.add(_elem109);
+                  _elem135 = iprot.readString();
+                  struct.fileIds.add(_elem135);
                 }
                 iprot.readListEnd();
               }
@@ -1278,13 +1278,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 5: // BASE_INSTANTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list111 = iprot.readListBegin();
-                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list111.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem112;
-                for (int _i113 = 0; _i113 < _list111.size; ++_i113)
+                org.apache.thrift.protocol.TList _list137 = iprot.readListBegin();
+                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list137.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem138;
+                for (int _i139 = 0; _i139 < _list137.size; ++_i139)
                 {
-                  _elem112 = iprot.readString();
-                  struct.baseInstants.add(_elem112);
+                  _elem138 = iprot.readString();
+                  struct.baseInstants.add(_elem138);
                 }
                 iprot.readListEnd();
               }
@@ -1296,13 +1296,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 6: // HAVE_BASE_FILE
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list114 = iprot.readListBegin();
-                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list114.size);
-                boolean _elem115;
-                for (int _i116 = 0; _i116 < _list114.size; ++_i116)
+                org.apache.thrift.protocol.TList _list140 = iprot.readListBegin();
+                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list140.size);
+                boolean _elem141;
+                for (int _i142 = 0; _i142 < _list140.size; ++_i142)
                 {
-                  _elem115 = iprot.readBool();
-                  struct.haveBaseFile.add(_elem115);
+                  _elem141 = iprot.readBool();
+                  struct.haveBaseFile.add(_elem141);
                 }
                 iprot.readListEnd();
               }
@@ -1314,13 +1314,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 7: // LOG_FILES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list117 = iprot.readListBegin();
-                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list117.size);
-                int _elem118;
-                for (int _i119 = 0; _i119 < _list117.size; ++_i119)
+                org.apache.thrift.protocol.TList _list143 = iprot.readListBegin();
+                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list143.size);
+                int _elem144;
+                for (int _i145 = 0; _i145 < _list143.size; ++_i145)
                 {
-                  _elem118 = iprot.readI32();
-                  struct.logFiles.add(_elem118);
+                  _elem144 = iprot.readI32();
+                  struct.logFiles.add(_elem144);
                 }
                 iprot.readListEnd();
               }
@@ -1332,13 +1332,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 8: // FILE_NAMES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list120 = iprot.readListBegin();
-                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list120.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem121;
-                for (int _i122 = 0; _i122 < _list120.size; ++_i122)
+                org.apache.thrift.protocol.TList _list146 = iprot.readListBegin();
+                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list146.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem147;
+                for (int _i148 = 0; _i148 < _list146.size; ++_i148)
                 {
-                  _elem121 = iprot.readString();
-                  struct.fileNames.add(_elem121);
+                  _elem147 = iprot.readString();
+                  struct.fileNames.add(_elem147);
                 }
                 iprot.readListEnd();
               }
@@ -1350,13 +1350,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 9: // FILE_SIZES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list123 = iprot.readListBegin();
-                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list123.size);
-                long _elem124;
-                for (int _i125 = 0; _i125 < _list123.size; ++_i125)
+                org.apache.thrift.protocol.TList _list149 = iprot.readListBegin();
+                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list149.size);
+                long _elem150;
+                for (int _i151 = 0; _i151 < _list149.size; ++_i151)
                 {
-                  _elem124 = iprot.readI64();
-                  struct.fileSizes.add(_elem124);
+                  _elem150 = iprot.readI64();
+                  struct.fileSizes.add(_elem150);
                 }
                 iprot.readListEnd();
               }
@@ -1390,9 +1390,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITIONS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.partitions.size()));
-          for (java.lang.String _iter126 : struct.partitions)
+          for (java.lang.String _iter152 : struct.partitions)
           {
-            oprot.writeString(_iter126);
+            oprot.writeString(_iter152);
           }
           oprot.writeListEnd();
         }
@@ -1402,9 +1402,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITION_SLICES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.partitionSlices.size()));
-          for (int _iter127 : struct.partitionSlices)
+          for (int _iter153 : struct.partitionSlices)
           {
-            oprot.writeI32(_iter127);
+            oprot.writeI32(_iter153);
           }
           oprot.writeListEnd();
         }
@@ -1414,9 +1414,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_IDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileIds.size()));
-          for (java.lang.String _iter128 : struct.fileIds)
+          for (java.lang.String _iter154 : struct.fileIds)
           {
-            oprot.writeString(_iter128);
+            oprot.writeString(_iter154);
           }
           oprot.writeListEnd();
         }
@@ -1426,9 +1426,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(BASE_INSTANTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.baseInstants.size()));
-          for (java.lang.String _iter129 : struct.baseInstants)
+          for (java.lang.String _iter155 : struct.baseInstants)
           {
-            oprot.writeString(_iter129);
+            oprot.writeString(_iter155);
           }
           oprot.writeListEnd();
         }
@@ -1438,9 +1438,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(HAVE_BASE_FILE_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.BOOL, struct.haveBaseFile.size()));
-          for (boolean _iter130 : struct.haveBaseFile)
+          for (boolean _iter156 : struct.haveBaseFile)
           {
-            oprot.writeBool(_iter130);
+            oprot.writeBool(_iter156);
           }
           oprot.writeListEnd();
         }
@@ -1450,9 +1450,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(LOG_FILES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.logFiles.size()));
-          for (int _iter131 : struct.logFiles)
+          for (int _iter157 : struct.logFiles)
           {
-            oprot.writeI32(_iter131);
+            oprot.writeI32(_iter157);
           }
           oprot.writeListEnd();
         }
@@ -1462,9 +1462,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_NAMES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileNames.size()));
-          for (java.lang.String _iter132 : struct.fileNames)
+          for (java.lang.String _iter158 : struct.fileNames)
           {
-            oprot.writeString(_iter132);
+            oprot.writeString(_iter158);
           }
           oprot.writeListEnd();
         }
@@ -1474,9 +1474,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_SIZES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.fileSizes.size()));
-          for (long _iter133 : struct.fileSizes)
+          for (long _iter159 : struct.fileSizes)
           {
-            oprot.writeI64(_iter133);
+            oprot.writeI64(_iter159);
           }
           oprot.writeListEnd();
         }
@@ -1503,58 +1503,58 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       oprot.writeBinary(struct.timelineDigest);
       {
         oprot.writeI32(struct.partitions.size());
-        for (java.lang.String _iter134 : struct.partitions)
+        for (java.lang.String _iter160 : struct.partitions)
         {
-          oprot.writeString(_iter134);
+          oprot.writeString(_iter160);
         }
       }
       {
         oprot.writeI32(struct.partitionSlices.size());
-        for (int _iter135 : struct.partitionSlices)
+        for (int _iter161 : struct.partitionSlices)
         {
-          oprot.writeI32(_iter135);
+          oprot.writeI32(_iter161);
         }
       }
       {
         oprot.writeI32(struct.fileIds.size());
-        for (java.lang.String _iter136 : struct.fileIds)
+        for (java.lang.String _iter162 : struct.fileIds)
         {
-          oprot.writeString(_iter136);
+          oprot.writeString(_iter162);
         }
       }
       {
         oprot.writeI32(struct.baseInstants.size());
-        for (java.lang.String _iter137 : struct.baseInstants)
+        for (java.lang.String _iter163 : struct.baseInstants)
         {
-          oprot.writeString(_iter137);
+          oprot.writeString(_iter163);
         }
       }
       {
         oprot.writeI32(struct.haveBaseFile.size());
-        for (boolean _iter138 : struct.haveBaseFile)
+        for (boolean _iter164 : struct.haveBaseFile)
         {
-          oprot.writeBool(_iter138);
+          oprot.writeBool(_iter164);
         }
       }
       {
         oprot.writeI32(struct.logFiles.size());
-        for (int _iter139 : struct.logFiles)
+        for (int _iter165 : struct.logFiles)
         {
-          oprot.writeI32(_iter139);
+          oprot.writeI32(_iter165);
         }
       }
       {
         oprot.writeI32(struct.fileNames.size());
-        for (java.lang.String _iter140 : struct.fileNames)
+        for (java.lang.String _iter166 : struct.fileNames)
         {
-          oprot.writeString(_iter140);
+          oprot.writeString(_iter166);
         }
       }
       {
         oprot.writeI32(struct.fileSizes.size());
-        for (long _iter141 : struct.fileSizes)
+        for (long _iter167 : struct.fileSizes)
         {
-          oprot.writeI64(_iter141);
+          oprot.writeI64(_iter167);
         }
       }
     }
@@ -1565,90 +1565,90 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       struct.timelineDigest = iprot.readBinary();
       struct.setTimelineDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list142 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.partitions = new java.util.ArrayList<java.lang.String>(_list142.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem143;
-        for (int _i144 = 0; _i144 < _list142.size; ++_i144)
+        org.apache.thrift.protocol.TList _list168 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.partitions = new java.util.ArrayList<java.lang.String>(_list168.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem169;
+        for (int _i170 = 0; _i170 < _list168.size; ++_i170)
         {
-          _elem143 = iprot.readString();
-          struct.partitions.add(_elem143);
+          _elem169 = iprot.readString();
+          struct.partitions.add(_elem169);
         }
       }
       struct.setPartitionsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list145 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list145.size);
-        int _elem146;
-        for (int _i147 = 0; _i147 < _list145.size; ++_i147)
+        org.apache.thrift.protocol.TList _list171 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list171.size);
+        int _elem172;
+        for (int _i173 = 0; _i173 < _list171.size; ++_i173)
         {
-          _elem146 = iprot.readI32();
-          struct.partitionSlices.add(_elem146);
+          _elem172 = iprot.readI32();
+          struct.partitionSlices.add(_elem172);
         }
       }
       struct.setPartitionSlicesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list148 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list148.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem149;
-        for (int _i150 = 0; _i150 < _list148.size; ++_i150)
+        org.apache.thrift.protocol.TList _list174 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list174.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem175;
+        for (int _i176 = 0; _i176 < _list174.size; ++_i176)
         {
-          _elem149 = iprot.readString();
-          struct.fileIds.add(_elem149);
+          _elem175 = iprot.readString();
+          struct.fileIds.add(_elem175);
         }
       }
       struct.setFileIdsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list151 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list151.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem152;
-        for (int _i153 = 0; _i153 < _list151.size; ++_i153)
+        org.apache.thrift.protocol.TList _list177 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list177.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem178;
+        for (int _i179 = 0; _i179 < _list177.size; ++_i179)
         {
-          _elem152 = iprot.readString();
-          struct.baseInstants.add(_elem152);
+          _elem178 = iprot.readString();
+          struct.baseInstants.add(_elem178);
         }
       }
       struct.setBaseInstantsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list154 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
-        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list154.size);
-        boolean _elem155;
-        for (int _i156 = 0; _i156 < _list154.size; ++_i156)
+        org.apache.thrift.protocol.TList _list180 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
+        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list180.size);
+        boolean _elem181;
+        for (int _i182 = 0; _i182 < _list180.size; ++_i182)
         {
-          _elem155 = iprot.readBool();
-          struct.haveBaseFile.add(_elem155);
+          _elem181 = iprot.readBool();
+          struct.haveBaseFile.add(_elem181);
         }
       }
       struct.setHaveBaseFileIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list157 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list157.size);
-        int _elem158;
-        for (int _i159 = 0; _i159 < _list157.size; ++_i159)
+        org.apache.thrift.protocol.TList _list183 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list183.size);
+        int _elem184;
+        for (int _i185 = 0; _i185 < _list183.size; ++_i185)
         {
-          _elem158 = iprot.readI32();
-          struct.logFiles.add(_elem158);
+          _elem184 = iprot.readI32();
+          struct.logFiles.add(_elem184);
         }
       }
       struct.setLogFilesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list160 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list160.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem161;
-        for (int _i162 = 0; _i162 < _list160.size; ++_i162)
+        org.apache.thrift.protocol.TList _list186 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list186.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem187;
+        for (int _i188 = 0; _i188 < _list186.size; ++_i188)
         {
-          _elem161 = iprot.readString();
-          struct.fileNames.add(_elem161);
+          _elem187 = iprot.readString();
+          struct.fileNames.add(_elem187);
         }
       }
       struct.setFileNamesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list163 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list163.size);
-        long _elem164;
-        for (int _i165 = 0; _i165 < _list163.size; ++_i165)
+        org.apache.thrift.protocol.TList _list189 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list189.size);
+        long _elem190;
+        for (int _i191 = 0; _i191 < _list189.size; ++_i191)
         {
-          _elem164 = iprot.readI64();
-          struct.fileSizes.add(_elem164);
+          _elem190 = iprot.readI64();
+          struct.fileSizes.add(_elem190);
         }
       }
       struct.setFileSizesIsSet(true);

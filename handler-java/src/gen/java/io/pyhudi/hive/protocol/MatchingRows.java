@@ -443,14 +443,14 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
           case 2: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list206 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list206.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem207;
-                for (int _i208 = 0; _i208 < _list206.size; ++_i208)
+                org.apache.thrift.protocol.TList _list232 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list232.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem233;
+                for (int _i234 = 0; _i234 < _list232.size; ++_i234)
                 {
-                  _elem207 = new ColumnSummary();
-                  _elem207.read(iprot);
-                  struct.columns.add(_elem207);
+                  _elem233 = new ColumnSummary();
+                  _elem233.read(iprot);
+                  struct.columns.add(_elem233);
                 }
                 iprot.readListEnd();
               }
@@ -485,9 +485,9 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
         oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-          for (ColumnSummary _iter209 : struct.columns)
+          for (ColumnSummary _iter235 : struct.columns)
           {
-            _iter209.write(oprot);
+            _iter235.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -514,9 +514,9 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
       oprot.writeI64(struct.rows);
       {
         oprot.writeI32(struct.columns.size());
-        for (ColumnSummary _iter210 : struct.columns)
+        for (ColumnSummary _iter236 : struct.columns)
         {
-          _iter210.write(oprot);
+          _iter236.write(oprot);
         }
       }
     }
@@ -527,14 +527,14 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
       struct.rows = iprot.readI64();
       struct.setRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list211 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.columns = new java.util.ArrayList<ColumnSummary>(_list211.size);
-        @org.apache.thrift.annotation.Nullable ColumnSummary _elem212;
-        for (int _i213 = 0; _i213 < _list211.size; ++_i213)
+        org.apache.thrift.protocol.TList _list237 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.columns = new java.util.ArrayList<ColumnSummary>(_list237.size);
+        @org.apache.thrift.annotation.Nullable ColumnSummary _elem238;
+        for (int _i239 = 0; _i239 < _list237.size; ++_i239)
         {
-          _elem212 = new ColumnSummary();
-          _elem212.read(iprot);
-          struct.columns.add(_elem212);
+          _elem238 = new ColumnSummary();
+          _elem238.read(iprot);
+          struct.columns.add(_elem238);
         }
       }
       struct.setColumnsIsSet(true);

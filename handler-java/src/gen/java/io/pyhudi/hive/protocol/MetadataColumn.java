@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list270 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list270.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem271;
-                for (int _i272 = 0; _i272 < _list270.size; ++_i272)
+                org.apache.thrift.protocol.TList _list296 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list296.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem297;
+                for (int _i298 = 0; _i298 < _list296.size; ++_i298)
                 {
-                  _elem271 = iprot.readString();
-                  struct.texts.add(_elem271);
+                  _elem297 = iprot.readString();
+                  struct.texts.add(_elem297);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list273 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list273.size);
-                long _elem274;
-                for (int _i275 = 0; _i275 < _list273.size; ++_i275)
+                org.apache.thrift.protocol.TList _list299 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list299.size);
+                long _elem300;
+                for (int _i301 = 0; _i301 < _list299.size; ++_i301)
                 {
-                  _elem274 = iprot.readI64();
-                  struct.integers.add(_elem274);
+                  _elem300 = iprot.readI64();
+                  struct.integers.add(_elem300);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list276 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list276.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem277;
-                for (int _i278 = 0; _i278 < _list276.size; ++_i278)
+                org.apache.thrift.protocol.TList _list302 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list302.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem303;
+                for (int _i304 = 0; _i304 < _list302.size; ++_i304)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list279 = iprot.readListBegin();
-                    _elem277 = new java.util.ArrayList<java.lang.String>(_list279.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem280;
-                    for (int _i281 = 0; _i281 < _list279.size; ++_i281)
+                    org.apache.thrift.protocol.TList _list305 = iprot.readListBegin();
+                    _elem303 = new java.util.ArrayList<java.lang.String>(_list305.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem306;
+                    for (int _i307 = 0; _i307 < _list305.size; ++_i307)
                     {
-                      _elem280 = iprot.readString();
-                      _elem277.add(_elem280);
+                      _elem306 = iprot.readString();
+                      _elem303.add(_elem306);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem277);
+                  struct.textLists.add(_elem303);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list282 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list282.size);
-                int _elem283;
-                for (int _i284 = 0; _i284 < _list282.size; ++_i284)
+                org.apache.thrift.protocol.TList _list308 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list308.size);
+                int _elem309;
+                for (int _i310 = 0; _i310 < _list308.size; ++_i310)
                 {
-                  _elem283 = iprot.readI32();
-                  struct.nulls.add(_elem283);
+                  _elem309 = iprot.readI32();
+                  struct.nulls.add(_elem309);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter285 : struct.texts)
+            for (java.lang.String _iter311 : struct.texts)
             {
-              oprot.writeString(_iter285);
+              oprot.writeString(_iter311);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter286 : struct.integers)
+            for (long _iter312 : struct.integers)
             {
-              oprot.writeI64(_iter286);
+              oprot.writeI64(_iter312);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter287 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter313 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter287.size()));
-                for (java.lang.String _iter288 : _iter287)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter313.size()));
+                for (java.lang.String _iter314 : _iter313)
                 {
-                  oprot.writeString(_iter288);
+                  oprot.writeString(_iter314);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter289 : struct.nulls)
+            for (int _iter315 : struct.nulls)
             {
-              oprot.writeI32(_iter289);
+              oprot.writeI32(_iter315);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter290 : struct.texts)
+          for (java.lang.String _iter316 : struct.texts)
           {
-            oprot.writeString(_iter290);
+            oprot.writeString(_iter316);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter291 : struct.integers)
+          for (long _iter317 : struct.integers)
           {
-            oprot.writeI64(_iter291);
+            oprot.writeI64(_iter317);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter292 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter318 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter292.size());
-              for (java.lang.String _iter293 : _iter292)
+              oprot.writeI32(_iter318.size());
+              for (java.lang.String _iter319 : _iter318)
               {
-                oprot.writeString(_iter293);
+                oprot.writeString(_iter319);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter294 : struct.nulls)
+          for (int _iter320 : struct.nulls)
           {
-            oprot.writeI32(_iter294);
+            oprot.writeI32(_iter320);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list295 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list295.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem296;
-          for (int _i297 = 0; _i297 < _list295.size; ++_i297)
+          org.apache.thrift.protocol.TList _list321 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list321.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem322;
+          for (int _i323 = 0; _i323 < _list321.size; ++_i323)
           {
-            _elem296 = iprot.readString();
-            struct.texts.add(_elem296);
+            _elem322 = iprot.readString();
+            struct.texts.add(_elem322);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list298 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list298.size);
-          long _elem299;
-          for (int _i300 = 0; _i300 < _list298.size; ++_i300)
+          org.apache.thrift.protocol.TList _list324 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list324.size);
+          long _elem325;
+          for (int _i326 = 0; _i326 < _list324.size; ++_i326)
           {
-            _elem299 = iprot.readI64();
-            struct.integers.add(_elem299);
+            _elem325 = iprot.readI64();
+            struct.integers.add(_elem325);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list301 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list301.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem302;
-          for (int _i303 = 0; _i303 < _list301.size; ++_i303)
+          org.apache.thrift.protocol.TList _list327 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list327.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem328;
+          for (int _i329 = 0; _i329 < _list327.size; ++_i329)
           {
             {
-              org.apache.thrift.protocol.TList _list304 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem302 = new java.util.ArrayList<java.lang.String>(_list304.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem305;
-              for (int _i306 = 0; _i306 < _list304.size; ++_i306)
+              org.apache.thrift.protocol.TList _list330 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem328 = new java.util.ArrayList<java.lang.String>(_list330.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem331;
+              for (int _i332 = 0; _i332 < _list330.size; ++_i332)
               {
-                _elem305 = iprot.readString();
-                _elem302.add(_elem305);
+                _elem331 = iprot.readString();
+                _elem328.add(_elem331);
               }
             }
-            struct.textLists.add(_elem302);
+            struct.textLists.add(_elem328);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list307 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list307.size);
-          int _elem308;
-          for (int _i309 = 0; _i309 < _list307.size; ++_i309)
+          org.apache.thrift.protocol.TList _list333 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list333.size);
+          int _elem334;
+          for (int _i335 = 0; _i335 < _list333.size; ++_i335)
           {
-            _elem308 = iprot.readI32();
-            struct.nulls.add(_elem308);
+            _elem334 = iprot.readI32();
+            struct.nulls.add(_elem334);
           }
         }
         struct.setNullsIsSet(true);

@@ -18,7 +18,7 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
   private static final org.apache.thrift.protocol.TField BASE_PATH_FIELD_DESC = new org.apache.thrift.protocol.TField("basePath", org.apache.thrift.protocol.TType.STRING, (short)3);
   private static final org.apache.thrift.protocol.TField VIEW_FIELD_DESC = new org.apache.thrift.protocol.TField("view", org.apache.thrift.protocol.TType.STRING, (short)4);
   private static final org.apache.thrift.protocol.TField FILTER_FIELD_DESC = new org.apache.thrift.protocol.TField("filter", org.apache.thrift.protocol.TType.LIST, (short)5);
-  private static final org.apache.thrift.protocol.TField TIME_ZONE_FIELD_DESC = new org.apache.thrift.protocol.TField("timeZone", org.apache.thrift.protocol.TType.STRING, (short)6);
+  private static final org.apache.thrift.protocol.TField SEMANTICS_FIELD_DESC = new org.apache.thrift.protocol.TField("semantics", org.apache.thrift.protocol.TType.STRUCT, (short)6);
   private static final org.apache.thrift.protocol.TField COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("columns", org.apache.thrift.protocol.TType.LIST, (short)7);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new MetadataRequestStandardSchemeFactory();
@@ -45,7 +45,7 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
   /**
    * As in a PruneRequest.
    */
-  public @org.apache.thrift.annotation.Nullable java.lang.String timeZone; // optional
+  public @org.apache.thrift.annotation.Nullable Semantics semantics; // optional
   /**
    * The columns whose values are sent; absent: all.
    */
@@ -74,7 +74,7 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
     /**
      * As in a PruneRequest.
      */
-    TIME_ZONE((short)6, "timeZone"),
+    SEMANTICS((short)6, "semantics"),
     /**
      * The columns whose values are sent; absent: all.
      */
@@ -104,8 +104,8 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           return VIEW;
         case 5: // FILTER
           return FILTER;
-        case 6: // TIME_ZONE
-          return TIME_ZONE;
+        case 6: // SEMANTICS
+          return SEMANTICS;
         case 7: // COLUMNS
           return COLUMNS;
         default:
@@ -153,7 +153,7 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.COLUMNS};
+  private static final _Fields optionals[] = {_Fields.SEMANTICS,_Fields.COLUMNS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -168,8 +168,8 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
     tmpMap.put(_Fields.FILTER, new org.apache.thrift.meta_data.FieldMetaData("filter", org.apache.thrift.TFieldRequirementType.REQUIRED, 
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, Node.class))));
-    tmpMap.put(_Fields.TIME_ZONE, new org.apache.thrift.meta_data.FieldMetaData("timeZone", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
-        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.SEMANTICS, new org.apache.thrift.meta_data.FieldMetaData("semantics", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, Semantics.class)));
     tmpMap.put(_Fields.COLUMNS, new org.apache.thrift.meta_data.FieldMetaData("columns", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING))));
@@ -218,8 +218,8 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       this.filter = __this__filter;
     }
-    if (other.isSetTimeZone()) {
-      this.timeZone = other.timeZone;
+    if (other.isSetSemantics()) {
+      this.semantics = new Semantics(other.semantics);
     }
     if (other.isSetColumns()) {
       java.util.List<java.lang.String> __this__columns = new java.util.ArrayList<java.lang.String>(other.columns);
@@ -240,7 +240,7 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
     this.basePath = null;
     this.view = null;
     this.filter = null;
-    this.timeZone = null;
+    this.semantics = null;
     this.columns = null;
   }
 
@@ -413,30 +413,30 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
    * As in a PruneRequest.
    */
   @org.apache.thrift.annotation.Nullable
-  public java.lang.String getTimeZone() {
-    return this.timeZone;
+  public Semantics getSemantics() {
+    return this.semantics;
   }
 
   /**
    * As in a PruneRequest.
    */
-  public MetadataRequest setTimeZone(@org.apache.thrift.annotation.Nullable java.lang.String timeZone) {
-    this.timeZone = timeZone;
+  public MetadataRequest setSemantics(@org.apache.thrift.annotation.Nullable Semantics semantics) {
+    this.semantics = semantics;
     return this;
   }
 
-  public void unsetTimeZone() {
-    this.timeZone = null;
+  public void unsetSemantics() {
+    this.semantics = null;
   }
 
-  /** Returns true if field timeZone is set (has been assigned a value) and false otherwise */
-  public boolean isSetTimeZone() {
-    return this.timeZone != null;
+  /** Returns true if field semantics is set (has been assigned a value) and false otherwise */
+  public boolean isSetSemantics() {
+    return this.semantics != null;
   }
 
-  public void setTimeZoneIsSet(boolean value) {
+  public void setSemanticsIsSet(boolean value) {
     if (!value) {
-      this.timeZone = null;
+      this.semantics = null;
     }
   }
 
@@ -530,11 +530,11 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       break;
 
-    case TIME_ZONE:
+    case SEMANTICS:
       if (value == null) {
-        unsetTimeZone();
+        unsetSemantics();
       } else {
-        setTimeZone((java.lang.String)value);
+        setSemantics((Semantics)value);
       }
       break;
 
@@ -568,8 +568,8 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
     case FILTER:
       return getFilter();
 
-    case TIME_ZONE:
-      return getTimeZone();
+    case SEMANTICS:
+      return getSemantics();
 
     case COLUMNS:
       return getColumns();
@@ -596,8 +596,8 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       return isSetView();
     case FILTER:
       return isSetFilter();
-    case TIME_ZONE:
-      return isSetTimeZone();
+    case SEMANTICS:
+      return isSetSemantics();
     case COLUMNS:
       return isSetColumns();
     }
@@ -662,12 +662,12 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         return false;
     }
 
-    boolean this_present_timeZone = true && this.isSetTimeZone();
-    boolean that_present_timeZone = true && that.isSetTimeZone();
-    if (this_present_timeZone || that_present_timeZone) {
-      if (!(this_present_timeZone && that_present_timeZone))
+    boolean this_present_semantics = true && this.isSetSemantics();
+    boolean that_present_semantics = true && that.isSetSemantics();
+    if (this_present_semantics || that_present_semantics) {
+      if (!(this_present_semantics && that_present_semantics))
         return false;
-      if (!this.timeZone.equals(that.timeZone))
+      if (!this.semantics.equals(that.semantics))
         return false;
     }
 
@@ -705,9 +705,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
     if (isSetFilter())
       hashCode = hashCode * 8191 + filter.hashCode();
 
-    hashCode = hashCode * 8191 + ((isSetTimeZone()) ? 131071 : 524287);
-    if (isSetTimeZone())
-      hashCode = hashCode * 8191 + timeZone.hashCode();
+    hashCode = hashCode * 8191 + ((isSetSemantics()) ? 131071 : 524287);
+    if (isSetSemantics())
+      hashCode = hashCode * 8191 + semantics.hashCode();
 
     hashCode = hashCode * 8191 + ((isSetColumns()) ? 131071 : 524287);
     if (isSetColumns())
@@ -774,12 +774,12 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         return lastComparison;
       }
     }
-    lastComparison = java.lang.Boolean.compare(isSetTimeZone(), other.isSetTimeZone());
+    lastComparison = java.lang.Boolean.compare(isSetSemantics(), other.isSetSemantics());
     if (lastComparison != 0) {
       return lastComparison;
     }
-    if (isSetTimeZone()) {
-      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.timeZone, other.timeZone);
+    if (isSetSemantics()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.semantics, other.semantics);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -853,13 +853,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       sb.append(this.filter);
     }
     first = false;
-    if (isSetTimeZone()) {
+    if (isSetSemantics()) {
       if (!first) sb.append(", ");
-      sb.append("timeZone:");
-      if (this.timeZone == null) {
+      sb.append("semantics:");
+      if (this.semantics == null) {
         sb.append("null");
       } else {
-        sb.append(this.timeZone);
+        sb.append(this.semantics);
       }
       first = false;
     }
@@ -893,6 +893,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       throw new org.apache.thrift.protocol.TProtocolException("Required field 'filter' was not present! Struct: " + toString());
     }
     // check for sub-struct validity
+    if (semantics != null) {
+      semantics.validate();
+    }
   }
 
   private void writeObject(java.io.ObjectOutputStream out) throws java.io.IOException {
@@ -968,14 +971,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list254 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list254.size);
-                @org.apache.thrift.annotation.Nullable Node _elem255;
-                for (int _i256 = 0; _i256 < _list254.size; ++_i256)
+                org.apache.thrift.protocol.TList _list280 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list280.size);
+                @org.apache.thrift.annotation.Nullable Node _elem281;
+                for (int _i282 = 0; _i282 < _list280.size; ++_i282)
                 {
-                  _elem255 = new Node();
-                  _elem255.read(iprot);
-                  struct.filter.add(_elem255);
+                  _elem281 = new Node();
+                  _elem281.read(iprot);
+                  struct.filter.add(_elem281);
                 }
                 iprot.readListEnd();
               }
@@ -984,10 +987,11 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
-          case 6: // TIME_ZONE
-            if (schemeField.type == org.apache.thrift.protocol.TType.STRING) {
-              struct.timeZone = iprot.readString();
-              struct.setTimeZoneIsSet(true);
+          case 6: // SEMANTICS
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRUCT) {
+              struct.semantics = new Semantics();
+              struct.semantics.read(iprot);
+              struct.setSemanticsIsSet(true);
             } else { 
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
@@ -995,13 +999,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list257 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list257.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem258;
-                for (int _i259 = 0; _i259 < _list257.size; ++_i259)
+                org.apache.thrift.protocol.TList _list283 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list283.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem284;
+                for (int _i285 = 0; _i285 < _list283.size; ++_i285)
                 {
-                  _elem258 = iprot.readString();
-                  struct.columns.add(_elem258);
+                  _elem284 = iprot.readString();
+                  struct.columns.add(_elem284);
                 }
                 iprot.readListEnd();
               }
@@ -1051,18 +1055,18 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter260 : struct.filter)
+          for (Node _iter286 : struct.filter)
           {
-            _iter260.write(oprot);
+            _iter286.write(oprot);
           }
           oprot.writeListEnd();
         }
         oprot.writeFieldEnd();
       }
-      if (struct.timeZone != null) {
-        if (struct.isSetTimeZone()) {
-          oprot.writeFieldBegin(TIME_ZONE_FIELD_DESC);
-          oprot.writeString(struct.timeZone);
+      if (struct.semantics != null) {
+        if (struct.isSetSemantics()) {
+          oprot.writeFieldBegin(SEMANTICS_FIELD_DESC);
+          struct.semantics.write(oprot);
           oprot.writeFieldEnd();
         }
       }
@@ -1071,9 +1075,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter261 : struct.columns)
+            for (java.lang.String _iter287 : struct.columns)
             {
-              oprot.writeString(_iter261);
+              oprot.writeString(_iter287);
             }
             oprot.writeListEnd();
           }
@@ -1104,28 +1108,28 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter262 : struct.filter)
+        for (Node _iter288 : struct.filter)
         {
-          _iter262.write(oprot);
+          _iter288.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
-      if (struct.isSetTimeZone()) {
+      if (struct.isSetSemantics()) {
         optionals.set(0);
       }
       if (struct.isSetColumns()) {
         optionals.set(1);
       }
       oprot.writeBitSet(optionals, 2);
-      if (struct.isSetTimeZone()) {
-        oprot.writeString(struct.timeZone);
+      if (struct.isSetSemantics()) {
+        struct.semantics.write(oprot);
       }
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter263 : struct.columns)
+          for (java.lang.String _iter289 : struct.columns)
           {
-            oprot.writeString(_iter263);
+            oprot.writeString(_iter289);
           }
         }
       }
@@ -1143,31 +1147,32 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list264 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list264.size);
-        @org.apache.thrift.annotation.Nullable Node _elem265;
-        for (int _i266 = 0; _i266 < _list264.size; ++_i266)
+        org.apache.thrift.protocol.TList _list290 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list290.size);
+        @org.apache.thrift.annotation.Nullable Node _elem291;
+        for (int _i292 = 0; _i292 < _list290.size; ++_i292)
         {
-          _elem265 = new Node();
-          _elem265.read(iprot);
-          struct.filter.add(_elem265);
+          _elem291 = new Node();
+          _elem291.read(iprot);
+          struct.filter.add(_elem291);
         }
       }
       struct.setFilterIsSet(true);
       java.util.BitSet incoming = iprot.readBitSet(2);
       if (incoming.get(0)) {
-        struct.timeZone = iprot.readString();
-        struct.setTimeZoneIsSet(true);
+        struct.semantics = new Semantics();
+        struct.semantics.read(iprot);
+        struct.setSemanticsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list267 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list267.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem268;
-          for (int _i269 = 0; _i269 < _list267.size; ++_i269)
+          org.apache.thrift.protocol.TList _list293 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list293.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem294;
+          for (int _i295 = 0; _i295 < _list293.size; ++_i295)
           {
-            _elem268 = iprot.readString();
-            struct.columns.add(_elem268);
+            _elem294 = iprot.readString();
+            struct.columns.add(_elem294);
           }
         }
         struct.setColumnsIsSet(true);

@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list310 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list310.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem311;
-                for (int _i312 = 0; _i312 < _list310.size; ++_i312)
+                org.apache.thrift.protocol.TList _list336 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list336.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem337;
+                for (int _i338 = 0; _i338 < _list336.size; ++_i338)
                 {
-                  _elem311 = new MetadataColumn();
-                  _elem311.read(iprot);
-                  struct.columns.add(_elem311);
+                  _elem337 = new MetadataColumn();
+                  _elem337.read(iprot);
+                  struct.columns.add(_elem337);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter313 : struct.columns)
+            for (MetadataColumn _iter339 : struct.columns)
             {
-              _iter313.write(oprot);
+              _iter339.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter314 : struct.columns)
+          for (MetadataColumn _iter340 : struct.columns)
           {
-            _iter314.write(oprot);
+            _iter340.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list315 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list315.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem316;
-          for (int _i317 = 0; _i317 < _list315.size; ++_i317)
+          org.apache.thrift.protocol.TList _list341 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list341.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem342;
+          for (int _i343 = 0; _i343 < _list341.size; ++_i343)
           {
-            _elem316 = new MetadataColumn();
-            _elem316.read(iprot);
-            struct.columns.add(_elem316);
+            _elem342 = new MetadataColumn();
+            _elem342.read(iprot);
+            struct.columns.add(_elem342);
           }
         }
         struct.setColumnsIsSet(true);

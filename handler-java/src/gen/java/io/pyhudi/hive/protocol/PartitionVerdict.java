@@ -646,13 +646,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           case 3: // TOKENS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list84 = iprot.readListBegin();
-                struct.tokens = new java.util.ArrayList<java.lang.String>(_list84.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem85;
-                for (int _i86 = 0; _i86 < _list84.size; ++_i86)
+                org.apache.thrift.protocol.TList _list110 = iprot.readListBegin();
+                struct.tokens = new java.util.ArrayList<java.lang.String>(_list110.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem111;
+                for (int _i112 = 0; _i112 < _list110.size; ++_i112)
                 {
-                  _elem85 = iprot.readString();
-                  struct.tokens.add(_elem85);
+                  _elem111 = iprot.readString();
+                  struct.tokens.add(_elem111);
                 }
                 iprot.readListEnd();
               }
@@ -700,9 +700,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           oprot.writeFieldBegin(TOKENS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.tokens.size()));
-            for (java.lang.String _iter87 : struct.tokens)
+            for (java.lang.String _iter113 : struct.tokens)
             {
-              oprot.writeString(_iter87);
+              oprot.writeString(_iter113);
             }
             oprot.writeListEnd();
           }
@@ -747,9 +747,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       if (struct.isSetTokens()) {
         {
           oprot.writeI32(struct.tokens.size());
-          for (java.lang.String _iter88 : struct.tokens)
+          for (java.lang.String _iter114 : struct.tokens)
           {
-            oprot.writeString(_iter88);
+            oprot.writeString(_iter114);
           }
         }
       }
@@ -768,13 +768,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       java.util.BitSet incoming = iprot.readBitSet(2);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list89 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.tokens = new java.util.ArrayList<java.lang.String>(_list89.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem90;
-          for (int _i91 = 0; _i91 < _list89.size; ++_i91)
+          org.apache.thrift.protocol.TList _list115 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.tokens = new java.util.ArrayList<java.lang.String>(_list115.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem116;
+          for (int _i117 = 0; _i117 < _list115.size; ++_i117)
           {
-            _elem90 = iprot.readString();
-            struct.tokens.add(_elem90);
+            _elem116 = iprot.readString();
+            struct.tokens.add(_elem116);
           }
         }
         struct.setTokensIsSet(true);

@@ -15,7 +15,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField BASE_PATH_FIELD_DESC = new org.apache.thrift.protocol.TField("basePath", org.apache.thrift.protocol.TType.STRING, (short)3);
   private static final org.apache.thrift.protocol.TField FILTER_FIELD_DESC = new org.apache.thrift.protocol.TField("filter", org.apache.thrift.protocol.TType.LIST, (short)4);
   private static final org.apache.thrift.protocol.TField VIEW_FIELD_DESC = new org.apache.thrift.protocol.TField("view", org.apache.thrift.protocol.TType.I32, (short)5);
-  private static final org.apache.thrift.protocol.TField TIME_ZONE_FIELD_DESC = new org.apache.thrift.protocol.TField("timeZone", org.apache.thrift.protocol.TType.STRING, (short)6);
+  private static final org.apache.thrift.protocol.TField SEMANTICS_FIELD_DESC = new org.apache.thrift.protocol.TField("semantics", org.apache.thrift.protocol.TType.STRUCT, (short)6);
   private static final org.apache.thrift.protocol.TField AS_OF_INSTANT_FIELD_DESC = new org.apache.thrift.protocol.TField("asOfInstant", org.apache.thrift.protocol.TType.STRING, (short)7);
   private static final org.apache.thrift.protocol.TField NEWEST_INSTANT_FIELD_DESC = new org.apache.thrift.protocol.TField("newestInstant", org.apache.thrift.protocol.TType.STRING, (short)8);
   private static final org.apache.thrift.protocol.TField COUNT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("countRows", org.apache.thrift.protocol.TType.BOOL, (short)9);
@@ -50,9 +50,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    */
   public @org.apache.thrift.annotation.Nullable TableView view; // required
   /**
-   * IANA zone in which the caller reads instants as wall-clock timestamps; absent: unknown.
+   * Absent: nothing is known.
    */
-  public @org.apache.thrift.annotation.Nullable java.lang.String timeZone; // optional
+  public @org.apache.thrift.annotation.Nullable Semantics semantics; // optional
   /**
    * Time travel: read as of this instant; absent: the latest completed one.
    */
@@ -125,9 +125,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      */
     VIEW((short)5, "view"),
     /**
-     * IANA zone in which the caller reads instants as wall-clock timestamps; absent: unknown.
+     * Absent: nothing is known.
      */
-    TIME_ZONE((short)6, "timeZone"),
+    SEMANTICS((short)6, "semantics"),
     /**
      * Time travel: read as of this instant; absent: the latest completed one.
      */
@@ -203,8 +203,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return FILTER;
         case 5: // VIEW
           return VIEW;
-        case 6: // TIME_ZONE
-          return TIME_ZONE;
+        case 6: // SEMANTICS
+          return SEMANTICS;
         case 7: // AS_OF_INSTANT
           return AS_OF_INSTANT;
         case 8: // NEWEST_INSTANT
@@ -276,7 +276,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING,_Fields.COUNT_BY};
+  private static final _Fields optionals[] = {_Fields.SEMANTICS,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING,_Fields.COUNT_BY};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -291,8 +291,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, Node.class))));
     tmpMap.put(_Fields.VIEW, new org.apache.thrift.meta_data.FieldMetaData("view", org.apache.thrift.TFieldRequirementType.REQUIRED, 
         new org.apache.thrift.meta_data.EnumMetaData(org.apache.thrift.protocol.TType.ENUM, TableView.class)));
-    tmpMap.put(_Fields.TIME_ZONE, new org.apache.thrift.meta_data.FieldMetaData("timeZone", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
-        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.SEMANTICS, new org.apache.thrift.meta_data.FieldMetaData("semantics", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, Semantics.class)));
     tmpMap.put(_Fields.AS_OF_INSTANT, new org.apache.thrift.meta_data.FieldMetaData("asOfInstant", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     tmpMap.put(_Fields.NEWEST_INSTANT, new org.apache.thrift.meta_data.FieldMetaData("newestInstant", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
@@ -363,8 +363,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     if (other.isSetView()) {
       this.view = other.view;
     }
-    if (other.isSetTimeZone()) {
-      this.timeZone = other.timeZone;
+    if (other.isSetSemantics()) {
+      this.semantics = new Semantics(other.semantics);
     }
     if (other.isSetAsOfInstant()) {
       this.asOfInstant = other.asOfInstant;
@@ -412,7 +412,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.basePath = null;
     this.filter = null;
     this.view = null;
-    this.timeZone = null;
+    this.semantics = null;
     this.asOfInstant = null;
     this.newestInstant = null;
     setCountRowsIsSet(false);
@@ -596,33 +596,33 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   }
 
   /**
-   * IANA zone in which the caller reads instants as wall-clock timestamps; absent: unknown.
+   * Absent: nothing is known.
    */
   @org.apache.thrift.annotation.Nullable
-  public java.lang.String getTimeZone() {
-    return this.timeZone;
+  public Semantics getSemantics() {
+    return this.semantics;
   }
 
   /**
-   * IANA zone in which the caller reads instants as wall-clock timestamps; absent: unknown.
+   * Absent: nothing is known.
    */
-  public PruneRequest setTimeZone(@org.apache.thrift.annotation.Nullable java.lang.String timeZone) {
-    this.timeZone = timeZone;
+  public PruneRequest setSemantics(@org.apache.thrift.annotation.Nullable Semantics semantics) {
+    this.semantics = semantics;
     return this;
   }
 
-  public void unsetTimeZone() {
-    this.timeZone = null;
+  public void unsetSemantics() {
+    this.semantics = null;
   }
 
-  /** Returns true if field timeZone is set (has been assigned a value) and false otherwise */
-  public boolean isSetTimeZone() {
-    return this.timeZone != null;
+  /** Returns true if field semantics is set (has been assigned a value) and false otherwise */
+  public boolean isSetSemantics() {
+    return this.semantics != null;
   }
 
-  public void setTimeZoneIsSet(boolean value) {
+  public void setSemanticsIsSet(boolean value) {
     if (!value) {
-      this.timeZone = null;
+      this.semantics = null;
     }
   }
 
@@ -1062,11 +1062,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
-    case TIME_ZONE:
+    case SEMANTICS:
       if (value == null) {
-        unsetTimeZone();
+        unsetSemantics();
       } else {
-        setTimeZone((java.lang.String)value);
+        setSemantics((Semantics)value);
       }
       break;
 
@@ -1180,8 +1180,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case VIEW:
       return getView();
 
-    case TIME_ZONE:
-      return getTimeZone();
+    case SEMANTICS:
+      return getSemantics();
 
     case AS_OF_INSTANT:
       return getAsOfInstant();
@@ -1238,8 +1238,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetFilter();
     case VIEW:
       return isSetView();
-    case TIME_ZONE:
-      return isSetTimeZone();
+    case SEMANTICS:
+      return isSetSemantics();
     case AS_OF_INSTANT:
       return isSetAsOfInstant();
     case NEWEST_INSTANT:
@@ -1324,12 +1324,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
-    boolean this_present_timeZone = true && this.isSetTimeZone();
-    boolean that_present_timeZone = true && that.isSetTimeZone();
-    if (this_present_timeZone || that_present_timeZone) {
-      if (!(this_present_timeZone && that_present_timeZone))
+    boolean this_present_semantics = true && this.isSetSemantics();
+    boolean that_present_semantics = true && that.isSetSemantics();
+    if (this_present_semantics || that_present_semantics) {
+      if (!(this_present_semantics && that_present_semantics))
         return false;
-      if (!this.timeZone.equals(that.timeZone))
+      if (!this.semantics.equals(that.semantics))
         return false;
     }
 
@@ -1457,9 +1457,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     if (isSetView())
       hashCode = hashCode * 8191 + view.getValue();
 
-    hashCode = hashCode * 8191 + ((isSetTimeZone()) ? 131071 : 524287);
-    if (isSetTimeZone())
-      hashCode = hashCode * 8191 + timeZone.hashCode();
+    hashCode = hashCode * 8191 + ((isSetSemantics()) ? 131071 : 524287);
+    if (isSetSemantics())
+      hashCode = hashCode * 8191 + semantics.hashCode();
 
     hashCode = hashCode * 8191 + ((isSetAsOfInstant()) ? 131071 : 524287);
     if (isSetAsOfInstant())
@@ -1566,12 +1566,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
-    lastComparison = java.lang.Boolean.compare(isSetTimeZone(), other.isSetTimeZone());
+    lastComparison = java.lang.Boolean.compare(isSetSemantics(), other.isSetSemantics());
     if (lastComparison != 0) {
       return lastComparison;
     }
-    if (isSetTimeZone()) {
-      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.timeZone, other.timeZone);
+    if (isSetSemantics()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.semantics, other.semantics);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -1745,13 +1745,13 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       sb.append(this.view);
     }
     first = false;
-    if (isSetTimeZone()) {
+    if (isSetSemantics()) {
       if (!first) sb.append(", ");
-      sb.append("timeZone:");
-      if (this.timeZone == null) {
+      sb.append("semantics:");
+      if (this.semantics == null) {
         sb.append("null");
       } else {
-        sb.append(this.timeZone);
+        sb.append(this.semantics);
       }
       first = false;
     }
@@ -1869,6 +1869,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       throw new org.apache.thrift.protocol.TProtocolException("Required field 'view' was not present! Struct: " + toString());
     }
     // check for sub-struct validity
+    if (semantics != null) {
+      semantics.validate();
+    }
     if (sparkCondition != null) {
       sparkCondition.validate();
     }
@@ -1942,14 +1945,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           case 4: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list52 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list52.size);
-                @org.apache.thrift.annotation.Nullable Node _elem53;
-                for (int _i54 = 0; _i54 < _list52.size; ++_i54)
+                org.apache.thrift.protocol.TList _list78 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list78.size);
+                @org.apache.thrift.annotation.Nullable Node _elem79;
+                for (int _i80 = 0; _i80 < _list78.size; ++_i80)
                 {
-                  _elem53 = new Node();
-                  _elem53.read(iprot);
-                  struct.filter.add(_elem53);
+                  _elem79 = new Node();
+                  _elem79.read(iprot);
+                  struct.filter.add(_elem79);
                 }
                 iprot.readListEnd();
               }
@@ -1966,10 +1969,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
-          case 6: // TIME_ZONE
-            if (schemeField.type == org.apache.thrift.protocol.TType.STRING) {
-              struct.timeZone = iprot.readString();
-              struct.setTimeZoneIsSet(true);
+          case 6: // SEMANTICS
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRUCT) {
+              struct.semantics = new Semantics();
+              struct.semantics.read(iprot);
+              struct.setSemanticsIsSet(true);
             } else { 
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
@@ -2043,14 +2047,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           case 15: // FIRST_ROWS_OF_EACH
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list55 = iprot.readListBegin();
-                struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list55.size);
-                @org.apache.thrift.annotation.Nullable FirstRows _elem56;
-                for (int _i57 = 0; _i57 < _list55.size; ++_i57)
+                org.apache.thrift.protocol.TList _list81 = iprot.readListBegin();
+                struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list81.size);
+                @org.apache.thrift.annotation.Nullable FirstRows _elem82;
+                for (int _i83 = 0; _i83 < _list81.size; ++_i83)
                 {
-                  _elem56 = new FirstRows();
-                  _elem56.read(iprot);
-                  struct.firstRowsOfEach.add(_elem56);
+                  _elem82 = new FirstRows();
+                  _elem82.read(iprot);
+                  struct.firstRowsOfEach.add(_elem82);
                 }
                 iprot.readListEnd();
               }
@@ -2062,13 +2066,13 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           case 16: // DESCRIBE_MATCHING
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list58 = iprot.readListBegin();
-                struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list58.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem59;
-                for (int _i60 = 0; _i60 < _list58.size; ++_i60)
+                org.apache.thrift.protocol.TList _list84 = iprot.readListBegin();
+                struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list84.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem85;
+                for (int _i86 = 0; _i86 < _list84.size; ++_i86)
                 {
-                  _elem59 = iprot.readString();
-                  struct.describeMatching.add(_elem59);
+                  _elem85 = iprot.readString();
+                  struct.describeMatching.add(_elem85);
                 }
                 iprot.readListEnd();
               }
@@ -2080,13 +2084,13 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           case 17: // COUNT_BY
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list61 = iprot.readListBegin();
-                struct.countBy = new java.util.ArrayList<java.lang.String>(_list61.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem62;
-                for (int _i63 = 0; _i63 < _list61.size; ++_i63)
+                org.apache.thrift.protocol.TList _list87 = iprot.readListBegin();
+                struct.countBy = new java.util.ArrayList<java.lang.String>(_list87.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem88;
+                for (int _i89 = 0; _i89 < _list87.size; ++_i89)
                 {
-                  _elem62 = iprot.readString();
-                  struct.countBy.add(_elem62);
+                  _elem88 = iprot.readString();
+                  struct.countBy.add(_elem88);
                 }
                 iprot.readListEnd();
               }
@@ -2131,9 +2135,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter64 : struct.filter)
+          for (Node _iter90 : struct.filter)
           {
-            _iter64.write(oprot);
+            _iter90.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -2144,10 +2148,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeI32(struct.view.getValue());
         oprot.writeFieldEnd();
       }
-      if (struct.timeZone != null) {
-        if (struct.isSetTimeZone()) {
-          oprot.writeFieldBegin(TIME_ZONE_FIELD_DESC);
-          oprot.writeString(struct.timeZone);
+      if (struct.semantics != null) {
+        if (struct.isSetSemantics()) {
+          oprot.writeFieldBegin(SEMANTICS_FIELD_DESC);
+          struct.semantics.write(oprot);
           oprot.writeFieldEnd();
         }
       }
@@ -2204,9 +2208,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldBegin(FIRST_ROWS_OF_EACH_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.firstRowsOfEach.size()));
-            for (FirstRows _iter65 : struct.firstRowsOfEach)
+            for (FirstRows _iter91 : struct.firstRowsOfEach)
             {
-              _iter65.write(oprot);
+              _iter91.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -2218,9 +2222,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldBegin(DESCRIBE_MATCHING_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.describeMatching.size()));
-            for (java.lang.String _iter66 : struct.describeMatching)
+            for (java.lang.String _iter92 : struct.describeMatching)
             {
-              oprot.writeString(_iter66);
+              oprot.writeString(_iter92);
             }
             oprot.writeListEnd();
           }
@@ -2232,9 +2236,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldBegin(COUNT_BY_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.countBy.size()));
-            for (java.lang.String _iter67 : struct.countBy)
+            for (java.lang.String _iter93 : struct.countBy)
             {
-              oprot.writeString(_iter67);
+              oprot.writeString(_iter93);
             }
             oprot.writeListEnd();
           }
@@ -2264,14 +2268,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       oprot.writeString(struct.basePath);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter68 : struct.filter)
+        for (Node _iter94 : struct.filter)
         {
-          _iter68.write(oprot);
+          _iter94.write(oprot);
         }
       }
       oprot.writeI32(struct.view.getValue());
       java.util.BitSet optionals = new java.util.BitSet();
-      if (struct.isSetTimeZone()) {
+      if (struct.isSetSemantics()) {
         optionals.set(0);
       }
       if (struct.isSetAsOfInstant()) {
@@ -2308,8 +2312,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         optionals.set(11);
       }
       oprot.writeBitSet(optionals, 12);
-      if (struct.isSetTimeZone()) {
-        oprot.writeString(struct.timeZone);
+      if (struct.isSetSemantics()) {
+        struct.semantics.write(oprot);
       }
       if (struct.isSetAsOfInstant()) {
         oprot.writeString(struct.asOfInstant);
@@ -2338,27 +2342,27 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetFirstRowsOfEach()) {
         {
           oprot.writeI32(struct.firstRowsOfEach.size());
-          for (FirstRows _iter69 : struct.firstRowsOfEach)
+          for (FirstRows _iter95 : struct.firstRowsOfEach)
           {
-            _iter69.write(oprot);
+            _iter95.write(oprot);
           }
         }
       }
       if (struct.isSetDescribeMatching()) {
         {
           oprot.writeI32(struct.describeMatching.size());
-          for (java.lang.String _iter70 : struct.describeMatching)
+          for (java.lang.String _iter96 : struct.describeMatching)
           {
-            oprot.writeString(_iter70);
+            oprot.writeString(_iter96);
           }
         }
       }
       if (struct.isSetCountBy()) {
         {
           oprot.writeI32(struct.countBy.size());
-          for (java.lang.String _iter71 : struct.countBy)
+          for (java.lang.String _iter97 : struct.countBy)
           {
-            oprot.writeString(_iter71);
+            oprot.writeString(_iter97);
           }
         }
       }
@@ -2374,14 +2378,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.basePath = iprot.readString();
       struct.setBasePathIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list72 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list72.size);
-        @org.apache.thrift.annotation.Nullable Node _elem73;
-        for (int _i74 = 0; _i74 < _list72.size; ++_i74)
+        org.apache.thrift.protocol.TList _list98 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list98.size);
+        @org.apache.thrift.annotation.Nullable Node _elem99;
+        for (int _i100 = 0; _i100 < _list98.size; ++_i100)
         {
-          _elem73 = new Node();
-          _elem73.read(iprot);
-          struct.filter.add(_elem73);
+          _elem99 = new Node();
+          _elem99.read(iprot);
+          struct.filter.add(_elem99);
         }
       }
       struct.setFilterIsSet(true);
@@ -2389,8 +2393,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.setViewIsSet(true);
       java.util.BitSet incoming = iprot.readBitSet(12);
       if (incoming.get(0)) {
-        struct.timeZone = iprot.readString();
-        struct.setTimeZoneIsSet(true);
+        struct.semantics = new Semantics();
+        struct.semantics.read(iprot);
+        struct.setSemanticsIsSet(true);
       }
       if (incoming.get(1)) {
         struct.asOfInstant = iprot.readString();
@@ -2428,40 +2433,40 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       if (incoming.get(9)) {
         {
-          org.apache.thrift.protocol.TList _list75 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list75.size);
-          @org.apache.thrift.annotation.Nullable FirstRows _elem76;
-          for (int _i77 = 0; _i77 < _list75.size; ++_i77)
+          org.apache.thrift.protocol.TList _list101 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list101.size);
+          @org.apache.thrift.annotation.Nullable FirstRows _elem102;
+          for (int _i103 = 0; _i103 < _list101.size; ++_i103)
           {
-            _elem76 = new FirstRows();
-            _elem76.read(iprot);
-            struct.firstRowsOfEach.add(_elem76);
+            _elem102 = new FirstRows();
+            _elem102.read(iprot);
+            struct.firstRowsOfEach.add(_elem102);
           }
         }
         struct.setFirstRowsOfEachIsSet(true);
       }
       if (incoming.get(10)) {
         {
-          org.apache.thrift.protocol.TList _list78 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list78.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem79;
-          for (int _i80 = 0; _i80 < _list78.size; ++_i80)
+          org.apache.thrift.protocol.TList _list104 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list104.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem105;
+          for (int _i106 = 0; _i106 < _list104.size; ++_i106)
           {
-            _elem79 = iprot.readString();
-            struct.describeMatching.add(_elem79);
+            _elem105 = iprot.readString();
+            struct.describeMatching.add(_elem105);
           }
         }
         struct.setDescribeMatchingIsSet(true);
       }
       if (incoming.get(11)) {
         {
-          org.apache.thrift.protocol.TList _list81 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.countBy = new java.util.ArrayList<java.lang.String>(_list81.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem82;
-          for (int _i83 = 0; _i83 < _list81.size; ++_i83)
+          org.apache.thrift.protocol.TList _list107 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.countBy = new java.util.ArrayList<java.lang.String>(_list107.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem108;
+          for (int _i109 = 0; _i109 < _list107.size; ++_i109)
           {
-            _elem82 = iprot.readString();
-            struct.countBy.add(_elem82);
+            _elem108 = iprot.readString();
+            struct.countBy.add(_elem108);
           }
         }
         struct.setCountByIsSet(true);

@@ -1556,14 +1556,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list222 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list222.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem223;
-                for (int _i224 = 0; _i224 < _list222.size; ++_i224)
+                org.apache.thrift.protocol.TList _list248 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list248.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem249;
+                for (int _i250 = 0; _i250 < _list248.size; ++_i250)
                 {
-                  _elem223 = new PartitionVerdict();
-                  _elem223.read(iprot);
-                  struct.verdicts.add(_elem223);
+                  _elem249 = new PartitionVerdict();
+                  _elem249.read(iprot);
+                  struct.verdicts.add(_elem249);
                 }
                 iprot.readListEnd();
               }
@@ -1592,14 +1592,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list225 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list225.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem226;
-                for (int _i227 = 0; _i227 < _list225.size; ++_i227)
+                org.apache.thrift.protocol.TList _list251 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list251.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem252;
+                for (int _i253 = 0; _i253 < _list251.size; ++_i253)
                 {
-                  _elem226 = new ColumnSummary();
-                  _elem226.read(iprot);
-                  struct.columns.add(_elem226);
+                  _elem252 = new ColumnSummary();
+                  _elem252.read(iprot);
+                  struct.columns.add(_elem252);
                 }
                 iprot.readListEnd();
               }
@@ -1620,14 +1620,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list228 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list228.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem229;
-                for (int _i230 = 0; _i230 < _list228.size; ++_i230)
+                org.apache.thrift.protocol.TList _list254 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list254.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem255;
+                for (int _i256 = 0; _i256 < _list254.size; ++_i256)
                 {
-                  _elem229 = new SelectedRows();
-                  _elem229.read(iprot);
-                  struct.selectedRows.add(_elem229);
+                  _elem255 = new SelectedRows();
+                  _elem255.read(iprot);
+                  struct.selectedRows.add(_elem255);
                 }
                 iprot.readListEnd();
               }
@@ -1648,14 +1648,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 13: // COUNTED
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list231 = iprot.readListBegin();
-                struct.counted = new java.util.ArrayList<EqualRows>(_list231.size);
-                @org.apache.thrift.annotation.Nullable EqualRows _elem232;
-                for (int _i233 = 0; _i233 < _list231.size; ++_i233)
+                org.apache.thrift.protocol.TList _list257 = iprot.readListBegin();
+                struct.counted = new java.util.ArrayList<EqualRows>(_list257.size);
+                @org.apache.thrift.annotation.Nullable EqualRows _elem258;
+                for (int _i259 = 0; _i259 < _list257.size; ++_i259)
                 {
-                  _elem232 = new EqualRows();
-                  _elem232.read(iprot);
-                  struct.counted.add(_elem232);
+                  _elem258 = new EqualRows();
+                  _elem258.read(iprot);
+                  struct.counted.add(_elem258);
                 }
                 iprot.readListEnd();
               }
@@ -1713,9 +1713,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter234 : struct.verdicts)
+            for (PartitionVerdict _iter260 : struct.verdicts)
             {
-              _iter234.write(oprot);
+              _iter260.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1741,9 +1741,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter235 : struct.columns)
+            for (ColumnSummary _iter261 : struct.columns)
             {
-              _iter235.write(oprot);
+              _iter261.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1762,9 +1762,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter236 : struct.selectedRows)
+            for (SelectedRows _iter262 : struct.selectedRows)
             {
-              _iter236.write(oprot);
+              _iter262.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1783,9 +1783,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COUNTED_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.counted.size()));
-            for (EqualRows _iter237 : struct.counted)
+            for (EqualRows _iter263 : struct.counted)
             {
-              _iter237.write(oprot);
+              _iter263.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1849,9 +1849,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter238 : struct.verdicts)
+          for (PartitionVerdict _iter264 : struct.verdicts)
           {
-            _iter238.write(oprot);
+            _iter264.write(oprot);
           }
         }
       }
@@ -1864,9 +1864,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter239 : struct.columns)
+          for (ColumnSummary _iter265 : struct.columns)
           {
-            _iter239.write(oprot);
+            _iter265.write(oprot);
           }
         }
       }
@@ -1876,9 +1876,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter240 : struct.selectedRows)
+          for (SelectedRows _iter266 : struct.selectedRows)
           {
-            _iter240.write(oprot);
+            _iter266.write(oprot);
           }
         }
       }
@@ -1888,9 +1888,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetCounted()) {
         {
           oprot.writeI32(struct.counted.size());
-          for (EqualRows _iter241 : struct.counted)
+          for (EqualRows _iter267 : struct.counted)
           {
-            _iter241.write(oprot);
+            _iter267.write(oprot);
           }
         }
       }
@@ -1914,14 +1914,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list242 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list242.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem243;
-          for (int _i244 = 0; _i244 < _list242.size; ++_i244)
+          org.apache.thrift.protocol.TList _list268 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list268.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem269;
+          for (int _i270 = 0; _i270 < _list268.size; ++_i270)
           {
-            _elem243 = new PartitionVerdict();
-            _elem243.read(iprot);
-            struct.verdicts.add(_elem243);
+            _elem269 = new PartitionVerdict();
+            _elem269.read(iprot);
+            struct.verdicts.add(_elem269);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1937,14 +1937,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list245 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list245.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem246;
-          for (int _i247 = 0; _i247 < _list245.size; ++_i247)
+          org.apache.thrift.protocol.TList _list271 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list271.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem272;
+          for (int _i273 = 0; _i273 < _list271.size; ++_i273)
           {
-            _elem246 = new ColumnSummary();
-            _elem246.read(iprot);
-            struct.columns.add(_elem246);
+            _elem272 = new ColumnSummary();
+            _elem272.read(iprot);
+            struct.columns.add(_elem272);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1956,14 +1956,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list248 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list248.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem249;
-          for (int _i250 = 0; _i250 < _list248.size; ++_i250)
+          org.apache.thrift.protocol.TList _list274 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list274.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem275;
+          for (int _i276 = 0; _i276 < _list274.size; ++_i276)
           {
-            _elem249 = new SelectedRows();
-            _elem249.read(iprot);
-            struct.selectedRows.add(_elem249);
+            _elem275 = new SelectedRows();
+            _elem275.read(iprot);
+            struct.selectedRows.add(_elem275);
           }
         }
         struct.setSelectedRowsIsSet(true);
@@ -1975,14 +1975,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(8)) {
         {
-          org.apache.thrift.protocol.TList _list251 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.counted = new java.util.ArrayList<EqualRows>(_list251.size);
-          @org.apache.thrift.annotation.Nullable EqualRows _elem252;
-          for (int _i253 = 0; _i253 < _list251.size; ++_i253)
+          org.apache.thrift.protocol.TList _list277 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.counted = new java.util.ArrayList<EqualRows>(_list277.size);
+          @org.apache.thrift.annotation.Nullable EqualRows _elem278;
+          for (int _i279 = 0; _i279 < _list277.size; ++_i279)
           {
-            _elem252 = new EqualRows();
-            _elem252.read(iprot);
-            struct.counted.add(_elem252);
+            _elem278 = new EqualRows();
+            _elem278.read(iprot);
+            struct.counted.add(_elem278);
           }
         }
         struct.setCountedIsSet(true);

@@ -1205,13 +1205,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 5: // RANGE_STARTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list166 = iprot.readListBegin();
-                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list166.size);
-                long _elem167;
-                for (int _i168 = 0; _i168 < _list166.size; ++_i168)
+                org.apache.thrift.protocol.TList _list192 = iprot.readListBegin();
+                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list192.size);
+                long _elem193;
+                for (int _i194 = 0; _i194 < _list192.size; ++_i194)
                 {
-                  _elem167 = iprot.readI64();
-                  struct.rangeStarts.add(_elem167);
+                  _elem193 = iprot.readI64();
+                  struct.rangeStarts.add(_elem193);
                 }
                 iprot.readListEnd();
               }
@@ -1223,13 +1223,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 6: // RANGE_ENDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list169 = iprot.readListBegin();
-                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list169.size);
-                long _elem170;
-                for (int _i171 = 0; _i171 < _list169.size; ++_i171)
+                org.apache.thrift.protocol.TList _list195 = iprot.readListBegin();
+                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list195.size);
+                long _elem196;
+                for (int _i197 = 0; _i197 < _list195.size; ++_i197)
                 {
-                  _elem170 = iprot.readI64();
-                  struct.rangeEnds.add(_elem170);
+                  _elem196 = iprot.readI64();
+                  struct.rangeEnds.add(_elem196);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 7: // ROW_GROUP_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list172 = iprot.readListBegin();
-                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list172.size);
-                long _elem173;
-                for (int _i174 = 0; _i174 < _list172.size; ++_i174)
+                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
+                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list198.size);
+                long _elem199;
+                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
                 {
-                  _elem173 = iprot.readI64();
-                  struct.rowGroupRows.add(_elem173);
+                  _elem199 = iprot.readI64();
+                  struct.rowGroupRows.add(_elem199);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 8: // ROW_GROUP_OFFSETS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list175 = iprot.readListBegin();
-                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list175.size);
-                long _elem176;
-                for (int _i177 = 0; _i177 < _list175.size; ++_i177)
+                org.apache.thrift.protocol.TList _list201 = iprot.readListBegin();
+                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list201.size);
+                long _elem202;
+                for (int _i203 = 0; _i203 < _list201.size; ++_i203)
                 {
-                  _elem176 = iprot.readI64();
-                  struct.rowGroupOffsets.add(_elem176);
+                  _elem202 = iprot.readI64();
+                  struct.rowGroupOffsets.add(_elem202);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 9: // ROW_GROUP_BYTES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list178 = iprot.readListBegin();
-                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list178.size);
-                long _elem179;
-                for (int _i180 = 0; _i180 < _list178.size; ++_i180)
+                org.apache.thrift.protocol.TList _list204 = iprot.readListBegin();
+                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list204.size);
+                long _elem205;
+                for (int _i206 = 0; _i206 < _list204.size; ++_i206)
                 {
-                  _elem179 = iprot.readI64();
-                  struct.rowGroupBytes.add(_elem179);
+                  _elem205 = iprot.readI64();
+                  struct.rowGroupBytes.add(_elem205);
                 }
                 iprot.readListEnd();
               }
@@ -1333,9 +1333,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_STARTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeStarts.size()));
-          for (long _iter181 : struct.rangeStarts)
+          for (long _iter207 : struct.rangeStarts)
           {
-            oprot.writeI64(_iter181);
+            oprot.writeI64(_iter207);
           }
           oprot.writeListEnd();
         }
@@ -1345,9 +1345,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_ENDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeEnds.size()));
-          for (long _iter182 : struct.rangeEnds)
+          for (long _iter208 : struct.rangeEnds)
           {
-            oprot.writeI64(_iter182);
+            oprot.writeI64(_iter208);
           }
           oprot.writeListEnd();
         }
@@ -1357,9 +1357,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_ROWS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupRows.size()));
-          for (long _iter183 : struct.rowGroupRows)
+          for (long _iter209 : struct.rowGroupRows)
           {
-            oprot.writeI64(_iter183);
+            oprot.writeI64(_iter209);
           }
           oprot.writeListEnd();
         }
@@ -1369,9 +1369,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_OFFSETS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupOffsets.size()));
-          for (long _iter184 : struct.rowGroupOffsets)
+          for (long _iter210 : struct.rowGroupOffsets)
           {
-            oprot.writeI64(_iter184);
+            oprot.writeI64(_iter210);
           }
           oprot.writeListEnd();
         }
@@ -1381,9 +1381,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_BYTES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupBytes.size()));
-          for (long _iter185 : struct.rowGroupBytes)
+          for (long _iter211 : struct.rowGroupBytes)
           {
-            oprot.writeI64(_iter185);
+            oprot.writeI64(_iter211);
           }
           oprot.writeListEnd();
         }
@@ -1413,37 +1413,37 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       oprot.writeBinary(struct.footerDigest);
       {
         oprot.writeI32(struct.rangeStarts.size());
-        for (long _iter186 : struct.rangeStarts)
+        for (long _iter212 : struct.rangeStarts)
         {
-          oprot.writeI64(_iter186);
+          oprot.writeI64(_iter212);
         }
       }
       {
         oprot.writeI32(struct.rangeEnds.size());
-        for (long _iter187 : struct.rangeEnds)
+        for (long _iter213 : struct.rangeEnds)
         {
-          oprot.writeI64(_iter187);
+          oprot.writeI64(_iter213);
         }
       }
       {
         oprot.writeI32(struct.rowGroupRows.size());
-        for (long _iter188 : struct.rowGroupRows)
+        for (long _iter214 : struct.rowGroupRows)
         {
-          oprot.writeI64(_iter188);
+          oprot.writeI64(_iter214);
         }
       }
       {
         oprot.writeI32(struct.rowGroupOffsets.size());
-        for (long _iter189 : struct.rowGroupOffsets)
+        for (long _iter215 : struct.rowGroupOffsets)
         {
-          oprot.writeI64(_iter189);
+          oprot.writeI64(_iter215);
         }
       }
       {
         oprot.writeI32(struct.rowGroupBytes.size());
-        for (long _iter190 : struct.rowGroupBytes)
+        for (long _iter216 : struct.rowGroupBytes)
         {
-          oprot.writeI64(_iter190);
+          oprot.writeI64(_iter216);
         }
       }
     }
@@ -1460,57 +1460,57 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       struct.footerDigest = iprot.readBinary();
       struct.setFooterDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list191 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list191.size);
-        long _elem192;
-        for (int _i193 = 0; _i193 < _list191.size; ++_i193)
+        org.apache.thrift.protocol.TList _list217 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list217.size);
+        long _elem218;
+        for (int _i219 = 0; _i219 < _list217.size; ++_i219)
         {
-          _elem192 = iprot.readI64();
-          struct.rangeStarts.add(_elem192);
+          _elem218 = iprot.readI64();
+          struct.rangeStarts.add(_elem218);
         }
       }
       struct.setRangeStartsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list194 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list194.size);
-        long _elem195;
-        for (int _i196 = 0; _i196 < _list194.size; ++_i196)
+        org.apache.thrift.protocol.TList _list220 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list220.size);
+        long _elem221;
+        for (int _i222 = 0; _i222 < _list220.size; ++_i222)
         {
-          _elem195 = iprot.readI64();
-          struct.rangeEnds.add(_elem195);
+          _elem221 = iprot.readI64();
+          struct.rangeEnds.add(_elem221);
         }
       }
       struct.setRangeEndsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list197 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list197.size);
-        long _elem198;
-        for (int _i199 = 0; _i199 < _list197.size; ++_i199)
+        org.apache.thrift.protocol.TList _list223 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list223.size);
+        long _elem224;
+        for (int _i225 = 0; _i225 < _list223.size; ++_i225)
         {
-          _elem198 = iprot.readI64();
-          struct.rowGroupRows.add(_elem198);
+          _elem224 = iprot.readI64();
+          struct.rowGroupRows.add(_elem224);
         }
       }
       struct.setRowGroupRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list200 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list200.size);
-        long _elem201;
-        for (int _i202 = 0; _i202 < _list200.size; ++_i202)
+        org.apache.thrift.protocol.TList _list226 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list226.size);
+        long _elem227;
+        for (int _i228 = 0; _i228 < _list226.size; ++_i228)
         {
-          _elem201 = iprot.readI64();
-          struct.rowGroupOffsets.add(_elem201);
+          _elem227 = iprot.readI64();
+          struct.rowGroupOffsets.add(_elem227);
         }
       }
       struct.setRowGroupOffsetsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list203 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list203.size);
-        long _elem204;
-        for (int _i205 = 0; _i205 < _list203.size; ++_i205)
+        org.apache.thrift.protocol.TList _list229 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list229.size);
+        long _elem230;
+        for (int _i231 = 0; _i231 < _list229.size; ++_i231)
         {
-          _elem204 = iprot.readI64();
-          struct.rowGroupBytes.add(_elem204);
+          _elem230 = iprot.readI64();
+          struct.rowGroupBytes.add(_elem230);
         }
       }
       struct.setRowGroupBytesIsSet(true);

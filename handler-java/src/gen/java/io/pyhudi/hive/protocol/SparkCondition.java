@@ -19,6 +19,7 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
   private static final org.apache.thrift.protocol.TField CONSTANTS_FIELD_DESC = new org.apache.thrift.protocol.TField("constants", org.apache.thrift.protocol.TType.MAP, (short)2);
   private static final org.apache.thrift.protocol.TField SETS_FIELD_DESC = new org.apache.thrift.protocol.TField("sets", org.apache.thrift.protocol.TType.MAP, (short)3);
   private static final org.apache.thrift.protocol.TField VALUES_FROM_PATHS_FIELD_DESC = new org.apache.thrift.protocol.TField("valuesFromPaths", org.apache.thrift.protocol.TType.BOOL, (short)4);
+  private static final org.apache.thrift.protocol.TField TRIED_FIELD_DESC = new org.apache.thrift.protocol.TField("tried", org.apache.thrift.protocol.TType.LIST, (short)5);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new SparkConditionStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new SparkConditionTupleSchemeFactory();
@@ -40,6 +41,10 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
    * Partition columns have the values of the paths, not of the files.
    */
   public boolean valuesFromPaths; // optional
+  /**
+   * The numbers of the nodes that are NULL where they fail (evalMode TRY).
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.List<java.lang.Integer> tried; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -59,7 +64,11 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
     /**
      * Partition columns have the values of the paths, not of the files.
      */
-    VALUES_FROM_PATHS((short)4, "valuesFromPaths");
+    VALUES_FROM_PATHS((short)4, "valuesFromPaths"),
+    /**
+     * The numbers of the nodes that are NULL where they fail (evalMode TRY).
+     */
+    TRIED((short)5, "tried");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -83,6 +92,8 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
           return SETS;
         case 4: // VALUES_FROM_PATHS
           return VALUES_FROM_PATHS;
+        case 5: // TRIED
+          return TRIED;
         default:
           return null;
       }
@@ -128,7 +139,7 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
   // isset id assignments
   private static final int __VALUESFROMPATHS_ISSET_ID = 0;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.CONSTANTS,_Fields.SETS,_Fields.VALUES_FROM_PATHS};
+  private static final _Fields optionals[] = {_Fields.CONSTANTS,_Fields.SETS,_Fields.VALUES_FROM_PATHS,_Fields.TRIED};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -145,6 +156,9 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
                 new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, Literal.class)))));
     tmpMap.put(_Fields.VALUES_FROM_PATHS, new org.apache.thrift.meta_data.FieldMetaData("valuesFromPaths", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+    tmpMap.put(_Fields.TRIED, new org.apache.thrift.meta_data.FieldMetaData("tried", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
+            new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I32))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(SparkCondition.class, metaDataMap);
   }
@@ -201,6 +215,10 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
       this.sets = __this__sets;
     }
     this.valuesFromPaths = other.valuesFromPaths;
+    if (other.isSetTried()) {
+      java.util.List<java.lang.Integer> __this__tried = new java.util.ArrayList<java.lang.Integer>(other.tried);
+      this.tried = __this__tried;
+    }
   }
 
   @Override
@@ -215,6 +233,7 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
     this.sets = null;
     setValuesFromPathsIsSet(false);
     this.valuesFromPaths = false;
+    this.tried = null;
   }
 
   /**
@@ -363,6 +382,53 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __VALUESFROMPATHS_ISSET_ID, value);
   }
 
+  public int getTriedSize() {
+    return (this.tried == null) ? 0 : this.tried.size();
+  }
+
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Iterator<java.lang.Integer> getTriedIterator() {
+    return (this.tried == null) ? null : this.tried.iterator();
+  }
+
+  public void addToTried(int elem) {
+    if (this.tried == null) {
+      this.tried = new java.util.ArrayList<java.lang.Integer>();
+    }
+    this.tried.add(elem);
+  }
+
+  /**
+   * The numbers of the nodes that are NULL where they fail (evalMode TRY).
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.List<java.lang.Integer> getTried() {
+    return this.tried;
+  }
+
+  /**
+   * The numbers of the nodes that are NULL where they fail (evalMode TRY).
+   */
+  public SparkCondition setTried(@org.apache.thrift.annotation.Nullable java.util.List<java.lang.Integer> tried) {
+    this.tried = tried;
+    return this;
+  }
+
+  public void unsetTried() {
+    this.tried = null;
+  }
+
+  /** Returns true if field tried is set (has been assigned a value) and false otherwise */
+  public boolean isSetTried() {
+    return this.tried != null;
+  }
+
+  public void setTriedIsSet(boolean value) {
+    if (!value) {
+      this.tried = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -398,6 +464,14 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
       }
       break;
 
+    case TRIED:
+      if (value == null) {
+        unsetTried();
+      } else {
+        setTried((java.util.List<java.lang.Integer>)value);
+      }
+      break;
+
     }
   }
 
@@ -416,6 +490,9 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
 
     case VALUES_FROM_PATHS:
       return isValuesFromPaths();
+
+    case TRIED:
+      return getTried();
 
     }
     throw new java.lang.IllegalStateException();
@@ -437,6 +514,8 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
       return isSetSets();
     case VALUES_FROM_PATHS:
       return isSetValuesFromPaths();
+    case TRIED:
+      return isSetTried();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -490,6 +569,15 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
         return false;
     }
 
+    boolean this_present_tried = true && this.isSetTried();
+    boolean that_present_tried = true && that.isSetTried();
+    if (this_present_tried || that_present_tried) {
+      if (!(this_present_tried && that_present_tried))
+        return false;
+      if (!this.tried.equals(that.tried))
+        return false;
+    }
+
     return true;
   }
 
@@ -512,6 +600,10 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
     hashCode = hashCode * 8191 + ((isSetValuesFromPaths()) ? 131071 : 524287);
     if (isSetValuesFromPaths())
       hashCode = hashCode * 8191 + ((valuesFromPaths) ? 131071 : 524287);
+
+    hashCode = hashCode * 8191 + ((isSetTried()) ? 131071 : 524287);
+    if (isSetTried())
+      hashCode = hashCode * 8191 + tried.hashCode();
 
     return hashCode;
   }
@@ -560,6 +652,16 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
     }
     if (isSetValuesFromPaths()) {
       lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.valuesFromPaths, other.valuesFromPaths);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetTried(), other.isSetTried());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetTried()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.tried, other.tried);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -619,6 +721,16 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
       if (!first) sb.append(", ");
       sb.append("valuesFromPaths:");
       sb.append(this.valuesFromPaths);
+      first = false;
+    }
+    if (isSetTried()) {
+      if (!first) sb.append(", ");
+      sb.append("tried:");
+      if (this.tried == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.tried);
+      }
       first = false;
     }
     sb.append(")");
@@ -739,6 +851,24 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 5: // TRIED
+            if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
+              {
+                org.apache.thrift.protocol.TList _list27 = iprot.readListBegin();
+                struct.tried = new java.util.ArrayList<java.lang.Integer>(_list27.size);
+                int _elem28;
+                for (int _i29 = 0; _i29 < _list27.size; ++_i29)
+                {
+                  _elem28 = iprot.readI32();
+                  struct.tried.add(_elem28);
+                }
+                iprot.readListEnd();
+              }
+              struct.setTriedIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -765,10 +895,10 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
           oprot.writeFieldBegin(CONSTANTS_FIELD_DESC);
           {
             oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.I32, org.apache.thrift.protocol.TType.STRUCT, struct.constants.size()));
-            for (java.util.Map.Entry<java.lang.Integer, Literal> _iter27 : struct.constants.entrySet())
+            for (java.util.Map.Entry<java.lang.Integer, Literal> _iter30 : struct.constants.entrySet())
             {
-              oprot.writeI32(_iter27.getKey());
-              _iter27.getValue().write(oprot);
+              oprot.writeI32(_iter30.getKey());
+              _iter30.getValue().write(oprot);
             }
             oprot.writeMapEnd();
           }
@@ -780,14 +910,14 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
           oprot.writeFieldBegin(SETS_FIELD_DESC);
           {
             oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.I32, org.apache.thrift.protocol.TType.LIST, struct.sets.size()));
-            for (java.util.Map.Entry<java.lang.Integer, java.util.List<Literal>> _iter28 : struct.sets.entrySet())
+            for (java.util.Map.Entry<java.lang.Integer, java.util.List<Literal>> _iter31 : struct.sets.entrySet())
             {
-              oprot.writeI32(_iter28.getKey());
+              oprot.writeI32(_iter31.getKey());
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, _iter28.getValue().size()));
-                for (Literal _iter29 : _iter28.getValue())
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, _iter31.getValue().size()));
+                for (Literal _iter32 : _iter31.getValue())
                 {
-                  _iter29.write(oprot);
+                  _iter32.write(oprot);
                 }
                 oprot.writeListEnd();
               }
@@ -801,6 +931,20 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
         oprot.writeFieldBegin(VALUES_FROM_PATHS_FIELD_DESC);
         oprot.writeBool(struct.valuesFromPaths);
         oprot.writeFieldEnd();
+      }
+      if (struct.tried != null) {
+        if (struct.isSetTried()) {
+          oprot.writeFieldBegin(TRIED_FIELD_DESC);
+          {
+            oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.tried.size()));
+            for (int _iter33 : struct.tried)
+            {
+              oprot.writeI32(_iter33);
+            }
+            oprot.writeListEnd();
+          }
+          oprot.writeFieldEnd();
+        }
       }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
@@ -831,28 +975,31 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
       if (struct.isSetValuesFromPaths()) {
         optionals.set(2);
       }
-      oprot.writeBitSet(optionals, 3);
+      if (struct.isSetTried()) {
+        optionals.set(3);
+      }
+      oprot.writeBitSet(optionals, 4);
       if (struct.isSetConstants()) {
         {
           oprot.writeI32(struct.constants.size());
-          for (java.util.Map.Entry<java.lang.Integer, Literal> _iter30 : struct.constants.entrySet())
+          for (java.util.Map.Entry<java.lang.Integer, Literal> _iter34 : struct.constants.entrySet())
           {
-            oprot.writeI32(_iter30.getKey());
-            _iter30.getValue().write(oprot);
+            oprot.writeI32(_iter34.getKey());
+            _iter34.getValue().write(oprot);
           }
         }
       }
       if (struct.isSetSets()) {
         {
           oprot.writeI32(struct.sets.size());
-          for (java.util.Map.Entry<java.lang.Integer, java.util.List<Literal>> _iter31 : struct.sets.entrySet())
+          for (java.util.Map.Entry<java.lang.Integer, java.util.List<Literal>> _iter35 : struct.sets.entrySet())
           {
-            oprot.writeI32(_iter31.getKey());
+            oprot.writeI32(_iter35.getKey());
             {
-              oprot.writeI32(_iter31.getValue().size());
-              for (Literal _iter32 : _iter31.getValue())
+              oprot.writeI32(_iter35.getValue().size());
+              for (Literal _iter36 : _iter35.getValue())
               {
-                _iter32.write(oprot);
+                _iter36.write(oprot);
               }
             }
           }
@@ -861,6 +1008,15 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
       if (struct.isSetValuesFromPaths()) {
         oprot.writeBool(struct.valuesFromPaths);
       }
+      if (struct.isSetTried()) {
+        {
+          oprot.writeI32(struct.tried.size());
+          for (int _iter37 : struct.tried)
+          {
+            oprot.writeI32(_iter37);
+          }
+        }
+      }
     }
 
     @Override
@@ -868,44 +1024,44 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
       struct.tree = iprot.readString();
       struct.setTreeIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(3);
+      java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TMap _map33 = iprot.readMapBegin(org.apache.thrift.protocol.TType.I32, org.apache.thrift.protocol.TType.STRUCT); 
-          struct.constants = new java.util.HashMap<java.lang.Integer,Literal>(2*_map33.size);
-          int _key34;
-          @org.apache.thrift.annotation.Nullable Literal _val35;
-          for (int _i36 = 0; _i36 < _map33.size; ++_i36)
+          org.apache.thrift.protocol.TMap _map38 = iprot.readMapBegin(org.apache.thrift.protocol.TType.I32, org.apache.thrift.protocol.TType.STRUCT); 
+          struct.constants = new java.util.HashMap<java.lang.Integer,Literal>(2*_map38.size);
+          int _key39;
+          @org.apache.thrift.annotation.Nullable Literal _val40;
+          for (int _i41 = 0; _i41 < _map38.size; ++_i41)
           {
-            _key34 = iprot.readI32();
-            _val35 = new Literal();
-            _val35.read(iprot);
-            struct.constants.put(_key34, _val35);
+            _key39 = iprot.readI32();
+            _val40 = new Literal();
+            _val40.read(iprot);
+            struct.constants.put(_key39, _val40);
           }
         }
         struct.setConstantsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TMap _map37 = iprot.readMapBegin(org.apache.thrift.protocol.TType.I32, org.apache.thrift.protocol.TType.LIST); 
-          struct.sets = new java.util.HashMap<java.lang.Integer,java.util.List<Literal>>(2*_map37.size);
-          int _key38;
-          @org.apache.thrift.annotation.Nullable java.util.List<Literal> _val39;
-          for (int _i40 = 0; _i40 < _map37.size; ++_i40)
+          org.apache.thrift.protocol.TMap _map42 = iprot.readMapBegin(org.apache.thrift.protocol.TType.I32, org.apache.thrift.protocol.TType.LIST); 
+          struct.sets = new java.util.HashMap<java.lang.Integer,java.util.List<Literal>>(2*_map42.size);
+          int _key43;
+          @org.apache.thrift.annotation.Nullable java.util.List<Literal> _val44;
+          for (int _i45 = 0; _i45 < _map42.size; ++_i45)
           {
-            _key38 = iprot.readI32();
+            _key43 = iprot.readI32();
             {
-              org.apache.thrift.protocol.TList _list41 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-              _val39 = new java.util.ArrayList<Literal>(_list41.size);
-              @org.apache.thrift.annotation.Nullable Literal _elem42;
-              for (int _i43 = 0; _i43 < _list41.size; ++_i43)
+              org.apache.thrift.protocol.TList _list46 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+              _val44 = new java.util.ArrayList<Literal>(_list46.size);
+              @org.apache.thrift.annotation.Nullable Literal _elem47;
+              for (int _i48 = 0; _i48 < _list46.size; ++_i48)
               {
-                _elem42 = new Literal();
-                _elem42.read(iprot);
-                _val39.add(_elem42);
+                _elem47 = new Literal();
+                _elem47.read(iprot);
+                _val44.add(_elem47);
               }
             }
-            struct.sets.put(_key38, _val39);
+            struct.sets.put(_key43, _val44);
           }
         }
         struct.setSetsIsSet(true);
@@ -913,6 +1069,19 @@ public class SparkCondition implements org.apache.thrift.TBase<SparkCondition, S
       if (incoming.get(2)) {
         struct.valuesFromPaths = iprot.readBool();
         struct.setValuesFromPathsIsSet(true);
+      }
+      if (incoming.get(3)) {
+        {
+          org.apache.thrift.protocol.TList _list49 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.tried = new java.util.ArrayList<java.lang.Integer>(_list49.size);
+          int _elem50;
+          for (int _i51 = 0; _i51 < _list49.size; ++_i51)
+          {
+            _elem50 = iprot.readI32();
+            struct.tried.add(_elem50);
+          }
+        }
+        struct.setTriedIsSet(true);
       }
     }
   }

@@ -7,10 +7,10 @@ import io.pyhudi.hive.protocol.MetadataColumn;
 import io.pyhudi.hive.protocol.MetadataRequest;
 import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.NodeKind;
+import io.pyhudi.hive.protocol.Semantics;
 import io.pyhudi.hive.protocol.TruthValue;
 import io.pyhudi.hive.protocol.pruningConstants;
 import java.io.IOException;
-import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -33,20 +33,22 @@ public final class MetadataRequests {
    *
    * @param id identifies the request in the logs of both sides
    * @param filter the nodes of the filter, the root last
+   * @param semantics what the query's session decides of the filter's meaning
    * @throws IOException if no service gives them
    */
   public static MetadataRows rows(
-      MetadataView view, String id, List<Node> filter, PruningSettings settings)
+      MetadataView view,
+      String id,
+      List<Node> filter,
+      Semantics semantics,
+      PruningSettings settings)
       throws IOException {
-    return send(view, request(view, id, filter), settings);
+    return send(view, request(view, id, filter).setSemantics(semantics), settings);
   }
 
   private static MetadataRequest request(MetadataView view, String id, List<Node> filter) {
-    MetadataRequest request =
-        new MetadataRequest(
-            pruningConstants.PROTOCOL_VERSION, id, view.basePath().toString(), view.name(), filter);
-    request.setTimeZone(ZoneId.systemDefault().getId());
-    return request;
+    return new MetadataRequest(
+        pruningConstants.PROTOCOL_VERSION, id, view.basePath().toString(), view.name(), filter);
   }
 
   private static MetadataRows send(

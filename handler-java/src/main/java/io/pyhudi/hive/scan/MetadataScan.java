@@ -6,6 +6,7 @@ import io.pyhudi.hive.metadata.MetadataRequests;
 import io.pyhudi.hive.metadata.MetadataRows;
 import io.pyhudi.hive.metadata.MetadataView;
 import io.pyhudi.hive.predicate.FilterEncoder;
+import io.pyhudi.hive.predicate.HiveSemantics;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.Node;
 import java.io.IOException;
@@ -69,7 +70,10 @@ public final class MetadataScan {
     }
     List<Node> sent = outcome == Outcome.PRUNED ? filter : all;
     return new MetadataScan(
-        view, MetadataRequests.rows(view, ScanPruner.newRequestId(job), sent, settings), outcome);
+        view,
+        MetadataRequests.rows(
+            view, ScanPruner.newRequestId(job), sent, HiveSemantics.of(job), settings),
+        outcome);
   }
 
   /** Returns the nodes of the scan's filter; null if there is none that can be trusted. */

@@ -11,13 +11,13 @@ import io.pyhudi.hive.planning.MinMaxQuery;
 import io.pyhudi.hive.planning.PartitionQuery;
 import io.pyhudi.hive.planning.PartitionRows;
 import io.pyhudi.hive.predicate.FilterEncoder;
+import io.pyhudi.hive.predicate.HiveSemantics;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.FirstRows;
 import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.ServiceListing;
-import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -205,8 +205,7 @@ final class ScanPruner {
 
   private PruneRequest newRequest(HudiTable table, List<Path> locations, List<Node> nodes) {
     PruneRequest request = PruneRequests.create(table, newRequestId(job), nodes, settings);
-    // Hive's Parquet reader turns instants into wall clocks in the JVM's zone.
-    request.setTimeZone(ZoneId.systemDefault().getId());
+    request.setSemantics(HiveSemantics.of(job));
     if (settings.rows()) {
       request.setSelectRows(true);
     }

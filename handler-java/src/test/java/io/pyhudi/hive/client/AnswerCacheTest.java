@@ -11,6 +11,7 @@ import io.pyhudi.hive.protocol.NodeKind;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.PruneStatus;
+import io.pyhudi.hive.protocol.Semantics;
 import io.pyhudi.hive.protocol.TableView;
 import io.pyhudi.hive.protocol.TruthValue;
 import java.util.Arrays;
@@ -31,7 +32,7 @@ class AnswerCacheTest {
   private static PruneRequest request(String id) {
     Node root = new Node(NodeKind.CONSTANT).setTruth(TruthValue.YES_NO);
     return new PruneRequest(1, id, "/t", Collections.singletonList(root), TableView.SNAPSHOT)
-        .setTimeZone("UTC")
+        .setSemantics(new Semantics().setZone("UTC"))
         .setNewestInstant("20260101000000000");
   }
 
@@ -70,7 +71,7 @@ class AnswerCacheTest {
             request -> request.setBasePath("/other"),
             request -> request.setFilter(Collections.singletonList(other)),
             request -> request.setView(TableView.READ_OPTIMIZED),
-            request -> request.setTimeZone("Europe/Oslo"),
+            request -> request.setSemantics(new Semantics().setZone("Europe/Oslo")),
             request -> request.setAsOfInstant("20260101000000000"),
             request -> request.setNewestInstant("20260102000000000"),
             request -> request.setCountRows(true),
@@ -126,7 +127,7 @@ class AnswerCacheTest {
       if (i % 2 == 0) {
         cache.put(question(request), answer(large));
       } else {
-        cache.put(question(request.setTimeZone(large)), answer("x"));
+        cache.put(question(request.setSemantics(new Semantics().setZone(large))), answer("x"));
       }
       assertTrue(cache.size() <= AnswerCache.BYTES);
     }

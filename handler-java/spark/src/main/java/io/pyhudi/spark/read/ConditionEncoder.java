@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.BinaryArithmetic;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Like;
@@ -88,10 +90,21 @@ final class ConditionEncoder {
       condition.putToConstants(own, new Literal("string").setStringValue(escape));
     } else if (node instanceof InSet) {
       set(own, (InSet) node);
+    } else if (isTried(node)) {
+      condition.addToTried(own);
     }
     for (Expression child : Scala.list(node.children())) {
       visit(child);
     }
+  }
+
+  /** Returns whether an expression is NULL where it fails. */
+  private static boolean isTried(Expression node) {
+    Object mode =
+        node instanceof Cast
+            ? ((Cast) node).evalMode()
+            : node instanceof BinaryArithmetic ? ((BinaryArithmetic) node).evalMode() : null;
+    return mode != null && "TRY".equals(mode.toString());
   }
 
   private void constant(int own, org.apache.spark.sql.catalyst.expressions.Literal node) {

@@ -1,6 +1,7 @@
 package io.pyhudi.spark.read;
 
 import io.pyhudi.hive.protocol.PruneRequest;
+import io.pyhudi.hive.protocol.Semantics;
 import io.pyhudi.hive.protocol.SparkCondition;
 import io.pyhudi.spark.service.Answer;
 import io.pyhudi.spark.service.AskedConditions;
@@ -69,7 +70,8 @@ final class Question {
     }
     remember();
     Questions questions = new Questions(session, PruningConf.of(session));
-    PruneRequest request = questions.request(read.basePath(), condition, read.view());
+    Semantics semantics = SparkSemantics.of(session, conjuncts);
+    PruneRequest request = questions.request(read.basePath(), condition, semantics, read.view());
     request.setNewestInstant(read.newestInstant());
     request.setAsOfInstant(read.asOf());
     if (aboutPartitions().isEmpty() && read.canBeListed()) {

@@ -9,6 +9,7 @@ import io.pyhudi.hive.client.ServiceOrder;
 import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.NodeKind;
 import io.pyhudi.hive.protocol.PruneRequest;
+import io.pyhudi.hive.protocol.Semantics;
 import io.pyhudi.hive.protocol.SparkCondition;
 import io.pyhudi.hive.protocol.TableView;
 import io.pyhudi.hive.protocol.pruningConstants;
@@ -56,8 +57,13 @@ public final class Questions {
     }
   }
 
-  /** Returns a request for the files of a table's newest state. */
-  public PruneRequest request(String basePath, SparkCondition condition, TableView view) {
+  /**
+   * Returns a request for the files of a table's newest state.
+   *
+   * @param semantics what the condition's meaning depends on
+   */
+  public PruneRequest request(
+      String basePath, SparkCondition condition, Semantics semantics, TableView view) {
     Node unknown = new Node(NodeKind.UNKNOWN).setText("a condition of Spark");
     PruneRequest request =
         new PruneRequest(
@@ -67,7 +73,7 @@ public final class Questions {
             Collections.singletonList(unknown),
             view);
     request.setSparkCondition(condition);
-    request.setTimeZone(session.sessionState().conf().sessionLocalTimeZone());
+    request.setSemantics(semantics);
     return request;
   }
 

@@ -3,6 +3,7 @@ package io.pyhudi.hive.planning;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.predicate.DynamicPruning;
 import io.pyhudi.hive.predicate.NullKeys;
+import io.pyhudi.hive.table.HiveZone;
 import io.pyhudi.hive.table.PlannedState;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -95,6 +96,10 @@ public final class PlannedKeys {
       return false;
     }
     HiveConf query = hive.getConf();
+    if (!HiveZone.isOfTasks(query)) {
+      // Keys are read here: tasks may show another time for an instant, and so find other rows.
+      return false;
+    }
     if (isSmall(new QueriedTable(table, query))) {
       // Hive may remove the condition before it asks for those by the keys of this table.
       DynamicPruning.visitPlan(condition, (other, ofOther) -> restrict(other, ofOther, query));
