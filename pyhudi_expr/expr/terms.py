@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import Enum
@@ -115,6 +116,7 @@ def bind_term(term: Term, scope: Scope) -> BoundTerm:
 
 @bind_term.register
 def _(term: Column, scope: Scope) -> BoundTerm:
+    _check_reading(scope)
     name, type_ = scope.resolve(term.path)
     domain = domain_of(type_)
     if domain is None:
@@ -170,8 +172,18 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
 def _check_settings(scope: Scope) -> None:
     """Raise UnboundError if the session has settings that may change what expressions return."""
     if scope.semantics.settings:
-        names = ", ".join(sorted(scope.semantics.settings))
-        raise UnboundError(f"an expression where the session sets {names:.200}")
+        raise UnboundError(_set_by_session("an expression", scope.semantics.settings))
+
+
+def _check_reading(scope: Scope) -> None:
+    """Raise UnboundError if the session has settings that may change what readers show."""
+    of_reader = [name for name in scope.semantics.settings if ".parquet." in name]
+    if of_reader:
+        raise UnboundError(_set_by_session("a column", of_reader))
+
+
+def _set_by_session(what: str, names: Iterable[str]) -> str:
+    return f"{what}, where the session sets {', '.join(sorted(names)):.200}"
 
 
 #: Functions of dates that also take texts, which engines convert to dates.

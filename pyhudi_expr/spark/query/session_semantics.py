@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -20,7 +21,23 @@ _ZONE_OF_NODE = re.compile(r'"timeZoneId":"([^"\\]+)"')
 def session_semantics(spark: SparkSession) -> Semantics:
     """Return what a session decides."""
     zone = _rules(str(spark.conf.get(_ZONE)), spark)
-    return Semantics(Engine.SPARK, str(spark.version), zone, zone)
+    return Semantics(Engine.SPARK, str(spark.version), zone, zone, settings=_changed(spark))
+
+
+#: Settings that change what an expression returns, or what a reader shows, and that the condition
+#: does not show itself; those of `SparkSemantics` in Java. They are off by default; else such an
+#: evaluation is not known.
+SETTINGS = (
+    "spark.sql.parquet.fieldId.read.enabled",
+    "spark.sql.parquet.fieldId.read.ignoreMissing",
+    "spark.sql.parquet.int96TimestampConversion",
+)
+
+
+def _changed(spark: SparkSession) -> Mapping[str, str]:
+    """Return the settings that are not Spark's defaults: those that are on."""
+    given = {name: str(spark.conf.get(name, "false")).lower() for name in SETTINGS}
+    return {name: value for name, value in given.items() if value == "true"}
 
 
 def with_zones_of(tree: str, spark: SparkSession, semantics: Semantics) -> Semantics:
