@@ -11,13 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
@@ -149,7 +149,7 @@ class PruneResult:
         """The instant of the table that was pruned."""
         return self.listing.instant
 
-    @cached_property
+    @computed_once
     def file_keep(self) -> BoolArray:
         """One flag for each file of the listing."""
         return self.listing.of_files(self.keep)
@@ -159,7 +159,7 @@ class PruneResult:
         """Number of files in the view, base and log files."""
         return self.listing.num_files
 
-    @cached_property
+    @computed_once
     def kept(self) -> SliceSet:
         """The slices to read."""
         found = self._found

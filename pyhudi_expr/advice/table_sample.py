@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from io import BytesIO
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import AnyChunkedArray, Int64Array
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
@@ -75,7 +75,7 @@ class TableSample:
         schema = pa.schema([self.table.schema().field(column)])
         return sample_file(self.table.storage, path, schema, _EVERY_ROW, _SEED).column(column)
 
-    @cached_property
+    @computed_once
     def rows(self) -> int:
         """Estimated rows of all base files; those not sampled count by their size."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from pyhudi_expr.audit.slice_keys import (
     summarised,
     texts_of,
 )
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.mdt.store.record_locations import group_of, locations
@@ -106,11 +106,11 @@ class PlacedKeys:
         places = self.places
         yield from summarised(Fault.KEY_DELETED, places.slice, places.key, self._deleted)
 
-    @cached_property
+    @computed_once
     def _named(self) -> tuple[Int32Array, BoolArray]:
         return self.places.of_keys(self.key)
 
-    @cached_property
+    @computed_once
     def _twice(self) -> BoolArray:
         """The rows whose key's entry names another slice that has the key as well."""
         slices, there = self._named
@@ -119,14 +119,14 @@ class PlacedKeys:
         flags: BoolArray = other & is_among(_pair(self.key, slices), pairs)
         return flags
 
-    @cached_property
+    @computed_once
     def _misplaced(self) -> BoolArray:
         """The rows whose key's entry names a slice that lacks it."""
         slices, there = self._named
         other = there & (slices != self.slice) & ~self._twice
         return other if self.is_whole else other & (slices >= 0)
 
-    @cached_property
+    @computed_once
     def _deleted(self) -> BoolArray:
         """The entries whose key is in no row."""
         lacks = ~is_among(self.places.key, np.sort(self.key))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, string_list
 from pyhudi_expr.audit.findings import Fault, Finding, Reader, Severity
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.catalog.registry import Store
@@ -46,7 +46,7 @@ class AuditedTable:
         """Whether all slices are checked."""
         return self.slices.num_slices == self.every.num_slices
 
-    @cached_property
+    @computed_once
     def columns(self) -> Mapping[str, BoundColumn]:
         """The scalar columns that have an order, by their dotted names."""
         return {
@@ -71,7 +71,7 @@ class AuditedRecords:
     slices: FileListing
     is_whole: bool
 
-    @cached_property
+    @computed_once
     def bases(self) -> BaseFiles:
         """The base files of the slices."""
         return BaseFiles(self.slices.base_files_only())
@@ -143,17 +143,17 @@ class BaseFiles:
     def __len__(self) -> int:
         return self.listing.num_files
 
-    @cached_property
+    @computed_once
     def paths(self) -> list[str]:
         """From the table's base path."""
         return self.listing.paths(np.arange(self.listing.num_files))
 
-    @cached_property
+    @computed_once
     def names(self) -> list[str]:
         """The files' names."""
         return string_list(self.listing.file_name)
 
-    @cached_property
+    @computed_once
     def partitions(self) -> list[str]:
         """The files' partitions."""
         return string_list(self.listing.partitions.take(self.listing.file_partition))
@@ -164,7 +164,7 @@ class BaseFiles:
         keys = [column_partition_prefix(column, partition) + name for partition, name in pairs]
         return pa.array(keys, pa.string())
 
-    @cached_property
+    @computed_once
     def name_ids(self) -> list[str]:
         """The hashes of the names in keys."""
         return [id128(name) for name in self.names]

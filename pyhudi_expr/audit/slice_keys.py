@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int32Array, Int64Array, value_list
 from pyhudi_expr.audit.column_facts import point_bounds
 from pyhudi_expr.audit.findings import Fault
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
@@ -49,7 +49,7 @@ class SliceNames:
     def __len__(self) -> int:
         return len(self.slices)
 
-    @cached_property
+    @computed_once
     def numbers(self) -> Mapping[tuple[str, str], int]:
         """The number of each file group (partition path, file id)."""
         return {(one.partition, one.file_id): at for at, one in enumerate(self.slices)}
@@ -80,7 +80,7 @@ class SliceKeys:
     failures: tuple[str, ...]
     unread: frozenset[int]
 
-    @cached_property
+    @computed_once
     def rows(self) -> Int64Array:
         """The number of rows of each slice."""
         return np.bincount(self.slice, minlength=len(self.names)).astype(np.int64)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.domains import Domain
 from pyhudi_expr.expr.functions.signature import Function, Opaque
 from pyhudi_expr.expr.nodes import CharType, Constant, Op, Unknown
@@ -120,7 +120,7 @@ class BoundIn:
     term: BoundTerm
     options: tuple[BoundLiteral, ...] | KeyOptions
 
-    @cached_property
+    @computed_once
     def ends(self) -> tuple[Any, Any]:
         """The options' lower ends and, for each, the greatest upper end so far: int64 or Arrow."""
         if isinstance(self.options, KeyOptions):

@@ -7,7 +7,6 @@ same keys as sorted arrays are bound by a few operations on arrays (`expr.key_co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, arrow_array, value_list, zone_of
+from pyhudi_expr.computed_once import computed_once
 
 
 class KeyTypeError(ValueError):
@@ -68,7 +68,7 @@ class KeyList:
             raise KeyTypeError("ranges of keys that do not ascend")
         return cls(ends.type, lows, highs, count)
 
-    @cached_property
+    @computed_once
     def are_values(self) -> bool:
         """Whether each range is one value, and so a key."""
         return self.lows is self.highs or self.lows.equals(self.highs)

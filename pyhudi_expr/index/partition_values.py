@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
@@ -20,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
@@ -86,7 +86,7 @@ class PartitionValues:
         """Return whether one of the columns has bounds."""
         return any(self.bounds(column) is not None for column in columns)
 
-    @cached_property
+    @computed_once
     def _values(self) -> list[list[str] | None]:
         """The values of each partition. Few questions need them, and there may be many."""
         return [_values(path, self._layout) for path in self._partitions]
@@ -146,7 +146,7 @@ class BoundsOfPartition(DerivedStatistics):
         files = containers if self._files is None else self._files[containers]
         return BoundsOfPartition(self._partitions, self._listing, files)
 
-    @cached_property
+    @computed_once
     def _position(self) -> Int32Array:
         """The partition of each file; few questions need it, and there may be many files."""
         listing = self._listing

@@ -16,11 +16,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from time import perf_counter
 from typing import Protocol
 
 from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundAnd, BoundColumn, BoundExpression, BoundNot, BoundOr, Leaf
 from pyhudi_expr.expr.evaluate import (
     Evidence,
@@ -180,12 +180,12 @@ class Question:
         """Add a note."""
         return replace(self, notes=(*self.notes, note))
 
-    @cached_property
+    @computed_once
     def positive_leaves(self) -> tuple[Leaf, ...]:
         """The leaves that exclude a file if they cannot be TRUE."""
         return tuple(positive_leaves(self.predicate, True))
 
-    @cached_property
+    @computed_once
     def kept(self) -> SliceSet:
         """The slices that the evidence so far does not exclude."""
         return self._kept or SliceSet.of_partitions(self.listing, self.partitions)
@@ -195,13 +195,13 @@ class Question:
         """One flag for each slice. False: the evidence so far excludes it."""
         return self.kept.full
 
-    @cached_property
+    @computed_once
     def files(self) -> BoolArray:
         """The flags of `slices` for each file."""
         flags: BoolArray = self.slices[self.listing.file_slice]
         return flags
 
-    @cached_property
+    @computed_once
     def remaining(self) -> RemainingRead:
         """What is to be read by the evidence so far."""
         return RemainingRead(len(self.kept.positions), self.kept.num_bytes)

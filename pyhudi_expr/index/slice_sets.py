@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.positions import SliceFiles, ranges
 
@@ -56,12 +56,12 @@ class SliceSet:
         """Return the slices that are flagged, too; one flag for each of `among`."""
         return SliceSet(self.listing, self.among, self.flags & flags)
 
-    @cached_property
+    @computed_once
     def evaluated(self) -> FileListing | SliceFiles:
         """The files of the slices in `among`."""
         return self.listing if self.among is None else self.listing.files_of(self.among)
 
-    @cached_property
+    @computed_once
     def full(self) -> BoolArray:
         """One flag for each slice of the listing."""
         if self.among is None:
@@ -70,17 +70,17 @@ class SliceSet:
         found[self.among] = self.flags
         return found
 
-    @cached_property
+    @computed_once
     def positions(self) -> Int64Array:
         """The slices, ascending."""
         return np.flatnonzero(self.flags) if self.among is None else self.among[self.flags]
 
-    @cached_property
+    @computed_once
     def files(self) -> Int64Array:
         """The positions of their files, ascending."""
         return self.listing.files_of(self.positions).files
 
-    @cached_property
+    @computed_once
     def num_files(self) -> int:
         """The number of their files."""
         if self.flags is self.listing.every_slice:
@@ -89,7 +89,7 @@ class SliceSet:
             return int(np.count_nonzero(self.flags))
         return len(self.files)
 
-    @cached_property
+    @computed_once
     def num_bytes(self) -> int:
         """The size of their files in bytes."""
         listing = self.listing

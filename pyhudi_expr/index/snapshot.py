@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, string_list
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
@@ -178,7 +178,7 @@ class TableSnapshot:
 
             raise MissingKey(self._null_key)
 
-    @cached_property
+    @computed_once
     def _null_key(self) -> str | None:
         if self.column_stats is None or self.is_evolved:
             return None
@@ -213,7 +213,7 @@ class TableSnapshot:
         indexes = (self.column_stats, self._optional)
         return self.listing.nbytes + sum(index.nbytes for index in indexes if index is not None)
 
-    @cached_property
+    @computed_once
     def scope(self) -> Scope:
         """The columns that a predicate can name."""
         return Scope(self.schema)
@@ -282,7 +282,7 @@ class TableSnapshot:
         )
         return gather(self.sources, question)
 
-    @cached_property
+    @computed_once
     def sources(self) -> tuple[Source, ...]:
         """The sources of evidence over files, in order of use."""
         times = CommitTimes(self.table, self.listing)
@@ -304,7 +304,7 @@ class TableSnapshot:
         """
         return self._row_counts
 
-    @cached_property
+    @computed_once
     def _row_counts(self) -> Counts | None:
         try:
             from pyhudi_expr.index.row_counts import row_counts
@@ -351,7 +351,7 @@ class TableSnapshot:
             self.column_stats, self.values, self.listing, rows, schema, _MOST_SUMMARISED
         )
 
-    @cached_property
+    @computed_once
     def _column_summaries(self) -> list[ColumnSummary]:
         found = self.summaries_of(self.schema, self.row_counts())
         by_value = self._optional.columns_by_value() if self._optional else frozenset[str]()

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import (
@@ -151,7 +151,7 @@ class SparkPathValues:
         }
         self._known: dict[BoundColumn, Bounds | None] = {}
 
-    @cached_property
+    @computed_once
     def _texts(self) -> list[tuple[PathText | None, ...]]:
         """The texts of all paths, computed on first use: most requests need none."""
         return [self.table.texts(path) for path in self.partitions]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, Float64Array, Int64Array
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, float_ordinals
@@ -28,7 +28,7 @@ class Tiling:
 
     of: Int64Array
 
-    @cached_property
+    @computed_once
     def _dense(self) -> tuple[Int64Array, Int64Array]:
         _, numbers, rows = np.unique(self.of, return_inverse=True, return_counts=True)
         return numbers.astype(np.int64), rows.astype(np.int64)

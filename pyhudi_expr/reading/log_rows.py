@@ -6,22 +6,20 @@ delete blocks hold keys with ordering values (Hudi's `HoodieLogBlock`s).
 
 from __future__ import annotations
 
-import io
 import json
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.nodes import PythonValue
-from pyhudi_expr.mdt.avro.schema import AvroSchema
 from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.table.hudi_names import OPERATION
+from pyhudi_expr.table.parsing.avro_values import RecordReader, record_reader, with_decimals
 from pyhudi_expr.table.schema import arrow_schema
 from pyhudi_expr.table.storage import Storage
 
@@ -146,16 +144,14 @@ def _avro(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatc
     schema = arrow_schema(block.schema)
     requested = pa.schema([schema.field(name) for name in roots if name in schema.names])
     try:
-        records = list(
-            _records(file.content(block), fastavro.parse_schema(json.loads(block.schema)))
-        )
+        reader = record_reader(json.loads(block.schema), with_decimals)
+        records = list(_records(file.content(block), reader, file.name))
         return one_batch(pa.Table.from_pylist(records, schema=requested))
-    except Exception as error:
-        # The Avro reader raises almost any exception for damaged bytes.
+    except (ValueError, TypeError, OverflowError, struct.error, pa.ArrowException) as error:
         raise CorruptFile(file.name, f"an Avro block cannot be read: {error!r}") from error
 
 
-def _records(content: bytes, schema: AvroSchema) -> Iterator[Any]:
+def _records(content: bytes, reader: RecordReader, file: str) -> Iterator[Any]:
     """Read the records: i32 version, i32 count, then each record with its length."""
     version, count = struct.unpack_from(">ii", content)
     if version < _VERSION_WITH_COUNT:
@@ -164,7 +160,9 @@ def _records(content: bytes, schema: AvroSchema) -> Iterator[Any]:
     for _ in range(count):
         (length,) = struct.unpack_from(">i", content, at)
         at += 4
-        yield fastavro.schemaless_reader(io.BytesIO(content[at : at + length]), schema, None)
+        if length < 0:
+            raise ValueError(f"a record has a length of {length}")
+        yield reader.read(content[at : at + length], file)
         at += length
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_nulls
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.index.rows.judging import RowRanges
 from pyhudi_expr.kept_rows import RowJudge
 from pyhudi_expr.keys.definition import hidden_columns, is_virtual
@@ -260,12 +260,12 @@ class PrunedRows:
                 rows = self._by_hudi_rs(one)
             yield from self._chosen(rows, 1)
 
-    @cached_property
+    @computed_once
     def _changed_slices(self) -> KeyMergedSlices:
         columns_of = self.evolution or ByName()
         return KeyMergedSlices.of(self.table, self.result.instant, self.read, columns_of)
 
-    @cached_property
+    @computed_once
     def _hudi_rs(self) -> SliceReader:
         return SliceReader.of(self.table, self.result.instant)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import (
     BeforeFirstCommit,
@@ -145,7 +145,7 @@ class HudiTable:
         path = f"{self.properties.timeline_dir}/{instant.file_name}"
         return CommitMetadata.parse(self.storage.read(path), f"{self.base_path}/{path}")
 
-    @cached_property
+    @computed_once
     def index_definitions_file(self) -> bytes | None:
         """The file with the definitions of indexes, as it is when it is first read."""
         return self.read_index_definitions()
@@ -276,11 +276,11 @@ class HudiTable:
         # Archived. Tables upgraded from layout 1 have archived instants without completion times.
         return self.archived_times.get(requested, requested)
 
-    @cached_property
+    @computed_once
     def _completion_times(self) -> dict[str, str]:
         return {i.requested: i.completed for i in self.timeline.writes if i.completed}
 
-    @cached_property
+    @computed_once
     def archived_times(self) -> dict[str, str]:
         """Read the completion time of every archived instant, by requested time.
 

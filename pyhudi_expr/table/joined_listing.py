@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.table.listing import ZONE_SLICES, FileListing, TableView, text_list
 
 _OF_FILES, _OF_SLICES = 4 + 8 + 1, 4
@@ -160,17 +160,17 @@ class JoinedListing(FileListing):
         found = np.searchsorted(self.partition_file_bounds, files, "right") - 1
         return found.astype(np.int32)
 
-    @cached_property
+    @computed_once
     def partition_file_bounds(self) -> Int64Array:
         """See `FileListing`."""
         return np.append(0, np.cumsum(self._gathered("partition_files")))
 
-    @cached_property
+    @computed_once
     def slice_partition(self) -> Int32Array:
         """See `FileListing`; made when it is needed as a whole, as are most arrays."""
         return np.repeat(np.arange(len(self.place), dtype=np.int32), self._slices_of_partition)
 
-    @cached_property
+    @computed_once
     def file_slice(self) -> Int32Array:
         """See `FileListing`."""
         slices, files = self.slice_runs, self.file_runs
@@ -183,32 +183,32 @@ class JoinedListing(FileListing):
         ]
         return np.concatenate(found or [np.zeros(0, np.int32)])
 
-    @cached_property
+    @computed_once
     def file_size(self) -> Int64Array:
         """See `FileListing`."""
         return self.file_runs.joined([part.file_size for part in self.parts])
 
-    @cached_property
+    @computed_once
     def slice_file_id(self) -> AnyArray:
         """For each slice its file id."""
         return self.slice_runs.joined_arrow([part.slice_file_id for part in self.parts])
 
-    @cached_property
+    @computed_once
     def slice_base_instant(self) -> AnyArray:
         """For each slice its base instant."""
         return self.slice_runs.joined_arrow([part.slice_base_instant for part in self.parts])
 
-    @cached_property
+    @computed_once
     def file_name(self) -> AnyArray:
         """For each file its name."""
         return self.file_runs.joined_arrow([part.file_name for part in self.parts])
 
-    @cached_property
+    @computed_once
     def file_instants(self) -> AnyArray:
         """See `FileListing`."""
         return self.file_runs.joined_arrow([part.file_instants for part in self.parts])
 
-    @cached_property
+    @computed_once
     def tokens(self) -> AnyArray:
         """See `FileListing`."""
         return self.file_runs.joined_arrow([part.tokens for part in self.parts])
@@ -235,12 +235,12 @@ class JoinedListing(FileListing):
             slices, lambda part, rows: self.parts[part].base_instants_at(rows)
         )
 
-    @cached_property
+    @computed_once
     def _token_ends(self) -> Int64Array:
         lengths = self.file_runs.joined([np.diff(part._token_ends) for part in self.parts])
         return np.append(0, np.cumsum(lengths, dtype=np.int64))
 
-    @cached_property
+    @computed_once
     def partition_token_bytes(self) -> Int64Array:
         """See `FileListing`."""
         return self._gathered("partition_token_bytes")
@@ -256,7 +256,7 @@ class JoinedListing(FileListing):
     def _part(self, partition: int) -> FileListing:
         return self.parts[int(self.part_of[partition])]
 
-    @cached_property
+    @computed_once
     def partition_instants(self) -> tuple[Int32Array, AnyArray]:
         """See `FileListing`."""
         found: list[Int32Array] = []
@@ -271,7 +271,7 @@ class JoinedListing(FileListing):
             texts.append(instants.filter(pa.array(moved >= 0)))
         return np.concatenate(found), pa.concat_arrays(texts)
 
-    @cached_property
+    @computed_once
     def zone_runs(self) -> Runs:
         """The zones: those of the parts, as far as their slices are in this listing."""
         runs = self.slice_runs
@@ -279,7 +279,7 @@ class JoinedListing(FileListing):
         end = (runs.first + np.diff(runs.starts) - 1) // ZONE_SLICES + 1
         return Runs.of(runs.part, first, end)
 
-    @cached_property
+    @computed_once
     def zone_bounds(self) -> Int64Array:
         """See `FileListing`; zones may have fewer slices."""
         runs, zones = self.slice_runs, self.zone_runs
@@ -293,7 +293,7 @@ class JoinedListing(FileListing):
         """See `FileListing`."""
         return np.searchsorted(self.zone_bounds, slices, "right") - 1
 
-    @cached_property
+    @computed_once
     def nbytes(self) -> int:
         """See `FileListing`: that of the parts and its own numbers, once they are made."""
         own = _OF_FILES * self.num_files + _OF_SLICES * self.num_slices

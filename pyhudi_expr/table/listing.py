@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from pyhudi_expr.arrays import (
     arrow_numbers,
     string_list,
 )
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.table.file_names import log_files
 from pyhudi_expr.table.positions import SliceFiles, ranges, text_bytes, text_ends
 
@@ -103,7 +103,7 @@ class FileListing:
         """Number of slices."""
         return len(self.slice_partition)
 
-    @cached_property
+    @computed_once
     def file_partition(self) -> Int32Array:
         """For each file the index of its partition (ascending)."""
         return self.slice_partition[self.file_slice]
@@ -112,7 +112,7 @@ class FileListing:
         """Return the partitions of some files, both as positions."""
         return self.slice_partition[files if self._is_file_per_slice else self.file_slice[files]]
 
-    @cached_property
+    @computed_once
     def content_id(self) -> str:
         """A digest of the partitions, the slices and the files' names: equal for the same files."""
         digest = xxhash.xxh3_128()
@@ -124,17 +124,17 @@ class FileListing:
         found: str = digest.hexdigest()
         return found
 
-    @cached_property
+    @computed_once
     def slice_has_logs(self) -> BoolArray:
         """One flag for each slice: whether any file of it is a log file; not to be written to."""
         return self.any_file_of_slice(self.file_is_log)
 
-    @cached_property
+    @computed_once
     def has_logs(self) -> bool:
         """Whether any file is a log file."""
         return bool(self.file_is_log.any())
 
-    @cached_property
+    @computed_once
     def file_instants(self) -> AnyArray:
         """For each file the requested time of the write that made it, by its name.
 
@@ -153,7 +153,7 @@ class FileListing:
         found = parsed.instant.take(arrow_array(of_log, mask=of_log < 0))
         return pc.if_else(pa.array(self.file_is_log), found, of_slice)
 
-    @cached_property
+    @computed_once
     def partition_instants(self) -> tuple[Int32Array, AnyArray]:
         """The distinct pairs of a partition (by index) and one of its `file_instants`."""
         # Neighbours are mostly alike, and to tell a million texts apart takes long.
@@ -215,7 +215,7 @@ class FileListing:
         """Repeat a value of each slice for each of its files."""
         return slices if self._is_file_per_slice else slices[self.file_slice]
 
-    @cached_property
+    @computed_once
     def every_slice(self) -> BoolArray:
         """One flag for each slice, all set; not to be written to."""
         return np.ones(self.num_slices, np.bool_)
@@ -224,7 +224,7 @@ class FileListing:
         """Repeat the flag of each partition for each of its slices."""
         return np.repeat(partitions, self._slices_of_partition)
 
-    @cached_property
+    @computed_once
     def _slices_of_partition(self) -> Int64Array:
         """The number of slices of each partition; slices are in the order of partitions."""
         return np.bincount(self.slice_partition, minlength=len(self.partitions)).astype(np.int64)
@@ -235,11 +235,11 @@ class FileListing:
             return files
         return np.logical_or.reduceat(files, self._slice_start)
 
-    @cached_property
+    @computed_once
     def _is_file_per_slice(self) -> bool:
         return self.num_files == self.num_slices  # every slice has a file
 
-    @cached_property
+    @computed_once
     def _slice_start(self) -> Int64Array:
         begins = np.append(True, self.file_slice[1:] != self.file_slice[:-1])
         return np.flatnonzero(begins).astype(np.int64)
@@ -248,17 +248,17 @@ class FileListing:
         """Return the slices of the flagged partitions, ascending."""
         return ranges(self._partition_slice_bounds, np.flatnonzero(partitions))
 
-    @cached_property
+    @computed_once
     def _partition_slice_bounds(self) -> Int64Array:
         """The slices of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
         return np.append(0, np.cumsum(self._slices_of_partition))
 
-    @cached_property
+    @computed_once
     def zone_bounds(self) -> Int64Array:
         """The slices of zone z are those from bounds[z] up to bounds[z + 1] (exclusive)."""
         return np.append(np.arange(0, self.num_slices, ZONE_SLICES), self.num_slices)
 
-    @cached_property
+    @computed_once
     def zone_starts(self) -> Int64Array:
         """The first file of each zone."""
         first = self.zone_bounds[:-1]
@@ -277,14 +277,14 @@ class FileListing:
         starts = np.cumsum(ends[slices + 1] - ends[slices]) - (ends[slices + 1] - ends[slices])
         return SliceFiles(files, self.file_is_log[files], starts)
 
-    @cached_property
+    @computed_once
     def partition_file_bounds(self) -> Int64Array:
         """The files of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
         if self._is_file_per_slice:
             return self._partition_slice_bounds
         return np.append(self._slice_start, self.num_files)[self._partition_slice_bounds]
 
-    @cached_property
+    @computed_once
     def nbytes(self) -> int:
         """Memory of the names and the numbers in bytes."""
         names: int = self.file_name.nbytes + self.slice_file_id.nbytes
@@ -295,22 +295,22 @@ class FileListing:
         """The arrays over files."""
         return self.file_slice, self.file_size, self.file_is_log
 
-    @cached_property
+    @computed_once
     def partition_paths(self) -> list[str]:
         """The partitions as texts."""
         return string_list(self.partitions)
 
-    @cached_property
+    @computed_once
     def partition_files(self) -> Int64Array:
         """The number of files of each partition."""
         return np.diff(self.partition_file_bounds)
 
-    @cached_property
+    @computed_once
     def total_bytes(self) -> int:
         """The size of all files in bytes."""
         return int(self.file_size.sum())
 
-    @cached_property
+    @computed_once
     def tokens(self) -> AnyArray:
         """For each file a text that identifies its bytes: its name; for log files name@length."""
         if not self.has_logs:
@@ -348,14 +348,14 @@ class FileListing:
         found: Int64Array = ends[files + 1] - ends[files] + _LENGTH_BYTES
         return found
 
-    @cached_property
+    @computed_once
     def partition_token_bytes(self) -> Int64Array:
         """What the tokens of each partition's files take together."""
         ends = self._token_ends[self.partition_file_bounds]
         found: Int64Array = np.diff(ends) + _LENGTH_BYTES * self.partition_files
         return found
 
-    @cached_property
+    @computed_once
     def _token_ends(self) -> npt.NDArray[Any]:
         """The bytes of the tokens before each file and, last, of all."""
         return text_ends(self.tokens) if len(self.tokens) else np.zeros(1, np.int64)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, from_buffer, runs
+from pyhudi_expr.computed_once import computed_once
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SliceFiles:
         """Number of slices."""
         return len(self.starts)
 
-    @cached_property
+    @computed_once
     def has_logs(self) -> bool:
         """Whether any file is a log file."""
         return bool(self.file_is_log.any())

@@ -19,6 +19,7 @@ from pyhudi_expr.table.hudi_names import (
     PROPERTIES_BACKUP_FILE,
     PROPERTIES_FILE,
 )
+from pyhudi_expr.table.parsing.budget import PROPERTIES_BYTES, check_file_size
 from pyhudi_expr.table.properties_text import parse_properties
 from pyhudi_expr.table.storage import Storage
 
@@ -80,6 +81,7 @@ class TableProperties:
                 break
         else:
             raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
+        check_file_size(f"{storage.uri}/{file}", len(content), PROPERTIES_BYTES)
         try:
             return _parsed(content, storage.uri)
         except ValueError as error:

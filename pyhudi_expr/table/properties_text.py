@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 #: A comment, or a line with the lines that continue it; before it white space, which may be all.
-_LINE = re.compile(r"[ \t\f\r\n]*(?:[#!][^\r\n]*|((?:[^\\\r\n]|\\(?:\r\n|[\s\S]|\Z))+)|\Z)")
+_LINE = re.compile(r"[ \t\f\r\n]*(?:[#!][^\r\n]*|((?:[^\\\r\n]+|\\(?:\r\n|[\s\S]|\Z))+)|\Z)")
 _CONTINUED = re.compile(r"\\(?:(?:\r\n|\r|\n)[ \t\f]*|\Z)|(\\[^\r\n])")
-_KEY = re.compile(r"((?:[^\\=: \t\f]|\\[\s\S])*)[ \t\f]*[=:]?[ \t\f]*")
+_KEY = re.compile(r"((?:[^\\=: \t\f]+|\\[\s\S])*)[ \t\f]*[=:]?[ \t\f]*")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\s\S]))")
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_names import META_COLUMNS
+from pyhudi_expr.table.parsing.avro_schemas import AvroSchema
 
-#: A schema as JSON: the name of a type, a list of branches, or a mapping.
-AvroSchema: TypeAlias = Any
 #: The field metadata that holds a column's comment.
 DOC = b"doc"
 

@@ -35,7 +35,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -43,6 +42,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.index.costs import LookupCost
@@ -144,11 +144,11 @@ class _OfHudi:
             return self._covered
         return trusted_slices(self._covered, accounted, self._built)
 
-    @cached_property
+    @computed_once
     def _built(self) -> BoolArray:
         return slices_of_build(self.mdt, self.listing, self.index)
 
-    @cached_property
+    @computed_once
     def _covered(self) -> BoolArray:
         return covered_slices(self.mdt, self.listing, self.index)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.rows.judged_file import JudgedFile
@@ -64,12 +64,12 @@ class RowGroups:
             for file, part in zip(files.tolist(), parts, strict=True)
         ]
 
-    @cached_property
+    @computed_once
     def rows(self) -> Int64Array:
         """The rows of each row group."""
         return self._of_groups([file.footer.group_rows for file in self.files])
 
-    @cached_property
+    @computed_once
     def first_row(self) -> Int64Array:
         """The first row of each, counted in its file."""
         return self._of_groups(
@@ -79,7 +79,7 @@ class RowGroups:
     def _of_groups(self, values: Sequence[Int64Array]) -> Int64Array:
         return np.concatenate([*values, np.zeros(0, np.int64)])[self._place]
 
-    @cached_property
+    @computed_once
     def _place(self) -> Int64Array:
         """For each row group its place among all those of the files."""
         return _group_counts(self.files)[1][self.file] + self.group
@@ -146,12 +146,12 @@ class Segments:
         found = self.pages.get(column)
         return None if found is None else taken(*found)
 
-    @cached_property
+    @computed_once
     def file(self) -> Int64Array:
         """For each segment the position of its file."""
         return self.groups.file[self.group]
 
-    @cached_property
+    @computed_once
     def file_rows(self) -> tuple[Int64Array, Int64Array]:
         """The first row of each segment, and the first one behind it, counted in its file."""
         before = np.cumsum(self.groups.rows) - self.groups.rows

@@ -14,13 +14,13 @@ import threading
 from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
@@ -271,7 +271,7 @@ class ColumnStats:
                 self._columns[column] = known = _Column(store, everywhere)
                 self._check_footers(column, known, found.doubted.copy())
 
-    @cached_property
+    @computed_once
     def _kept(self) -> BoundsSnapshots | None:
         return None if self.entries is None else BoundsSnapshots.of(self.entries, self._listing)
 

@@ -12,12 +12,11 @@ log files.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.table.hudi_names import COMMIT_TIME
@@ -41,7 +40,7 @@ class CommitTimes:
             return None
         return Bounds(pa.scalar(None, pa.large_binary()), self._newest)
 
-    @cached_property
+    @computed_once
     def _newest(self) -> AnyArray:
         """For each file the newest commit that its rows can be of; null if unknown."""
         writes = [write for write in self._table.timeline.writes if write.completed]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, Int64Array, string_list
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.mdt.bytes.keys import id64, partition_key
 from pyhudi_expr.mdt.bytes.string_index import StringIndex
 from pyhudi_expr.table.listing import FileListing
@@ -45,16 +44,16 @@ class EntryPositions:
         positions[self._listing.file_partition[positions] != partition] = -1
         return positions
 
-    @cached_property
+    @computed_once
     def _partition_ids(self) -> AnyArray:
         paths = string_list(self._listing.partitions)
         return pa.array([id64(partition_key(path)).encode() for path in paths], pa.binary())
 
-    @cached_property
+    @computed_once
     def _names(self) -> StringIndex:
         return StringIndex(self._listing.file_name)
 
-    @cached_property
+    @computed_once
     def _qualified_names(self) -> StringIndex:
         """The index of names with partitions, where files of different partitions share a name."""
         partition = pa.array(self._listing.file_partition)

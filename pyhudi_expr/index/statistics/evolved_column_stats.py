@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray, string_list
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values, unknown
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
@@ -58,7 +58,7 @@ class EvolvedColumnStats:
         found = {column: self._merged(column, names, loaded) for column, names in named.items()}
         return Answer(StatisticsEvidence(LoadedBounds(found)), loaded.notes)
 
-    @cached_property
+    @computed_once
     def _files_by_instant(self) -> Mapping[str, BoolArray]:
         return files_by_instant(self.listing)
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
@@ -68,7 +68,7 @@ class RowGroupStatistics:
     footers: Sequence[pq.FileMetaData]
     unread: frozenset[str] = frozenset()
 
-    @cached_property
+    @computed_once
     def columns(self) -> Sequence[FooterColumns | None]:
         """The columns of each file; None if Arrow lacks a type."""
         return [_columns(footer) for footer in self.footers]

@@ -7,12 +7,12 @@ that are older than the index are left to `column_stats`, see `tracked_partition
 from __future__ import annotations
 
 import threading
-from functools import cached_property
 
 import numpy as np
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
@@ -57,6 +57,6 @@ class PartitionStats:
             store.put(where[listed], decoded.bounds)
             self._columns[column] = store.bounds()
 
-    @cached_property
+    @computed_once
     def _followed(self) -> BoolArray:
         return tracked_partitions(self._mdt, self._listing, (PARTITION_STATS, COLUMN_STATS))

@@ -9,6 +9,7 @@ reads record by record.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,22 @@ import numpy.typing as npt
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.mdt.avro import kernel as avro_kernel
 from pyhudi_expr.mdt.avro.schema import (
-    AvroSchema,
     Branch,
     Column,
     Numbers,
     Struct,
     Texts,
-    UndecodedError,
     Union,
-    branch_name,
     parsed,
-    simple,
 )
 from pyhudi_expr.mdt.bytes import kernel
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.table.parsing.avro_schemas import (
+    AvroSchema,
+    UndecodedError,
+    branch_name,
+    simple,
+)
 
 _MAX_VARINT_BYTES = 10
 _FLOATS: dict[str, np.dtype[Any]] = {"float": np.dtype("<f4"), "double": np.dtype("<f8")}
@@ -69,7 +72,7 @@ def decode_with_numpy(schema: str, values: ByteStrings) -> Struct:
 class _Batch:
     """The records' bytes in one buffer, and the position of each record's cursor."""
 
-    def __init__(self, values: ByteStrings, named: dict[str, Any]) -> None:
+    def __init__(self, values: ByteStrings, named: Mapping[str, Any]) -> None:
         self._named = named
         # A damaged record may move its cursor slightly beyond the end before that is noticed.
         self._bytes = values.data + bytes(_MAX_VARINT_BYTES)

@@ -9,6 +9,7 @@ reaches are never written, nor read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -18,7 +19,6 @@ import numpy.typing as npt
 
 from pyhudi_expr.arrays import Int32Array, Int64Array
 from pyhudi_expr.mdt.avro.schema import (
-    AvroSchema,
     Branch,
     Column,
     Entries,
@@ -26,14 +26,17 @@ from pyhudi_expr.mdt.avro.schema import (
     Skipped,
     Struct,
     Texts,
-    UndecodedError,
     Union,
-    branch_name,
     parsed,
-    simple,
 )
 from pyhudi_expr.mdt.bytes import kernel
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.table.parsing.avro_schemas import (
+    AvroSchema,
+    UndecodedError,
+    branch_name,
+    simple,
+)
 
 _NULL, _BOOLEAN, _LONG, _FLOAT, _DOUBLE, _BYTES, _FIXED, _RECORD, _UNION, _ARRAY, _MAP = range(11)
 _NUMBERS: dict[str, tuple[int, type[np.generic]]] = {
@@ -100,7 +103,7 @@ _Shape: TypeAlias = _NumberAt | _TextAt | _StructOf | _UnionOf | _MapOf | _Ignor
 class _Compiler:
     """Writes a schema's program. Named types are expanded wherever they are used."""
 
-    named: dict[str, Any]
+    named: Mapping[str, Any]
     selected: frozenset[str] | None
     program: list[int] = field(default_factory=list)
     slots: list[tuple[int, type[np.generic]]] = field(default_factory=list)

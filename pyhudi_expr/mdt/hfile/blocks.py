@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.parsing.budget import check_inflated_size, current
 from pyhudi_expr.table.storage import Announced, ManyRanges, RandomAccess
 
 
@@ -38,7 +39,6 @@ _ANNOUNCED_BYTES = 8 * 1024 * 1024
 #: included), reading one from a disk more.
 _SECONDS_OF_MEMORY = 100e-6
 _BYTES_AT_ONCE = 32 * 1024 * 1024
-_MAX_BLOCK_BYTES = 512 * 1024 * 1024
 _CRC32 = 1
 
 
@@ -86,12 +86,14 @@ class BlockReader:
             raise self.corrupt(f"the block at {offset} is of an unexpected kind ({magic!r})")
         if on_disk + HEADER.size != len(block) or not HEADER.size <= with_header <= len(block):
             raise self.corrupt(f"the block at {offset} has sizes that do not fit together")
-        if not 0 <= uncompressed <= _MAX_BLOCK_BYTES:
+        if uncompressed < 0:
             raise self.corrupt(f"the block at {offset} claims {uncompressed} bytes")
         if checksum == _CRC32:
             self._check_crc32(block, with_header, per_checksum, offset)
         stored = block[HEADER.size : with_header]
         is_gzip = self.codec == GZIP
+        if is_gzip:
+            check_inflated_size(self._name, len(stored), uncompressed)
         content = self._gunzip(stored, uncompressed, offset) if is_gzip else bytes(stored)
         if len(content) != uncompressed:
             raise self.corrupt(f"the block at {offset} has not the size that it claims")
@@ -127,6 +129,7 @@ class BlockReader:
         if offset >= self._tail_start:
             start = offset - self._tail_start
             return self._tail[start : start + length]
+        current().read(self._name, length)
         content = bytes(self._source.read_at(length, offset))
         if len(content) != length:
             raise self.corrupt(f"ends early: {len(content)} of {length} bytes at {offset}")
@@ -173,6 +176,7 @@ class BlockReader:
     def _fetched(self, ranges: Sequence[tuple[int, int]], source: ManyRanges) -> Sequence[bytes]:
         """Return the contents of ascending ranges; those within the file's end are known."""
         unread = [one for one in ranges if one[0] < self._tail_start]
+        current().read(self._name, sum(length for _, length in unread))
         contents = [*source.read_ranges(unread)] if unread else []
         for (offset, length), content in zip(unread, contents, strict=True):
             if len(content) != length:

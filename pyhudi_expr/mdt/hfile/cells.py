@@ -9,12 +9,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from pyhudi_expr.arrays import runs
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.mdt.bytes import kernel
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.blocks import vint_length
@@ -51,12 +51,12 @@ class Cells:
         positions = sum(one.start.nbytes + one.end.nbytes for one in strings)
         return sum(buffers.values()) + positions
 
-    @cached_property
+    @computed_once
     def keys(self) -> list[bytes]:
         """The keys as Python objects."""
         return self.key_strings.to_list()
 
-    @cached_property
+    @computed_once
     def values(self) -> list[bytes]:
         """The values as Python objects."""
         return self.value_strings.to_list()

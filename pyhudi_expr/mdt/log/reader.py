@@ -4,20 +4,22 @@
 header and footer are {i32 n, n x (i32 key, i32 length, UTF-8)}, the length counts from behind
 itself, the total is length + 6 (Hudi's `HoodieLogFormat`). The content of an HFile block is a whole
 HFile, that of a delete block a list of keys. A writer that failed can leave an incomplete block.
+What follows the next `#HUDI#` then is read as blocks, so a crafted file could have headers that
+overlap: all of them together are read up to twice the file's size.
 """
 
 from __future__ import annotations
 
-import io
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-import fastavro
-
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.parsing.avro_schemas import AvroSchema
+from pyhudi_expr.table.parsing.avro_values import record_reader
+from pyhudi_expr.table.parsing.budget import OverBudgetError, current
 from pyhudi_expr.table.storage import RandomAccess
 
 MAGIC = b"#HUDI#"
@@ -70,6 +72,7 @@ class LogFile:
         self.name = name
         self.bytes_read = 0
         self._window = (0, b"")  # where it starts, and its bytes: replaced as one
+        self._header_bytes_left = 2 * size
         self.blocks = tuple(self._read_blocks())
 
     def content(self, block: LogBlock) -> bytes:
@@ -102,7 +105,9 @@ class LogFile:
             raise CorruptFile(self.name, f"delete block version {version} is not supported")
         if length < 0 or 8 + length > len(content):
             raise CorruptFile(self.name, "a delete block breaks its bounds")
-        return _deletes(content[8 : 8 + length], self.name)
+        decoded = _DELETE_LISTS.read(content[8 : 8 + length], self.name)
+        deletes: list[dict[str, Any]] = decoded["deleteRecordList"]
+        return deletes
 
     def _read_blocks(self) -> Iterator[LogBlock]:
         at = 0
@@ -126,7 +131,7 @@ class LogFile:
         version, kind = struct.unpack(">ii", self._take(at, 8))
         if version != FORMAT_VERSION or kind not in iter(BlockKind):
             raise _Damaged(None)
-        header, at = self._read_map(at + 8)
+        header, at = self._read_map(at + 8, min(end, self._size))
         instant = header.get(INSTANT)
         if length < 0 or end > self._size:
             raise _Damaged(instant)
@@ -151,26 +156,34 @@ class LogFile:
         )
         return block, end
 
-    def _read_map(self, at: int) -> tuple[dict[int, str], int]:
+    def _read_map(self, at: int, end: int) -> tuple[dict[int, str], int]:
         (count,) = struct.unpack(">i", self._take(at, 4))
         at += 4
         found: dict[int, str] = {}
         for _ in range(count):
             key, length = struct.unpack(">ii", self._take(at, 8))
             try:
+                if not 0 <= length <= end - at - 8:
+                    raise _Damaged(None)
+                self._spend_header_bytes(8 + length)
                 found[key] = self._take(at + 8, length).decode()
             except (_Damaged, UnicodeDecodeError):
                 raise _Damaged(found.get(INSTANT)) from None
             at += 8 + length
         return found, at
 
+    def _spend_header_bytes(self, nbytes: int) -> None:
+        self._header_bytes_left -= nbytes
+        if self._header_bytes_left < 0:
+            raise OverBudgetError(self.name, "is no log file: headers of its blocks overlap")
+
     def _next_magic(self, start: int) -> int:
         while start < self._size:
-            length = min(_SEARCH_STEP + len(MAGIC), self._size - start)
-            found = self._fetch(start, length).find(MAGIC)
+            window_start, window = self._window_at(start, len(MAGIC), _SEARCH_STEP)
+            found = window.find(MAGIC, start - window_start)
             if found >= 0:
-                return start + found
-            start += _SEARCH_STEP
+                return window_start + found
+            start = max(start, window_start + len(window) - len(MAGIC)) + 1
         return self._size
 
     def _take(self, offset: int, length: int) -> bytes:
@@ -180,15 +193,22 @@ class LogFile:
         return self._fetch(offset, length)
 
     def _fetch(self, offset: int, length: int) -> bytes:
+        start, window = self._window_at(offset, length, _READ_AHEAD)
+        return window[offset - start : offset - start + length]
+
+    def _window_at(self, offset: int, length: int, ahead: int) -> tuple[int, bytes]:
+        """Return where a window starts, and its bytes, which has those wanted that the file has."""
         start, window = self._window
-        if offset < start or offset + length > start + len(window):
-            ahead = min(max(length, _READ_AHEAD), self._size - offset)
-            start, window = offset, bytes(self._source.read_at(ahead, offset))
+        wanted = min(length, self._size - offset)
+        if offset < start or offset + wanted > start + len(window):
+            nbytes = min(max(wanted, ahead), self._size - offset)
+            current().read(self.name, nbytes)
+            start, window = offset, bytes(self._source.read_at(nbytes, offset))
             self._window = (start, window)
             self.bytes_read += len(window)
-            if len(window) < length:
-                raise CorruptFile(self.name, f"ends early: {length} bytes at {offset} wanted")
-        return window[offset - start : offset - start + length]
+            if len(window) < wanted:
+                raise CorruptFile(self.name, f"ends early: {wanted} bytes at {offset} wanted")
+        return start, window
 
 
 class _Damaged(Exception):  # noqa: N818 - a finding, caught here
@@ -202,52 +222,41 @@ def _wrapper(name: str, data_type: object) -> dict[str, object]:
 
 
 # HoodieDeleteRecordList: the ordering value is a union of wrapped values, read and dropped.
-DELETE_LIST = fastavro.parse_schema(
-    {
-        "type": "record",
-        "name": "HoodieDeleteRecordList",
-        "fields": [
-            {
-                "name": "deleteRecordList",
-                "type": {
-                    "type": "array",
-                    "items": {
-                        "type": "record",
-                        "name": "HoodieDeleteRecord",
-                        "fields": [
-                            {"name": "recordKey", "type": ["null", "string"]},
-                            {"name": "partitionPath", "type": ["null", "string"]},
-                            {
-                                "name": "orderingVal",
-                                "type": [
-                                    "null",
-                                    _wrapper("BooleanWrapper", "boolean"),
-                                    _wrapper("IntWrapper", "int"),
-                                    _wrapper("LongWrapper", "long"),
-                                    _wrapper("FloatWrapper", "float"),
-                                    _wrapper("DoubleWrapper", "double"),
-                                    _wrapper("BytesWrapper", "bytes"),
-                                    _wrapper("StringWrapper", "string"),
-                                    _wrapper("DateWrapper", "int"),
-                                    _wrapper("DecimalWrapper", "bytes"),
-                                    _wrapper("TimeMicrosWrapper", "long"),
-                                    _wrapper("TimestampMicrosWrapper", "long"),
-                                ],
-                            },
-                        ],
-                    },
+DELETE_LIST: AvroSchema = {
+    "type": "record",
+    "name": "HoodieDeleteRecordList",
+    "fields": [
+        {
+            "name": "deleteRecordList",
+            "type": {
+                "type": "array",
+                "items": {
+                    "type": "record",
+                    "name": "HoodieDeleteRecord",
+                    "fields": [
+                        {"name": "recordKey", "type": ["null", "string"]},
+                        {"name": "partitionPath", "type": ["null", "string"]},
+                        {
+                            "name": "orderingVal",
+                            "type": [
+                                "null",
+                                _wrapper("BooleanWrapper", "boolean"),
+                                _wrapper("IntWrapper", "int"),
+                                _wrapper("LongWrapper", "long"),
+                                _wrapper("FloatWrapper", "float"),
+                                _wrapper("DoubleWrapper", "double"),
+                                _wrapper("BytesWrapper", "bytes"),
+                                _wrapper("StringWrapper", "string"),
+                                _wrapper("DateWrapper", "int"),
+                                _wrapper("DecimalWrapper", "bytes"),
+                                _wrapper("TimeMicrosWrapper", "long"),
+                                _wrapper("TimestampMicrosWrapper", "long"),
+                            ],
+                        },
+                    ],
                 },
-            }
-        ],
-    }
-)
-
-
-def _deletes(content: bytes, name: str) -> list[dict[str, Any]]:
-    try:
-        decoded: Any = fastavro.schemaless_reader(io.BytesIO(content), DELETE_LIST, None)
-        deletes: list[dict[str, Any]] = decoded["deleteRecordList"]
-        return deletes
-    except Exception as error:
-        # The Avro reader raises almost any exception for a damaged list.
-        raise CorruptFile(name, f"a delete block cannot be read: {error!r}") from error
+            },
+        }
+    ],
+}
+_DELETE_LISTS = record_reader(DELETE_LIST)

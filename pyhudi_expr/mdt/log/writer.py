@@ -25,6 +25,7 @@ from pyhudi_expr.mdt.log.reader import (
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 
 _SCHEMA = 2
+_DELETE_LIST = fastavro.parse_schema(DELETE_LIST)
 
 
 def empty_block(instant: str) -> bytes:
@@ -44,7 +45,7 @@ def records(instant: str, cells: Iterable[tuple[bytes, bytes]]) -> bytes:
 def deletes(instant: str, keys: Iterable[bytes]) -> bytes:
     """Return a block that deletes the records of the keys, as `record_index` needs it."""
     content = io.BytesIO()
-    fastavro.schemaless_writer(content, DELETE_LIST, {"deleteRecordList": list(_deletions(keys))})
+    fastavro.schemaless_writer(content, _DELETE_LIST, {"deleteRecordList": list(_deletions(keys))})
     lengths = struct.pack(">ii", DELETE_BLOCK_VERSION, len(content.getvalue()))
     return block(BlockKind.DELETE, {INSTANT: instant}, lengths + content.getvalue())
 

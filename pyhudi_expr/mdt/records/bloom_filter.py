@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import gzip
 import math
 import struct
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -26,6 +24,8 @@ import numpy as np
 from pyhudi_expr.arrays import BoolArray, Int64Array, UInt8Array, UInt32Array
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.kernel import as_bytes
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.parsing.inflating import GZIP, inflate
 
 SIMPLE, DYNAMIC = "SIMPLE", "DYNAMIC_V0"
 
@@ -145,12 +145,12 @@ def parse(kind: str, text: bytes) -> BloomFilter:
     try:
         content = base64.b64decode(text, validate=True)
         if content.startswith(_GZIP_MAGIC):
-            content = gzip.decompress(content)
+            content = inflate(content, GZIP, "a Bloom filter")
         if kind == SIMPLE:
             return _parse(content, 0)[0]
         if kind == DYNAMIC:
             return _parse_dynamic(content)
-    except (binascii.Error, struct.error, OSError, EOFError, zlib.error) as error:
+    except (binascii.Error, struct.error, CorruptFile) as error:
         raise UnreadableFilterError(f"the filter's bytes are damaged: {error!r}") from error
     raise UnreadableFilterError(f"filters of kind {kind!r} are not known")
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import pyarrow.compute as pc
 
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.mdt.avro.columns import decode_columns
-from pyhudi_expr.mdt.avro.schema import Struct, UndecodedError
+from pyhudi_expr.mdt.avro.schema import Struct
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.mdt.records.metadata_records import Payload, decode
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.parsing.avro_schemas import UndecodedError
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class EncodedRecords:
         """Decode the values, which must not be changed. Raises CorruptFile."""
         return self._decoded
 
-    @cached_property
+    @computed_once
     def _decoded(self) -> list[Payload]:
         return decode(self.schema, self.cells.values, self.file)
 

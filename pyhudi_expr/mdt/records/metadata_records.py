@@ -6,16 +6,14 @@ with an entry that cannot be trusted, the merged entry has no bounds.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import fastavro
-
-from pyhudi_expr.mdt.avro.schema import AvroSchema, refuse_empty
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.parsing.avro_schemas import AvroValue
+from pyhudi_expr.table.parsing.avro_values import RecordReader, record_reader, with_name
 
 Payload = dict[str, Any]
 """A decoded HoodieMetadataRecord. Logical types are left raw: dates and times as integers,
@@ -37,41 +35,15 @@ _BLOOM, _SECONDARY = "BloomFilterMetadata", "SecondaryIndexMetadata"
 def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
     """Decode Avro values written with the schema (JSON); `file` names them in CorruptFile."""
     try:
-        parsed = parsed_schema(schema)
-        return [
-            fastavro.schemaless_reader(
-                io.BytesIO(value),
-                parsed,
-                None,
-                return_record_name=True,
-                return_record_name_override=True,
-            )
-            for value in values
-        ]
-    except Exception as error:
-        # The Avro reader raises almost any exception for damaged values.
-        raise CorruptFile(file, f"a record cannot be decoded: {error!r}") from error
+        reader = _reader(schema)
+    except ValueError as error:
+        raise CorruptFile(file, f"a record cannot be decoded: {error}") from error
+    return [reader.read(value, file) for value in values]
 
 
 @lru_cache(maxsize=64)
-def parsed_schema(schema: str) -> AvroSchema:
-    """Parse the schema (JSON) for the Avro library.
-
-    Raises:
-        UndecodedError: A few bytes may hold any number of values.
-    """
-    content = json.loads(schema)
-    refuse_empty(content)
-    return fastavro.parse_schema(_without_logical_types(content))
-
-
-def _without_logical_types(node: AvroSchema) -> AvroSchema:
-    """Remove logical types: values stay exact and in range if the library does not convert them."""
-    if isinstance(node, dict):
-        return {k: _without_logical_types(v) for k, v in node.items() if k != "logicalType"}
-    if isinstance(node, list):
-        return [_without_logical_types(item) for item in node]
-    return node
+def _reader(schema: str) -> RecordReader:
+    return record_reader(json.loads(schema), of_branch=with_name)
 
 
 def is_deleted(payload: Payload) -> bool:
@@ -162,7 +134,7 @@ def _is_suspect(stats: Payload) -> bool:
     return all(not bound[1]["value"] or bound[1]["value"] != bound[1]["value"] for bound in bounds)
 
 
-def _order(bound: tuple[str, Payload], is_decimal: bool) -> AvroSchema:
+def _order(bound: tuple[str, Payload], is_decimal: bool) -> AvroValue:
     """Return a sort key. Python compares texts by code points, the order of their UTF-8 bytes."""
     value = bound[1]["value"]
     return int.from_bytes(value, "big", signed=True) if is_decimal else value

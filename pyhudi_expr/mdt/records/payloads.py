@@ -7,6 +7,7 @@ Hudi's compaction adds the file's name to the records that it merges; nothing re
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,10 +23,10 @@ from pyhudi_expr.mdt.records.metadata_records import (
     RECORD_INDEX,
     SECONDARY_INDEX,
     Payload,
-    parsed_schema,
 )
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.records.value_types import Bound, ValueType
+from pyhudi_expr.table.parsing.avro_schemas import AvroSchema
 
 _NAMESPACE = "org.apache.hudi.avro.model."
 _UUID_ENCODING, _TEXT_ENCODING = 0, 1
@@ -61,8 +62,22 @@ class Statistics:
 def encoded(payload: Payload) -> bytes:
     """Encode any record, as `metadata_records.decode` returns it."""
     target = io.BytesIO()
-    fastavro.schemaless_writer(target, parsed_schema(RECORD_SCHEMA), payload)
+    fastavro.schemaless_writer(target, _record_schema(), payload)
     return target.getvalue()
+
+
+@cache
+def _record_schema() -> AvroSchema:
+    return fastavro.parse_schema(_without_logical_types(json.loads(RECORD_SCHEMA)))
+
+
+def _without_logical_types(node: AvroSchema) -> AvroSchema:
+    """Remove logical types: values stay exact and in range if the library does not convert them."""
+    if isinstance(node, dict):
+        return {k: _without_logical_types(v) for k, v in node.items() if k != "logicalType"}
+    if isinstance(node, list):
+        return [_without_logical_types(item) for item in node]
+    return node
 
 
 def partition_list(added: Iterable[str], deleted: Iterable[str] = ()) -> bytes:

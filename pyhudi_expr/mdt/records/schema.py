@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pyhudi_expr.mdt.avro.schema import AvroSchema
 from pyhudi_expr.table.hudi_names import META_COLUMNS
+from pyhudi_expr.table.parsing.avro_schemas import AvroSchema
 
 # Makes Avro's Java readers return Strings, as in Hudi's own files.
 _STRING = {"type": "string", "avro.java.string": "String"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import xxhash
 
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.mdt.hfile.reader import HFile
@@ -269,7 +269,7 @@ class FileGroup:
         of_logs = sum(log.bytes_read for log in known.logs.values())
         return of_logs + sum(base.bytes_read for base in known.bases.values())
 
-    @cached_property
+    @computed_once
     def sources(self) -> Sources:
         """What to merge: the base file, then, in order, records or deleted keys."""
         base: _Source | None = None

@@ -6,8 +6,9 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.mdt.bytes.keys import shard
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.log.valid_instants import BOOTSTRAP_PREFIX, valid_instants
@@ -145,7 +146,7 @@ class MetadataTable:
         """Whether the table's files have Hudi's meta columns, with values."""
         return self.table.properties.meta_fields
 
-    @cached_property
+    @computed_once
     def instant(self) -> str | None:
         """Requested time of the newest completed write that the metadata table knows."""
         writes = reversed(self.table.timeline.writes)
@@ -281,17 +282,17 @@ class MetadataTable:
             return self._first_files
         return GroupFiles.listed(self.metadata, [partition])
 
-    @cached_property
+    @computed_once
     def _first_files(self) -> GroupFiles:
         return GroupFiles.listed(self.metadata, sorted(self.partitions & _FIRST_READ))
 
-    @cached_property
+    @computed_once
     def _valid(self) -> frozenset[str]:
         valid = valid_instants(self.table, self.metadata)
         # A block is valid only if the metadata table's own commit completed, too.
         return frozenset(i for i in valid if self.metadata.timeline.is_committed(i))
 
-    @cached_property
+    @computed_once
     def _regular_instants(self) -> frozenset[str]:
         return frozenset(
             instant.requested

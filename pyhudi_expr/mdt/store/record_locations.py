@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, arrow_buffer
-from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, Texts, UndecodedError, Union
+from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, Texts, Union
 from pyhudi_expr.mdt.records.metadata_records import Payload
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.file_slices import GroupId
+from pyhudi_expr.table.parsing.avro_schemas import UndecodedError
 
 _LOCATION = "recordIndexMetadata"
 _UUID_ENCODING = 0

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray
-from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, UndecodedError, Union
+from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, Union
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.bytes.keys import split_secondary_key
 from pyhudi_expr.mdt.records.metadata_records import is_deleted
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.parsing.avro_schemas import UndecodedError
 
 NULL_VALUE = b"\0"
 """What stands for a null secondary value."""

@@ -27,7 +27,6 @@ from pyhudi_expr.mdt.avro.schema import (
     Numbers,
     Struct,
     Texts,
-    UndecodedError,
     Union,
 )
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
@@ -40,6 +39,7 @@ from pyhudi_expr.mdt.store.file_group import (
     PrefixScan,
     Scan,
 )
+from pyhudi_expr.table.parsing.avro_schemas import UndecodedError
 
 _STATS = "ColumnStatsMetadata"
 

@@ -7,13 +7,14 @@ import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import structlog
 
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.service.network.handshakes import Door, Handshakes
 from pyhudi_expr.service.settings import SettingsError
 
@@ -108,7 +109,7 @@ class Site:
         except OSError:
             caller.close()  # It has hung up.
 
-    @cached_property
+    @computed_once
     def _handshakes(self) -> Handshakes | None:
         door = self.door
         if door is None or door.access.tls is None:

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timezone
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +29,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, covered_slice_name, slice_name
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.changes.partitions import NewPartition
@@ -302,7 +302,7 @@ class ExtensionRefresh:
             if partition.definition is not None:
                 yield partition.definition, partition.shards
 
-    @cached_property
+    @computed_once
     def _shards(self) -> Mapping[str, int]:
         """The number of file groups of each index, old or new."""
         found = {partition.name: partition.shards for partition in self.new}
@@ -319,21 +319,21 @@ class ExtensionRefresh:
     def _zone(self) -> timezone | None:
         return timezone.utc if self.table.properties.timeline_zone == "UTC" else None
 
-    @cached_property
+    @computed_once
     def _added(self) -> BoolArray:
         return ~self._before.covered(self.table, self.listing)
 
-    @cached_property
+    @computed_once
     def _added_slices(self) -> list[IndexedSlice]:
         fresh = Coverage.of(self.table, self.listing.some(self._added), _no_rows(self._added))
         return self._indexed(fresh.slices, True)
 
-    @cached_property
+    @computed_once
     def _is_removed(self) -> pa.BooleanArray:
         """Return for each slice that was covered whether it is gone."""
         return pa.array(self._before.missing_from(self.listing))
 
-    @cached_property
+    @computed_once
     def _removed(self) -> list[IndexedSlice]:
         return self._indexed(self._before.slices.filter(self._is_removed), False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pyhudi_expr.arrays import BoolArray, string_list
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.partition_semantics import PartitionReader, doubtful_partitions
@@ -65,7 +65,7 @@ class ShownColumns:
         """The reader for `PruneRequest`."""
         return PartitionReader.ANY if self.from_paths else PartitionReader.HUDI_SPARK
 
-    @cached_property
+    @computed_once
     def types(self) -> StructType:
         """Return the columns with the types that are shown."""
         return StructType(
@@ -108,7 +108,7 @@ class ShownColumns:
             ]
         )
 
-    @cached_property
+    @computed_once
     def _columns(self) -> SparkPartitionColumns:
         return SparkPartitionColumns.of(self.table.properties)
 
@@ -128,7 +128,7 @@ class ShownColumns:
     def _is_readable(self, name: str, text: PathText) -> bool:
         return name in self._as_text or is_readable(text, self._bound[name].domain)
 
-    @cached_property
+    @computed_once
     def _bound(self) -> dict[str, BoundColumn]:
         """Return the partition columns whose types have an order; nested ones are left out."""
         return {

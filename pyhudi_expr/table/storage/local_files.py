@@ -7,9 +7,10 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pyhudi_expr.table.parsing.budget import check_file_size
 from pyhudi_expr.table.storage.entries import FileEntry
 from pyhudi_expr.table.storage.file_system import FileSystemBackend, ThereIsOneError
-from pyhudi_expr.table.storage.local_ranges import LocalRanges
+from pyhudi_expr.table.storage.local_ranges import LocalRanges, opened
 
 _READ_BYTES = 1 << 16
 
@@ -38,8 +39,9 @@ class LocalBackend(FileSystemBackend):
 
     def read(self, path: str) -> bytes:
         """Read a whole file."""
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor, size = opened(path)
         try:
+            check_file_size(path, size)
             return b"".join(iter(lambda: os.read(descriptor, _READ_BYTES), b""))
         finally:
             os.close(descriptor)

@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 import os
+import stat
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+#: Windows has no such flag.
+_DO_NOT_WAIT = getattr(os, "O_NONBLOCK", 0)
+
+
+def opened(path: str) -> tuple[int, int]:
+    """Open a regular file; return its descriptor, which the caller closes, and its size in bytes.
+
+    To open a named pipe would wait for its writer, and a device has no end.
+
+    Raises:
+        OSError: There is none, or it is no regular file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | _DO_NOT_WAIT)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is no regular file")
+    return descriptor, status.st_size
 
 
 @dataclass(frozen=True)
@@ -23,8 +43,8 @@ class LocalRanges:
     @staticmethod
     def open(path: str) -> LocalRanges:
         """Open a file. Raises OSError."""
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        ranges = LocalRanges(descriptor, os.fstat(descriptor).st_size)
+        ranges = LocalRanges(*opened(path))
+        descriptor = ranges.descriptor
         weakref.finalize(ranges, os.close, descriptor)
         return ranges
 

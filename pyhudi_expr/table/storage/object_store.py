@@ -25,6 +25,7 @@ import pyarrow as pa
 from obstore import exceptions
 from pyarrow import fs
 
+from pyhudi_expr.table.parsing.budget import check_file_size
 from pyhudi_expr.table.storage import condition_proofs
 from pyhudi_expr.table.storage.condition_proofs import Condition
 from pyhudi_expr.table.storage.entries import (
@@ -327,6 +328,7 @@ class ObjectStoreBackend(DirectBackend):
 
 
 def _versioned(found: obstore.GetResult) -> VersionedFile:
+    check_file_size(found.meta["path"], found.meta["size"])
     return VersionedFile(bytes(found.bytes()), _version(found.meta))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import fastavro
 
-from pyhudi_expr.table.schema import AvroSchema
+from pyhudi_expr.table.parsing.avro_schemas import AvroSchema
 
 _NAMESPACE = "org.apache.hudi.avro.model"
 # Makes Avro's Java readers return Strings, as in Hudi's own files.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import fastavro
-
 from pyhudi_expr.table.errors import CorruptFile
-
-_AVRO_MAGIC = b"Obj\x01"
+from pyhudi_expr.table.parsing import avro_files
+from pyhudi_expr.table.parsing.avro_schemas import AvroValue
+from pyhudi_expr.table.parsing.budget import check_file_size
 
 
 @dataclass(frozen=True)
@@ -62,14 +60,18 @@ def read_record(content: bytes, file: str) -> dict[str, Any]:
     """
     if not content.strip():
         return {}
-    try:
-        if content.startswith(_AVRO_MAGIC):
-            record = next(iter(fastavro.reader(io.BytesIO(content))), None)
-        else:
-            record = json.loads(content)
-    except Exception as error:
-        # The Avro reader raises almost any exception for a damaged file.
-        raise CorruptFile(file, f"neither JSON nor an Avro file: {error}") from error
+    check_file_size(file, len(content))
+    if content.startswith(avro_files.MAGIC):
+        record = avro_files.first_record(content, file)
+    else:
+        record = _json(content, file)
     if not isinstance(record, dict):
         raise CorruptFile(file, "does not hold a record")
     return record
+
+
+def _json(content: bytes, file: str) -> AvroValue:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise CorruptFile(file, f"neither JSON nor an Avro file: {error}") from error

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
 from pyhudi_expr.table.storage import Storage
@@ -110,12 +111,12 @@ class Timeline:
         """Return the instants that were requested at `instant` or before."""
         return Timeline(tuple(i for i in self.instants if i.requested <= instant))
 
-    @cached_property
+    @computed_once
     def writes(self) -> tuple[Instant, ...]:
         """Completed commits, delta commits and replace commits."""
         return tuple(instant for instant in self.instants if instant.is_write)
 
-    @cached_property
+    @computed_once
     def pending_compactions(self) -> tuple[Instant, ...]:
         """The compactions that are not complete."""
         return tuple(instant for instant in self.instants if instant.is_pending_compaction)
@@ -125,12 +126,12 @@ class Timeline:
         """The completed write with the greatest requested time."""
         return self.writes[-1] if self.writes else None
 
-    @cached_property
+    @computed_once
     def pending(self) -> frozenset[str]:
         """Requested times of all actions that are not complete."""
         return frozenset(i.requested for i in self.instants if not i.is_completed)
 
-    @cached_property
+    @computed_once
     def start(self) -> str | None:
         """The active timeline's first write. Older instants were archived, so they are complete.
 
@@ -141,13 +142,13 @@ class Timeline:
         unsaved = [requested for requested in visible if requested not in saved]
         return min(unsaved or visible, default=None)
 
-    @cached_property
+    @computed_once
     def digest(self) -> bytes:
         """The SHA-256 of the protocol: equal for equal instants in equal states."""
         lines = (f"{i.requested}.{i.action}.{i.state.name}\n".encode() for i in self.instants)
         return hashlib.sha256(b"".join(sorted(lines))).digest()
 
-    @cached_property
+    @computed_once
     def completed_requests(self) -> frozenset[str]:
         """Requested times of the completed writes."""
         return frozenset(instant.requested for instant in self.writes)

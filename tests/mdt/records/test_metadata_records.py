@@ -8,11 +8,11 @@ import fastavro
 import pytest
 
 from pyhudi_expr.mdt.avro.columns import decode_columns, decode_with_numpy
-from pyhudi_expr.mdt.avro.schema import UndecodedError
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.records.metadata_records import decode, is_deleted, merge
 from pyhudi_expr.mdt.store.statistics import column_statistics
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.parsing.avro_schemas import UndecodedError
 from tests.mdt.entry_rows import bounds_of
 
 

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.avro.columns import decode_columns
-from pyhudi_expr.mdt.avro.schema import UndecodedError
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.hfile.cells import Cells
 from pyhudi_expr.mdt.hfile.reader import HFile
@@ -27,6 +26,7 @@ from pyhudi_expr.mdt.store.statistics import (
     decode_statistics,
 )
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.parsing.avro_schemas import UndecodedError
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -81,3 +81,24 @@ def test_no_open_file_is_left(tmp_path: Path) -> None:
         LOCAL.list(str(tmp_path), recursive=False)
         LOCAL.names(str(tmp_path))
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_named_pipe_is_no_file_and_does_not_wait_for_its_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "hoodie.properties")
+    storage = Storage.open(str(tmp_path))
+    with pytest.raises(HudiError, match=r"hoodie\.properties.* is no regular file"):
+        storage.read("hoodie.properties")
+
+
+def test_a_device_without_end_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "hoodie.properties").symlink_to("/dev/zero")
+    with pytest.raises(HudiError, match="is no regular file"):
+        Storage.open(str(tmp_path)).read("hoodie.properties")
+
+
+def test_a_file_that_is_read_as_a_whole_has_a_limit(tmp_path: Path) -> None:
+    with open(tmp_path / "large.commit", "wb") as file:
+        file.truncate(300 << 20)
+    with pytest.raises(HudiError, match=r"large\.commit: has 314572800 bytes; files of its kind"):
+        Storage.open(str(tmp_path)).read("large.commit")
