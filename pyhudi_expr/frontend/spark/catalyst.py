@@ -267,6 +267,8 @@ class _Reader:
             case "Literal", ():
                 return self._literal(node)
             case "Cast" | "AnsiCast" | "TryCast", (child,):
+                if _casts_to_other_times(child, node.fields["dataType"]):
+                    raise InexpressibleError("not supported: a time cast to a wall clock and back")
                 return self._cast(self._term(child), node.fields["dataType"])
             case "If", (condition, yes, no):
                 branch = (self.predicate(condition), self._term(yes))
@@ -348,6 +350,19 @@ def _value(text: str, type_: Type) -> Json:
             except InvalidOperation:
                 raise ValueError(f"{text[:40]!r} is not a decimal") from None
     return text
+
+
+def _casts_to_other_times(node: Node, type_name: Json) -> bool:
+    """Return whether a part of what is cast to a type of times is cast to the other one.
+
+    An hour that clocks show twice, or skip, does not come back from there as it was.
+    """
+    if type_name not in TIME_TYPES:
+        return False
+    own = node.fields.get("dataType") if node.name == "Cast" else None
+    if own in TIME_TYPES and TIME_TYPES[own] != TIME_TYPES[type_name]:
+        return True
+    return any(_casts_to_other_times(child, type_name) for child in node.children)
 
 
 def _later(time: Term, months: int = 0, days: int = 0, micros: int = 0) -> Term:

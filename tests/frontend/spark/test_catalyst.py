@@ -245,6 +245,19 @@ def test_an_expression_keeps_the_zone_of_the_session_that_analysed_it() -> None:
     assert unsent == Comparison(Op.EQ, InZone(hours, utc), InZone(hours, Zone("Mars", None)))
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("timestamp_ntz", "timestamp"), ("timestamp", "timestamp_ntz")]
+)
+def test_a_time_does_not_come_back_from_a_wall_clock_as_it_was(first: str, second: str) -> None:
+    stored = column("t", second)
+    there_and_back = node("Cast", node("Cast", stored, dataType=first), dataType=second)
+    assert isinstance(parse(node("EqualTo", there_and_back, stored)), Unknown)
+    below = node("Coalesce", node("Cast", stored, dataType=first), column("u", first))
+    assert isinstance(parse(node("EqualTo", node("Cast", below, dataType=second), stored)), Unknown)
+    again = node("Cast", node("Cast", stored, dataType=second), dataType=second)
+    assert not isinstance(parse(node("EqualTo", again, stored)), Unknown)
+
+
 def test_what_fails_in_a_try_is_null() -> None:
     added = node("Add", INT_A, constant("1", "integer"))
     tried = Unwritten(lambda number: None, lambda number: number == 1)
