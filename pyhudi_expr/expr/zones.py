@@ -234,7 +234,7 @@ _SHORT_NAMES = {
 #: A transition's instant and offset, in bytes, and how many at most: a JVM has up to 600.
 _OFFSET = np.dtype("<i4")
 _STEP = 12
-_MOST_BYTES = 10_000 * _STEP
+_MOST_BYTES = 1_000 * _STEP
 
 
 @lru_cache(maxsize=256)

@@ -90,7 +90,7 @@ def test_other_names_are_no_zones(name: str) -> None:
 
 @pytest.mark.parametrize(
     "rules",
-    [b"", b"\0" * 5, b"\0" * 12, b"\0" * 28, b"\xff\xff\xff\x7f", b"\0" * 4 + b"\0" * 120_012],
+    [b"", b"\0" * 5, b"\0" * 12, b"\0" * 28, b"\xff\xff\xff\x7f", b"\0" * 4 + b"\0" * 12_012],
 )
 def test_rules_that_are_none_are_refused(rules: bytes) -> None:
     assert not are_rules(rules)

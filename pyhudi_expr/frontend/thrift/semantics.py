@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -12,7 +12,7 @@ from pyhudi_expr.frontend.thrift.literals import BadRequestError
 from pyhudi_expr.protocol import ttypes
 
 #: A filter names few zones: its session's, and those of sessions in which views were made.
-_MOST_ZONES = 100
+_MOST_ZONES = 20
 _MOST_SETTINGS = 1_000
 _ENGINES = {engine.value: engine for engine in Engine}
 
@@ -21,18 +21,40 @@ def decode_semantics(given: ttypes.Semantics | None) -> Semantics:
     """Return what a request says. Raises BadRequestError."""
     if given is None:
         return UNKNOWN_SEMANTICS
-    zones = _zones(given.zones or ())
-    settings = given.settings or {}
+    zones, settings = given.zones or (), given.settings or {}
+    if len(zones) > _MOST_ZONES:
+        raise BadRequestError(f"more than {_MOST_ZONES} zones")
     if len(settings) > _MOST_SETTINGS:
         raise BadRequestError(f"more than {_MOST_SETTINGS} settings")
-    zone = _named(given.zone, zones)
+    return _decoded(
+        given.engine,
+        given.engineVersion or "",
+        tuple((zone.name, zone.rules) for zone in zones),
+        given.zone,
+        given.readingZone,
+        tuple(settings.items()),
+    )
+
+
+@lru_cache(maxsize=64)
+def _decoded(
+    engine: str | None,
+    version: str,
+    given: tuple[tuple[str, bytes | None], ...],
+    zone: str | None,
+    reading_zone: str | None,
+    settings: tuple[tuple[str, str], ...],
+) -> Semantics:
+    """Return the value of what requests repeat: a session asks many questions."""
+    zones = {name: _zone(name, rules) for name, rules in given}
+    own = _named(zone, zones)
     return Semantics(
-        engine=_ENGINES.get(given.engine, Engine.ANY),
-        version=given.engineVersion or "",
-        zone=zone,
-        reading_zone=zone if given.readingZone is None else _named(given.readingZone, zones),
+        engine=_ENGINES.get(engine or "", Engine.ANY),
+        version=version,
+        zone=own,
+        reading_zone=own if reading_zone is None else _named(reading_zone, zones),
         zones=MappingProxyType(zones),
-        settings=MappingProxyType(settings),
+        settings=MappingProxyType(dict(settings)),
     )
 
 
@@ -50,23 +72,14 @@ def encode_semantics(semantics: Semantics) -> ttypes.Semantics:
     )
 
 
-def _zones(given: Iterable[ttypes.Zone]) -> dict[str, Zone]:
-    zones = {}
-    for number, zone in enumerate(given):
-        if number >= _MOST_ZONES:
-            raise BadRequestError(f"more than {_MOST_ZONES} zones")
-        if not isinstance(zone.name, str):
-            raise BadRequestError("a zone without a name")
-        if zone.rules is None:
-            zones[zone.name] = unknown_rules(zone.name)
-        elif _are_rules(zone.rules):
-            zones[zone.name] = Zone(zone.name, zone.rules)
-        else:
-            raise BadRequestError(f"the zone {zone.name[:100]!r} has malformed rules")
-    return zones
-
-
-_are_rules = lru_cache(maxsize=256)(are_rules)
+def _zone(name: str, rules: bytes | None) -> Zone:
+    if not isinstance(name, str):
+        raise BadRequestError("a zone without a name")
+    if rules is None:
+        return unknown_rules(name)
+    if not are_rules(rules):
+        raise BadRequestError(f"the zone {name[:100]!r} has malformed rules")
+    return Zone(name, rules)
 
 
 def _named(name: str | None, zones: Mapping[str, Zone]) -> Zone | None:
