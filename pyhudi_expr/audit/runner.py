@@ -344,7 +344,7 @@ def row_reader(
     try:
         reason = unusable_reason(records.records) if records.store is Store.HUDI else ""
         if not reason:
-            return RowReader.of(table.table, records.slices.instant, values)
+            return RowReader.of(table.table, records.slices.instant, values, records.store)
         unchecked.append(f"{RECORD_INDEX}: no query uses it, as {reason}")
     except HudiError as error:
         unchecked.append(f"{RECORD_INDEX}: {error}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,8 @@ from pyhudi_expr.audit.findings import Fault
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.keys.java_text import JavaText
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
@@ -30,6 +33,7 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
+Spelling: TypeAlias = Callable[[AnyArray, BoundColumn], AnyArray]
 _THREADS = 4
 _LARGE = pa.large_binary()
 _NULL = b"\0"
@@ -92,16 +96,21 @@ class RowReader:
 
     Attributes:
         values: The indexed columns, by the names of their indexes.
+        spell: Returns values of such a column as these indexes write them.
     """
 
     reader: SliceReader
     keys: KeyColumns
     values: Mapping[str, BoundColumn]
+    spell: Spelling
 
     @staticmethod
-    def of(table: HudiTable, instant: str | None, values: Mapping[str, BoundColumn]) -> RowReader:
+    def of(
+        table: HudiTable, instant: str | None, values: Mapping[str, BoundColumn], store: Store
+    ) -> RowReader:
         """Prepare. Raises HudiError if the table's keys are not supported."""
-        return RowReader(SliceReader.of(table, instant), KeyColumns.of(table), values)
+        reader, keys = SliceReader.of(table, instant), KeyColumns.of(table)
+        return RowReader(reader, keys, values, _SPELLINGS[store])
 
     def batches(self, one: FileSlice) -> Iterator[tuple[AnyArray, Mapping[str, AnyArray]]]:
         """Return the keys (large_binary) and the entries' keys of a slice's rows, in batches.
@@ -116,14 +125,27 @@ class RowReader:
             yield (
                 keys,
                 {
-                    index: _entries(value_texts(column, of), keys)
+                    index: _entries(self.spell(column, of), keys)
                     for (index, of), column in zip(self.values.items(), columns[own:], strict=True)
                 },
             )
 
 
-def value_texts(values: AnyArray, column: BoundColumn) -> AnyArray:
-    """Return values as an index of values has them (large_binary); nulls stay null.
+def _hudi_texts(values: AnyArray, column: BoundColumn) -> AnyArray:
+    """Return values as Hudi's secondary indexes have them, see `_extension_texts`.
+
+    Hudi writes floats as Java does, such as `101.0`.
+
+    Raises:
+        HudiError: The text of a value is not certain.
+    """
+    if column.domain.kind is Kind.FLOAT:
+        return JavaText().of(values.cast(column.type), column.name).cast(_LARGE)
+    return _extension_texts(values, column)
+
+
+def _extension_texts(values: AnyArray, column: BoundColumn) -> AnyArray:
+    """Return values as the extension's indexes have them (large_binary); nulls stay null.
 
     Raises:
         pyarrow.ArrowException: The values are not of the column's type.
@@ -145,6 +167,12 @@ def value_texts(values: AnyArray, column: BoundColumn) -> AnyArray:
     scale = column.domain.scale
     digits = [None if v is None else str(int(v.scaleb(scale))) for v in value_list(typed)]
     return pa.array(digits, pa.string()).cast(_LARGE)
+
+
+_SPELLINGS: Mapping[Store, Spelling] = {
+    Store.HUDI: _hudi_texts,
+    Store.EXTENSION: _extension_texts,
+}
 
 
 def _entries(texts: AnyArray, keys: AnyArray) -> AnyArray:

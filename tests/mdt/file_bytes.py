@@ -7,6 +7,7 @@ sorts texts, several blocks in one log file.
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 _HEADER = struct.Struct(">8siiqBii")
 _SUFFIX = b"\x00\x7f" + b"\xff" * 7 + b"\x04"
@@ -20,8 +21,12 @@ def hfile(
     gzip: bool = True,
     levels: int = 1,
     crc32: bool = False,
+    info: Mapping[bytes, bytes] = MappingProxyType({b"KEY_VALUE_VERSION": b"\0\0\0\1"}),
 ) -> bytes:
-    """An HFile of version 3. `cells` are written in their order; `levels` is 1 or 2."""
+    """An HFile of version 3. `cells` are written in their order; `levels` is 1 or 2.
+
+    `info` are the entries of the file info beside the schema.
+    """
     out = b""
     index: list[tuple[bytes, int, int]] = []
     cells = list(cells)
@@ -45,13 +50,25 @@ def hfile(
     )
     out += _block(b"IDXROOT2", root, gzip, crc32)
     file_info = len(out)
-    pairs = {b"schema": schema.encode(), b"KEY_VALUE_VERSION": struct.pack(">i", 1)}
+    pairs = {b"schema": schema.encode(), **info}
     out += _block(b"FILEINF2", _file_info(pairs), gzip, crc32)
     numbers = {1: file_info, 2: load_on_open, 5: len(index), 7: len(cells), 8: levels}
     numbers[12] = 1 if gzip else 2
     message = b"".join(_varint(tag << 3) + _varint(value) for tag, value in numbers.items())
     trailer = b'TRABLK"$' + _varint(len(message)) + message
     return out + trailer.ljust(4092, b"\0") + b"\x03\x00\x00\x03"
+
+
+def with_renamed_info(content: bytes, key: bytes) -> bytes:
+    """An HFile whose file info, its last block, has another name for a key: readers miss it."""
+    at = content.rindex(b"FILEINF2")
+    *_, end = _HEADER.unpack_from(content, at)
+    data = content[at + _HEADER.size : at + end]
+    gzip = data.startswith(b"\x1f\x8b")
+    info = zlib.decompress(data, wbits=31) if gzip else data
+    assert key in info
+    renamed = info.replace(key, b"X" * len(key))
+    return content[:at] + _block(b"FILEINF2", renamed, gzip, crc32=False) + content[-4096:]
 
 
 def log_block(

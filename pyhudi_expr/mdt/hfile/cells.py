@@ -1,7 +1,9 @@
 """Cells of HFile data blocks: keys and values as ranges of the blocks' bytes.
 
 A cell is i32 key length, i32 value length, the key ([u16 row length][row] and a suffix), the value
-and, in most files, one variable-length number (HBase reference guide, "HFile format").
+and one variable-length number, HBase's read point (HBase reference guide, "HFile format"). HBase
+says in `KEY_VALUE_VERSION` whether the number is there. Hudi's reader never asks: its native writer
+always writes the number, and in some versions leaves that entry out.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ class DamagedBlockError(ValueError):
         self.block = block
 
 
-def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
+def parse(blocks: Sequence[bytes]) -> Cells:
     """Parse the cells of uncompressed data blocks.
 
     Raises:
@@ -109,7 +111,7 @@ def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
     content = b"".join(blocks)
     library = kernel.library()
     if library is None:
-        return _parse(blocks, content, has_mvcc)
+        return _parse(blocks, content)
     capacity = len(content) // _LEAST_CELL_BYTES + 1
     # Pages that no cell is written to are never touched.
     columns = np.empty((4, capacity), np.int64)
@@ -118,7 +120,7 @@ def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
         kernel.pointer(kernel.as_bytes(content)),
         kernel.pointer(ends),
         len(blocks),
-        has_mvcc,
+        True,
         capacity,
         *(kernel.pointer(column) for column in columns),
     )
@@ -127,7 +129,7 @@ def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
     return _cells(content, columns[:, :count].copy())
 
 
-def _parse(blocks: Sequence[bytes], content: bytes, has_mvcc: bool) -> Cells:
+def _parse(blocks: Sequence[bytes], content: bytes) -> Cells:
     """Parse the cells without the kernel."""
     rows: list[tuple[int, int, int, int]] = []
     at = 0
@@ -139,11 +141,10 @@ def _parse(blocks: Sequence[bytes], content: bytes, has_mvcc: bool) -> Cells:
                 row = at + _FRAME.size
                 value = at + 8 + key_length
                 at = value + value_length
-                if row_length + 2 > key_length or value_length < 0 or at + has_mvcc > end:
+                if row_length + 2 > key_length or value_length < 0 or at >= end:
                     raise DamagedBlockError(number)
                 rows.append((row, row + row_length, value, at))
-                if has_mvcc:
-                    at += vint_length(content[at])
+                at += vint_length(content[at])
         except (struct.error, IndexError) as error:
             raise DamagedBlockError(number) from error
         if at != end:

@@ -47,8 +47,6 @@ _DATA_MAGICS = frozenset({b"DATABLK*", b"DATABLKE"})
 _ROOT_INDEX, _LEAF_INDEX, _INNER_INDEX = b"IDXROOT2", b"IDXLEAF2", b"IDXINTE2"
 _FILE_INFO = b"FILEINF2"
 _FILE_INFO_MAGIC = b"PBUF"
-# Cells end with a variable-length number, HBase's read point.
-_WITH_MVCC = b"\0\0\0\1"
 
 # Writers may have sorted keys as UTF-16; that differs from the order of bytes only between
 # characters whose UTF-8 begins with one of these bytes or a greater one.
@@ -86,7 +84,6 @@ class HFile:
         self.info = self._read_file_info()
         if self.info.get(b"hfile.MAX_TAGS_LEN") is not None:
             raise self._file.corrupt("cells with tags are not supported")
-        self._has_mvcc = self.info.get(b"KEY_VALUE_VERSION") == _WITH_MVCC
         self._index = self._read_index()
         self._identity = object()
 
@@ -226,7 +223,7 @@ class HFile:
 
     def _cells(self, numbers: Int64Array, contents: Sequence[bytes]) -> Cells:
         try:
-            return parse(contents, self._has_mvcc)
+            return parse(contents)
         except DamagedBlockError as error:
             offset = self._index.offset[numbers[error.block]]
             raise self._file.corrupt(

@@ -82,27 +82,26 @@ def test_strings_become_arrow_arrays(parts: list[list[bytes]], chosen: list[int]
             assert some.compact().array().to_pylist() == [together[row] for row in rows]
 
 
-@given(blocks=st.lists(st.binary(max_size=80), max_size=4), has_mvcc=st.booleans())
-def test_both_implementations_agree_on_any_bytes(blocks: list[bytes], has_mvcc: bool) -> None:
-    assert _parsed(blocks, has_mvcc) == _parsed_slowly(blocks, has_mvcc)
+@given(blocks=st.lists(st.binary(max_size=80), max_size=4))
+def test_both_implementations_agree_on_any_bytes(blocks: list[bytes]) -> None:
+    assert _parsed(blocks) == _parsed_slowly(blocks)
 
 
 @given(
     rows=st.lists(st.tuples(st.binary(max_size=5), st.binary(max_size=5)), max_size=6),
     at=st.integers(0),
     bit=st.integers(0, 7),
-    has_mvcc=st.booleans(),
 )
 def test_both_implementations_agree_on_damaged_cells(
-    rows: list[tuple[bytes, bytes]], at: int, bit: int, has_mvcc: bool
+    rows: list[tuple[bytes, bytes]], at: int, bit: int
 ) -> None:
-    block = bytearray(b"".join(_cell(row, value, has_mvcc) for row, value in rows))
-    whole = _parsed([bytes(block)], has_mvcc)
+    block = bytearray(b"".join(_cell(row, value) for row, value in rows))
+    whole = _parsed([bytes(block)])
     assert not isinstance(whole, int)
     assert list(zip(whole.keys, whole.values, strict=True)) == rows
     if block:
         block[at % len(block)] ^= 1 << bit
-    assert _parsed([bytes(block)], has_mvcc) == _parsed_slowly([bytes(block)], has_mvcc)
+    assert _parsed([bytes(block)]) == _parsed_slowly([bytes(block)])
 
 
 ROWS = st.lists(st.binary(max_size=300), min_size=1, max_size=4)
@@ -161,25 +160,23 @@ def _indexed(block: bytes, count: int, engine: kernel.Kernel | None) -> list[obj
     return [index.first_rows.to_list(), index.offset.tolist(), index.size.tolist()]
 
 
-def _cell(row: bytes, value: bytes, has_mvcc: bool) -> bytes:
+def _cell(row: bytes, value: bytes) -> bytes:
     key = len(row).to_bytes(2, "big") + row + b"suffix"
-    return b"".join(
-        [len(key).to_bytes(4, "big"), len(value).to_bytes(4, "big"), key, value, b"\0" * has_mvcc]
-    )
+    return b"".join([len(key).to_bytes(4, "big"), len(value).to_bytes(4, "big"), key, value, b"\0"])
 
 
-def _parsed(blocks: Sequence[bytes], has_mvcc: bool) -> cells.Cells | int:
+def _parsed(blocks: Sequence[bytes]) -> cells.Cells | int:
     """The cells, or which block is damaged."""
     try:
-        return cells.parse(blocks, has_mvcc)
+        return cells.parse(blocks)
     except cells.DamagedBlockError as error:
         return error.block
 
 
-def _parsed_slowly(blocks: Sequence[bytes], has_mvcc: bool) -> cells.Cells | int:
+def _parsed_slowly(blocks: Sequence[bytes]) -> cells.Cells | int:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "library", lambda: None)
-        return _parsed(blocks, has_mvcc)
+        return _parsed(blocks)
 
 
 @given(strings=STRINGS, searched=STRINGS, skipped=st.integers(0, 3))
