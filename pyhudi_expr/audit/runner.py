@@ -354,7 +354,14 @@ def row_reader(
 _PARQUET = "PARQUET"
 _OF_ROWS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)
 _READING = "those that read the file"
-_UNUSABLE = frozenset({Fault.UNREADABLE, Fault.PARTITION_MISSING, Fault.DEFINITION_MISSING})
+_UNUSABLE = frozenset(
+    {
+        Fault.UNREADABLE,
+        Fault.PARTITION_MISSING,
+        Fault.FILE_LOST,
+        Fault.DEFINITION_MISSING,
+    }
+)
 
 
 def _sampled(every: FileListing, options: AuditOptions) -> FileListing:

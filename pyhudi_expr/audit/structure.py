@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.audit.findings import Fault, Finding, Severity
-from pyhudi_expr.audit.scope import BOTH, HUDI_ONLY, AuditedRecords, AuditedTable
+from pyhudi_expr.audit.scope import BOTH, HUDI_ONLY, MOST, AuditedRecords, AuditedTable
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Registry, Store
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
@@ -30,6 +30,7 @@ from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.secondary_keys import entries
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_names import (
+    BLOOM_FILTERS,
     COLUMN_STATS,
     EXPRESSION_INDEX_PREFIX,
     METADATA_DIR,
@@ -42,6 +43,7 @@ from pyhudi_expr.table.timeline.timeline import Instant
 _T = TypeVar("_T")
 _EXAMPLES = 3
 _USING = "those that use it, in Hudi's readers; others are not pruned by it"
+_WITHOUT_LOST = "those that use it, in Hudi's readers: they believe older entries"
 _SCANNED = (COLUMN_STATS, PARTITION_STATS)
 """Partitions that are not looked up by whole keys."""
 
@@ -106,12 +108,12 @@ def _gone(table: HudiTable) -> Finding:
         store=Store.HUDI,
         partition="all",
         fault=Fault.PARTITION_MISSING,
-        severity=Severity.QUERY_FAILS,
+        severity=Severity.SLOWER,
         file=METADATA_DIR,
         subject="",
         expected=f"a metadata table with {named}",
         found="none",
-        queries="all of Hudi's own readers",
+        queries="all: the table's directories are listed, and no index is used",
         readers=(),
         remedy="",
     )
@@ -167,6 +169,10 @@ def check_structure(records: AuditedRecords, partition: str) -> Iterator[Finding
             queries="all: no query uses the index",
         )
     try:
+        lost = records.records.lost_files(partition)
+        if lost:
+            yield from (_lost(records, partition, *one) for one in lost[:MOST])
+            return
         groups = records.records.groups(partition)
     except CorruptFile as error:
         yield _missing(records, partition, error)
@@ -200,6 +206,20 @@ def _missing(records: AuditedRecords, partition: str, error: HudiError) -> Findi
         expected="the file groups of the partition",
         found=str(error),
         queries=_USING,
+    )
+
+
+def _lost(records: AuditedRecords, partition: str, path: str, instant: str) -> Finding:
+    is_looked_up = partition not in (COLUMN_STATS, BLOOM_FILTERS)
+    return records.finding(
+        partition,
+        Fault.FILE_LOST,
+        Severity.ROWS_LOST if is_looked_up else Severity.SLOWER,
+        records.relative(f"{records.records.metadata.base_path}/{path}"),
+        expected=f"the file that the completed commit {instant} wrote",
+        found="none, or an empty one",
+        queries=_WITHOUT_LOST if is_looked_up else "none: files without entries are read",
+        readers=HUDI_ONLY if is_looked_up else (),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import xxhash
@@ -14,6 +14,7 @@ from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.hfile.scans import KeyLookup, PrefixScan
+from pyhudi_expr.mdt.log.lost_files import RequiredBlocks
 from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.mdt.records.encoded_records import EncodedRecords, apart
 from pyhudi_expr.mdt.records.metadata_records import Payload, is_deleted, merge
@@ -63,13 +64,14 @@ class FileGroup:
     """The group's newest slice. Files are opened once and stay open. Thread safe.
 
     `logs` are in merge order, each with the instant in its name (layout 2) or None (layout 1).
-    `valid` are the instants whose blocks are valid.
+    `valid` are the instants whose blocks are valid, `required` those of which there must be one.
     """
 
     storage: Storage
     base: StoredFile | None
     logs: tuple[tuple[StoredFile, str | None], ...]
     valid: frozenset[str]
+    required: RequiredBlocks | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _block_cache: BlockCache = field(default_factory=BlockCache, repr=False)
     _bytes_before: int = field(default=0, repr=False)
@@ -98,8 +100,8 @@ class FileGroup:
     def announce(self) -> None:
         """Send the first requests for the files, if none has been read."""
         if self.storage.is_remote and "sources" not in self.__dict__:
-            known = {*self._block_cache.bases, *self._block_cache.logs}
-            files = [(file.path, file.size) for file in self.stored_files if file not in known]
+            cached = self._block_cache.bases.keys() | self._block_cache.logs.keys()
+            files = [(file.path, file.size) for file in self.stored_files if file not in cached]
             self.storage.expect(Expected(inputs=files))
 
     def read(self, ask: Question) -> dict[bytes, Payload]:
@@ -285,7 +287,7 @@ class FileGroup:
         """Return the group with some of its log blocks, and with its base file or without it."""
         with self._lock:
             own, logs = self.sources
-        part = FileGroup(self.storage, base, self.logs, self.valid, self._lock, self._block_cache)
+        part = replace(self, base=base, _bytes_before=0)
         part.sources = (own if base else None, [one for one in logs if chosen(one[0])])
         return part
 
@@ -302,15 +304,18 @@ class FileGroup:
 
     def _blocks(self) -> list[LogContent]:
         """Return data and delete blocks of valid instants not rolled back, in merge order."""
-        counting: list[LogContent] = []
+        counting, there = list[LogContent](), set[str | None]()
         for file, written_by in self.logs:
             log = self._log(file, written_by)
             for block in log.blocks:
                 self._check(log, block, written_by)
+                there |= {block.instant, *block.replaces}
                 if block.kind is BlockKind.COMMAND:
                     counting = [c for c in counting if c[0].block.instant != block.rolled_back]
                 elif block.instant in self.valid and block.kind is not BlockKind.CORRUPT:
                     counting.append((BlockId(file.path, block), log))
+        if self.required is not None and (lost := self.required.lost(there)):
+            raise CorruptFile(self._name([*self.stored_files][-1]), f"no block of commits {lost}")
         return with_compacted(counting)
 
     def _log(self, file: StoredFile, written_by: str | None) -> LogFile:

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import string_list
+from pyhudi_expr.mdt.log.lost_files import RequiredBlocks, WrittenFiles
 from pyhudi_expr.mdt.store.block_cache import StoredFile
 from pyhudi_expr.mdt.store.file_group import FileGroup
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.file_names import is_parsed, log_files
+from pyhudi_expr.table.hudi_names import (
+    EXPRESSION_INDEX_PREFIX,
+    FILES,
+    PARTITION_STATS,
+    SECONDARY_INDEX_PREFIX,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.storage import FileEntry
 
 _SHARD = re.compile(r"-(\d{4})(?:-0)?$")
+_NEEDS_EVERY_FILE = (FILES, PARTITION_STATS, SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)
+"""Partitions where a lost file leaves entries that are too old, and believed.
+
+Without entries of column_stats or bloom_filters files are read; for record_index the slices' rows
+are counted.
+"""
 _OF_A_SHARD = re.compile(r"^\.?[^.]+-\d{4}(?:-\d+)?_(?!.*\.crc$)")
 
 
@@ -27,25 +40,25 @@ class GroupFiles:
     """The files of some partitions.
 
     Attributes:
-        metadata: The metadata table.
+        written: What the metadata table's commits wrote.
         listing: The newest slices of all.
-        modified: For each file, by its path, when it was modified.
+        entries: Each file, by its path.
         failures: Why partitions could not be listed.
     """
 
-    metadata: HudiTable
+    written: WrittenFiles
     listing: FileListing
-    modified: Mapping[str, int]
+    entries: Mapping[str, FileEntry]
     failures: Mapping[str, HudiError]
 
     @staticmethod
-    def listed(metadata: HudiTable, partitions: Sequence[str]) -> GroupFiles:
+    def listed(written: WrittenFiles, partitions: Sequence[str]) -> GroupFiles:
         """List partitions: to select the slices of several takes as long as those of one.
 
         Raises:
             HudiError: The timeline cannot be read. A partition that cannot be listed fails alone.
         """
-        entries: list[FileEntry] = []
+        metadata, entries = written.metadata, list[FileEntry]()
         numbers: list[int] = []
         failures: dict[str, HudiError] = {}
         for number, name in enumerate(partitions):
@@ -63,8 +76,12 @@ class GroupFiles:
             size=np.array([entry.size for entry in entries], np.int64),
         )
         listing = metadata.listing(TableView.SNAPSHOT, files=stored)
-        modified = {entry.path: entry.modified_ns for entry in entries}
-        return GroupFiles(metadata, listing, modified, failures)
+        return GroupFiles(written, listing, {one.path: one for one in entries}, failures)
+
+    @property
+    def metadata(self) -> HudiTable:
+        """The metadata table."""
+        return self.written.metadata
 
     def groups(self, partition: str, valid: frozenset[str]) -> list[FileGroup]:
         """Return a partition's file groups, in the order of their shards.
@@ -74,11 +91,18 @@ class GroupFiles:
             valid: The instants whose log blocks are valid.
 
         Raises:
-            HudiError: It could not be listed, or its files are not those of a metadata table.
+            HudiError: It could not be listed, its files are not those of a metadata table, or one
+                is lost without which entries would be too old.
         """
         if partition in self.failures:
             raise self.failures[partition]
         self._check_names(partition)
+        if partition.startswith(_NEEDS_EVERY_FILE):
+            for path, instant in self.lost(partition):
+                raise CorruptFile(
+                    f"{self.metadata.base_path}/{path}",
+                    f"is gone or empty, and the completed commit {instant} wrote it",
+                )
         place = f"{self.metadata.base_path}/{partition}"
         by_shard: dict[int, FileGroup] = {}
         for number in self._slices(partition):
@@ -94,6 +118,19 @@ class GroupFiles:
             raise CorruptFile(place, f"file groups are missing (found {sorted(by_shard)})")
         return [by_shard[number] for number in range(len(by_shard))]
 
+    def lost(self, partition: str) -> Iterator[tuple[str, str]]:
+        """Return files of a partition that are gone or empty, see `WrittenFiles.lost`."""
+        there = [entry.name for entry in self._entries(partition) if entry.size]
+        for number in self._slices(partition):
+            file_id = str(self.listing.slice_file_id[number])
+            own = [name for name in there if name.removeprefix(".").startswith(f"{file_id}_")]
+            built = str(self.listing.slice_base_instant[number])
+            yield from self.written.lost(partition, file_id, built, own)
+
+    def _entries(self, partition: str) -> Iterator[FileEntry]:
+        prefix = f"{partition}/"
+        return (entry for path, entry in self.entries.items() if path.startswith(prefix))
+
     def _slices(self, partition: str) -> Iterable[int]:
         paths = self.listing.partition_paths
         own = paths.index(partition) if partition in paths else -1
@@ -105,13 +142,11 @@ class GroupFiles:
         Without it, entries would be missing.
         """
         base_format = self.metadata.properties.base_file_format.lower()
-        for path in self.modified:
-            directory, _, name = path.rpartition("/")
-            is_own = directory == partition and _OF_A_SHARD.match(name)
-            if is_own and not is_parsed(name, base_format):
+        for entry in self._entries(partition):
+            if _OF_A_SHARD.match(entry.name) and not is_parsed(entry.name, base_format):
                 raise UnsupportedTable(
-                    f"{self.metadata.base_path}/{path}: a file of this name is neither HFile nor"
-                    " log file"
+                    f"{self.metadata.base_path}/{entry.path}: a file of this name is neither HFile"
+                    " nor log file"
                 )
 
     def _group(self, partition: str, number: int, valid: frozenset[str]) -> FileGroup:
@@ -120,17 +155,23 @@ class GroupFiles:
         names = string_list(listing.file_name.slice(start, end - start))
         paths = [f"{partition}/{name}" for name in names]
         files = [
-            StoredFile(path, size, self.modified[path])
+            StoredFile(path, size, self.entries[path].modified_ns)
             for path, size in zip(paths, listing.file_size[start:end].tolist(), strict=True)
         ]
         # A slice has at most one base file, and it comes first.
         first_log = int(not listing.file_is_log[start])
         writers: Sequence[str | None] = [None] * (len(files) - first_log)
-        if self.metadata.properties.timeline_layout > 1:
+        required = None
+        if self.metadata.properties.timeline_layout == 1:
+            if partition == FILES:  # others may have been dropped and built again
+                built = str(listing.slice_base_instant[number])
+                required = RequiredBlocks(self.written, partition, built)
+        else:
             writers = log_files(pa.array(names[first_log:], pa.string())).instant.to_pylist()
         return FileGroup(
             storage=self.metadata.storage,
             base=files[0] if first_log else None,
             logs=tuple(zip(files[first_log:], writers, strict=True)),
             valid=valid,
+            required=required,
         )

@@ -11,6 +11,7 @@ from functools import partial
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.mdt.bytes.keys import shard
 from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.log.lost_files import WrittenFiles
 from pyhudi_expr.mdt.log.valid_instants import BOOTSTRAP_PREFIX, valid_instants
 from pyhudi_expr.mdt.records.metadata_records import Payload
 from pyhudi_expr.mdt.store import file_lists
@@ -280,11 +281,29 @@ class MetadataTable:
     def _files_of(self, partition: str) -> GroupFiles:
         if partition in _FIRST_READ:
             return self._first_files
-        return GroupFiles.listed(self.metadata, [partition])
+        return GroupFiles.listed(self._written, [partition])
 
     @computed_once
     def _first_files(self) -> GroupFiles:
-        return GroupFiles.listed(self.metadata, sorted(self.partitions & _FIRST_READ))
+        return GroupFiles.listed(self._written, sorted(self.partitions & _FIRST_READ))
+
+    @computed_once
+    def _written(self) -> WrittenFiles:
+        known = {instant.requested for instant in self.table.timeline.writes} & self._valid
+        writes = self.metadata.timeline.writes
+        recorded = {i.requested for i in writes if i.action == "deltacommit"} & known
+        return WrittenFiles(self.metadata, frozenset(recorded))
+
+    def lost_files(self, partition: str) -> list[tuple[str, str]]:
+        """Return files that are gone or empty, each with the commit that wrote it.
+
+        Their paths are from the metadata table's base path. Look-ups find only those without which
+        entries would be too old.
+
+        Raises:
+            HudiError: A commit cannot be read, or the partition cannot be listed.
+        """
+        return list(self._files_of(partition).lost(partition))
 
     @computed_once
     def _valid(self) -> frozenset[str]:
