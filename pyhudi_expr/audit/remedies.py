@@ -5,10 +5,10 @@ Nothing here touches a data file. Metadata is dropped and built again from the f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyhudi_expr.audit.findings import Audit, Fault, Finding
+from pyhudi_expr.audit.findings import Audit, Fault, Finding, Severity
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, statuses
@@ -25,7 +25,14 @@ from pyhudi_expr.indexing.index_plan import (
 from pyhudi_expr.indexing.statements import CreateIndex, DropIndex
 from pyhudi_expr.mdt.changes import bootstrap, partitions
 from pyhudi_expr.mdt.changes.index_definitions import index_definitions
-from pyhudi_expr.table.hudi_names import FILES, RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.mdt.extension.reader import EXTENSION_DIR
+from pyhudi_expr.table.hudi_names import (
+    FILES,
+    HOODIE_DIR,
+    METADATA_DIR,
+    RECORD_INDEX,
+    SECONDARY_INDEX,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _WHOLE_TABLE = frozenset({FILES, "all"})
@@ -38,23 +45,27 @@ class Repair:
 
     Attributes:
         remakes: Whether Hudi's metadata table is deleted and made again, with its file lists.
-        dropped: The indexes to drop, in this order.
+        dropped: The indexes to drop, in this order, each with what that removes.
+        removed: What the metadata table has beside these indexes.
         built: The indexes to build, in this order. They need Spark.
         left: Findings that this does not mend, as texts.
     """
 
     table: str
     remakes: bool
-    dropped: tuple[str, ...]
+    dropped: Mapping[str, str]
+    removed: str
     built: tuple[CreateIndex, ...]
     left: tuple[str, ...]
 
     @property
     def steps(self) -> list[str]:
         """What is done, as lines for a person."""
-        lines = [f"drop the index {name}" for name in self.dropped]
+        lines = [f"drop the index {name}: removes {what}" for name, what in self.dropped.items()]
         if self.remakes:
-            lines.append("delete Hudi's metadata table, and make it again from the storage's files")
+            lines.append(
+                f"make Hudi's metadata table again from the storage's files: removes {self.removed}"
+            )
         return lines + [f"build the index {one.name} ({one.kind})" for one in self.built]
 
 
@@ -123,18 +134,46 @@ def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
             wrong.setdefault(one.name, one)
     # Secondary indexes need the record index: they go first, and come last.
     ordered = sorted(wrong.values(), key=lambda one: one.kind != SECONDARY_INDEX)
+    harmless = {one.name for one in ordered if not _can_be_built(one)} - _harmful(audit, indexes)
+    if remakes:
+        harmless = set()
     left += [
-        f"{one.name} is dropped; Hudi's writers build it again"
+        f"{one.name} only costs time, and cannot be built again: it stays as it is"
+        if one.name in harmless
+        else f"{one.name} is dropped; Hudi's writers build it again"
         for one in ordered
         if not _can_be_built(one)
     ]
+    ordered = [one for one in ordered if one.name not in harmless]
+    named = {partition for one in indexes for partition in one.partitions}
+    others = sorted(catalog.table.properties.metadata_partitions - named)
     return Repair(
         table=audit.table,
         remakes=remakes,
-        dropped=tuple(one.name for one in ordered),
+        dropped={one.name: _stored(catalog, one.store, one.partitions) for one in ordered},
+        removed=_stored(catalog, Store.HUDI, [*others, HOODIE_DIR]),
         built=tuple(_creation(catalog, one) for one in reversed(ordered) if _can_be_built(one)),
         left=tuple(left),
     )
+
+
+def _harmful(audit: Audit, indexes: Sequence[IndexStatus]) -> set[str]:
+    """Return the indexes by which queries lose rows, or fail."""
+    worse = (one for one in audit.findings if one.severity is not Severity.SLOWER)
+    return {index.name for one in worse if (index := _index_of(one, indexes)) is not None}
+
+
+def _stored(catalog: IndexCatalog, store: Store, partitions: Sequence[str]) -> str:
+    """Return which directories partitions are in, and how much is in them."""
+    root = METADATA_DIR if store is Store.HUDI else EXTENSION_DIR
+    storage = catalog.table.storage
+    found = []
+    for name in partitions:
+        files = [one for one in storage.list(f"{root}/{name}", recursive=True) if one.is_file]
+        if files:
+            size = sum(one.size for one in files)
+            found.append(f"{root}/{name} ({len(files)} files, {size:,} bytes)")
+    return ", ".join(found) or "nothing"
 
 
 def _creation(catalog: IndexCatalog, index: IndexStatus) -> CreateIndex:

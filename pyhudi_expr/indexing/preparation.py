@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
@@ -13,6 +13,7 @@ from pyhudi_expr.index.catalog.status import (
     account_of_values,
     checked_statuses,
     index_status,
+    is_broken,
     no_such_index,
 )
 from pyhudi_expr.indexing.build_options import BuildOptions
@@ -95,6 +96,8 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
         # It covers every commit, but may lack keys that a writer deleted.
         found = checked_statuses(IndexCatalog.open(table))
         status = next(one for one in found if one.name == status.name)
+    if is_broken(IndexCatalog.open(table), status):
+        status = replace(status, state=State.BROKEN)
     if status.state is State.ACTIVE and not _is_repairable(table, status):
         return None
     index = Registry.read(table.storage).indexes.get(status.name)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyhudi_expr.index.catalog.registry import REGISTRY_PATH, RegisteredIndex, Registry, Store
 from pyhudi_expr.index.expected_reads import expect_commits, expect_opening
 from pyhudi_expr.mdt.extension.changes import Extension
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.storage import Expected, Storage
 
@@ -20,20 +21,29 @@ class IndexCatalog:
 
     Attributes:
         table: The data table, as of the metadata table.
-        metadata: Hudi's metadata table; None if there is none.
+        metadata: Hudi's metadata table; None if there is none, or it cannot be read.
         extension: The one beside it; None if there is none.
         registered: The indexes that were created, by name.
+        failure: Why the metadata table cannot be read.
     """
 
     table: HudiTable
     metadata: MetadataTable | None
     extension: Extension | None
     registered: Mapping[str, RegisteredIndex]
+    failure: HudiError | None = None
 
     @staticmethod
     def open(table: HudiTable) -> IndexCatalog:
-        """Open the indexes of a table. Raises HudiError."""
-        return IndexCatalog.of(table, MetadataTable.open(table))
+        """Open the indexes of a table. A metadata table that cannot be read is one of the facts.
+
+        Raises:
+            HudiError: The extension, or the list of created indexes, cannot be read.
+        """
+        try:
+            return IndexCatalog.of(table, MetadataTable.open(table))
+        except HudiError as error:
+            return replace(IndexCatalog.of(table, None), failure=error)
 
     @staticmethod
     def of(table: HudiTable, metadata: MetadataTable | None) -> IndexCatalog:

@@ -9,13 +9,14 @@ from itertools import islice
 
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
-from pyhudi_expr.index.catalog.status import IndexStatus
+from pyhudi_expr.index.catalog.status import IndexStatus, State
 from pyhudi_expr.mdt.hfile.cells import Cells
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.records.metadata_records import is_deleted
 from pyhudi_expr.mdt.store.file_group import FileGroup
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS
+from pyhudi_expr.table.errors import HudiError
 
 
 @dataclass(frozen=True)
@@ -49,24 +50,33 @@ def index_sizes(
 ) -> list[list[PartitionSize]]:
     """Return for each index the sizes of its complete metadata partitions.
 
+    Partitions with damaged files are left out.
+
     Raises:
-        HudiError: An index cannot be read.
+        HudiError: The metadata table cannot be read.
     """
     stores = {Store.HUDI: catalog.metadata}
     if catalog.extension is not None:
         stores[Store.EXTENSION] = catalog.extension.records
-    named = [_groups(stores.get(status.store), status.partitions) for status in statuses]
+    named = [
+        {} if status.state is State.BROKEN else _groups(stores.get(status.store), status.partitions)
+        for status in statuses
+    ]
     groups = [group for by_name in named for of_one in by_name.values() for group in of_one]
     threads = REMOTE_THREADS if catalog.table.storage.is_remote else THREADS
     with ThreadPoolExecutor(threads, thread_name_prefix="sizes") as pool:
-        entries = iter(pool.map(_entries, groups))
+        counts = iter(pool.map(_entries, groups))
         return [
             [
-                _size(name, of_one, sum(islice(entries, len(of_one))))
+                _size(name, of_one, sum(entries))
                 for name, of_one in by_name.items()
+                if _UNREADABLE not in (entries := list(islice(counts, len(of_one))))
             ]
             for by_name in named
         ]
+
+
+_UNREADABLE = -1
 
 
 def _groups(
@@ -91,6 +101,14 @@ def _size(partition: str, groups: Sequence[FileGroup], entries: int) -> Partitio
 
 
 def _entries(group: FileGroup) -> int:
+    """Return the number of keys that have an entry; -1 if a file is damaged."""
+    try:
+        return _merged_entries(group)
+    except HudiError:
+        return _UNREADABLE
+
+
+def _merged_entries(group: FileGroup) -> int:
     """Return the number of keys that have an entry: log files add and delete some."""
     touched, merged = group.overlay(HFile.scan)
     if not len(touched):

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from enum import Enum
 
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.index_files import missing_metadata, unopened
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store, kind_of
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index, unusable_reason
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
@@ -48,6 +49,8 @@ class State(str, Enum):
     PARTIAL = "partial"
     """Queries trust it about some file slices only, and read the others; the note says how many and
     why. Only `checked_statuses` reports it."""
+    BROKEN = "broken"
+    """Its files are gone or damaged, and no query uses it; the note says which."""
     DOUBTED = "doubted"
     """Queries do not trust it about any file slice, or it lacks entries; the note says why. Only
     `checked_statuses` reports it."""
@@ -88,12 +91,13 @@ def statuses(catalog: IndexCatalog) -> list[IndexStatus]:
     own = [index for index in registered if index.store is Store.EXTENSION]
     others = [index for index in registered if index.store is Store.HUDI]
     named = {partition for index in others for partition in index.partitions}
-    found = [
-        _unregistered_status(table, metadata, name, definition)
-        for name, definition in _unregistered(table, named)
+    made_by_hudi = [
+        _unregistered(table, name, definition)
+        for name, definition in _unregistered_partitions(table, named)
     ]
-    known = [_registered(table, metadata, index) for index in others]
-    every = [*known, *found, *_extension_statuses(table, catalog.extension, own)]
+    missing = missing_metadata(catalog)
+    of_hudi = [_registered(table, metadata, index, missing) for index in (*others, *made_by_hudi)]
+    every = [*of_hudi, *_extension_statuses(table, catalog.extension, own)]
     return sorted(every, key=lambda status: status.name)
 
 
@@ -128,11 +132,27 @@ def checked_statuses(catalog: IndexCatalog) -> list[IndexStatus]:
     Raises:
         HudiError: The table cannot be read.
     """
-    found = statuses(catalog)
-    if not any(map(_needs_record_index, found)):
+    found = [_opened(catalog, status) for status in statuses(catalog)]
+    counted = [status for status in found if _needs_record_index(status)]
+    if not counted or catalog.metadata is None:
         return found
-    accounts = _Accounts.of(catalog.metadata, [one for one in found if _needs_record_index(one)])
+    accounts = _Accounts.of(catalog.metadata, counted)
     return [_checked(status, accounts) for status in found]
+
+
+def is_broken(catalog: IndexCatalog, status: IndexStatus) -> bool:
+    """Return whether the files of an index are gone or damaged, so that no query uses it."""
+    return _opened(catalog, status).state is State.BROKEN
+
+
+def _opened(catalog: IndexCatalog, status: IndexStatus) -> IndexStatus:
+    """Return the status after its files were opened."""
+    extension = None if catalog.extension is None else catalog.extension.records
+    records = catalog.metadata if status.store is Store.HUDI else extension
+    if records is None or status.state not in (State.ACTIVE, State.LAGGING):
+        return status
+    why = unopened(records, status.partitions)
+    return replace(status, state=State.BROKEN, covers=None, note=why) if why else status
 
 
 def _needs_record_index(status: IndexStatus) -> bool:
@@ -156,11 +176,8 @@ class _Accounts:
     of_values: Mapping[str, AnsweredSlices | HudiError]
 
     @staticmethod
-    def of(metadata: MetadataTable | None, statuses: Sequence[IndexStatus]) -> _Accounts:
+    def of(metadata: MetadataTable, statuses: Sequence[IndexStatus]) -> _Accounts:
         """Account for these indexes, all that the network allows at once."""
-        if metadata is None:
-            note = "queries cannot read it: there is no metadata table"
-            return _Accounts(State.DOUBTED, note, {})
         wanted = {partition for status in statuses for partition in status.partitions}
         try:
             listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
@@ -283,8 +300,9 @@ def _extension_status(
 
 
 def _registered(
-    table: HudiTable, metadata: MetadataTable | None, index: RegisteredIndex
+    table: HudiTable, metadata: MetadataTable | None, index: RegisteredIndex, missing: str
 ) -> IndexStatus:
+    """Return the status of an index of Hudi's metadata table; `missing`: why that is not there."""
     properties = table.properties
     covers = None if metadata is None else metadata.instant
     state, note = State.ACTIVE, ""
@@ -293,6 +311,8 @@ def _registered(
     elif not set(index.partitions) <= properties.metadata_partitions:
         state, covers = State.DROPPED, None
         note = _how_it_went(table, index)
+    elif missing:
+        state, note = State.BROKEN, missing
     elif covers != table.instant:
         state, note = State.LAGGING, f"the table's newest commit is {table.instant}"
     return IndexStatus(
@@ -300,16 +320,16 @@ def _registered(
     )
 
 
-def _unregistered_status(
-    table: HudiTable, metadata: MetadataTable | None, name: str, definition: IndexDefinition | None
-) -> IndexStatus:
-    """Return the status of a metadata partition that is not registered."""
+def _unregistered(
+    table: HudiTable, name: str, definition: IndexDefinition | None
+) -> RegisteredIndex:
+    """Return an index that is not registered, by its metadata partition."""
     index = _unnamed(name, definition, Store.HUDI)
     properties = table.properties
     there = properties.metadata_partitions | properties.metadata_partitions_inflight
     if name == COLUMN_STATS and PARTITION_STATS in there:
-        index = replace(index, partitions=(COLUMN_STATS, PARTITION_STATS))
-    return _registered(table, metadata, index)
+        return replace(index, partitions=(COLUMN_STATS, PARTITION_STATS))
+    return index
 
 
 def _unnamed(partition: str, definition: IndexDefinition | None, store: Store) -> RegisteredIndex:
@@ -325,7 +345,7 @@ def _unnamed(partition: str, definition: IndexDefinition | None, store: Store) -
     )
 
 
-def _unregistered(
+def _unregistered_partitions(
     table: HudiTable, registered: set[str]
 ) -> Iterator[tuple[str, IndexDefinition | None]]:
     properties = table.properties

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.table.hudi_names import METADATA_DIR, RECORD_INDEX
 from tests.audit import faults
 from tests.audit.living_rows import LOWERED, LOWERED_FILTER
 from tests.audit.living_table import LivingTable
@@ -110,7 +111,8 @@ def test_a_dry_run_changes_nothing(table: LivingTable, run: Run) -> None:
     before = {path: path.read_bytes() for path in table.path.rglob("*") if path.is_file()}
     code, out, _ = run("audit", table.path, "--repair", "--dry-run")
     assert code == WRONG
-    assert [line for line in out.splitlines() if line.startswith("would ")] == [
+    would = [line for line in out.splitlines() if line.startswith("would ")]
+    assert [line.split(": removes ")[0] for line in would] == [
         "would drop the index by_name",
         "would drop the index by_number",
         "would drop the index record_index",
@@ -118,6 +120,9 @@ def test_a_dry_run_changes_nothing(table: LivingTable, run: Run) -> None:
         "would build the index by_number (secondary_index)",
         "would build the index by_name (secondary_index)",
     ]
+    stored = [file for file in before if file.parent == table.path / METADATA_DIR / RECORD_INDEX]
+    size = sum(file.stat().st_size for file in stored)
+    assert would[2].endswith(f"{METADATA_DIR}/record_index ({len(stored)} files, {size:,} bytes)")
     assert {path: path.read_bytes() for path in table.path.rglob("*") if path.is_file()} == before
 
 
@@ -130,7 +135,33 @@ def test_wrong_lists_of_files_are_made_again_without_spark(table: LivingTable, r
     assert run("audit", table.path)[0] == WRONG
     code, out, err = run("audit", table.path, "--repair", "--yes")
     assert (code, out.split(":")[0]) == (0, "nothing is wrong")
-    assert "delete Hudi's metadata table, and make it again" in err
+    assert "make Hudi's metadata table again" in err
+    assert f"removes {METADATA_DIR}/files (" in err
+
+
+def test_an_index_that_only_costs_time_and_cannot_be_built_again_is_kept(
+    table: LivingTable, run: Run
+) -> None:
+    """Hudi's readers use it."""
+    faults.seed("a_definition_is_missing", table)
+    _, out, _ = run("audit", table.path, "--repair", "--dry-run")
+    lines = out.splitlines()
+    assert not any(line.startswith("would ") for line in lines)
+    assert [line for line in lines if line.startswith("left: ")] == [
+        "left: by_number only costs time, and cannot be built again: it stays as it is"
+    ]
+
+
+def test_a_metadata_table_that_is_gone_is_made_again_and_nothing_is_removed(
+    table: LivingTable, run: Run
+) -> None:
+    faults.seed("the_metadata_table_is_gone", table)
+    code, out, _ = run("audit", table.path, "--repair", "--dry-run")
+    assert code == SLOWER
+    steps = [line for line in out.splitlines() if line.startswith("would ")]
+    (made,) = (line for line in steps if "Hudi's metadata table" in line)
+    assert made.endswith("removes nothing")
+    assert all(line.endswith("removes nothing") for line in steps if " drop " in line)
 
 
 def test_a_damaged_data_file_is_left_to_a_person(table: LivingTable, run: Run) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import pyhudi_expr as ph
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.index.catalog.status import (
@@ -120,16 +121,45 @@ def test_a_record_index_that_lacks_keys_is_reported_as_queries_use_it(
     assert f"{kept} of {every} file slices are read" in status.note
 
 
-def test_an_unreadable_index_is_reported_as_unknown(
-    flink: Mapping[str, Path], tmp_path: Path
-) -> None:
+def test_an_unreadable_index_is_broken(flink: Mapping[str, Path], tmp_path: Path) -> None:
     shutil.copytree(flink["mor_indexed"], tmp_path / "table")
     for file in tmp_path.glob("table/.hoodie/metadata/record_index/*.hfile"):
         file.write_bytes(b"nothing")
     table = HudiTable.open(str(tmp_path / "table"))
     (status,) = checked_statuses(IndexCatalog.open(table))
-    assert status.state is State.DOUBTED
-    assert "cannot read it" in status.note
+    assert (status.state, status.covers) == (State.BROKEN, None)
+    assert "record_index/" in status.note
+
+
+@pytest.mark.parametrize(
+    ("gone", "named"),
+    [
+        (".hoodie/metadata/column_stats", "column_stats"),
+        (".hoodie/metadata", "the metadata table is gone"),
+        (".hoodie/metadata/.hoodie/hoodie.properties", "the metadata table"),
+    ],
+)
+def test_an_index_whose_files_are_gone_is_broken(
+    golden: Mapping[str, Path], tmp_path: Path, gone: str, named: str
+) -> None:
+    path = shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
+    lost = path / gone
+    shutil.rmtree(lost) if lost.is_dir() else lost.unlink()
+    rows = {row["name"]: row for row in ph.table(str(path)).indexes().to_pylist()}
+    broken = rows["column_stats"]
+    assert (broken["state"], broken["covers"], broken["bytes"]) == ("broken", None, 0)
+    assert named in broken["note"]
+    every = {row["state"] for row in rows.values()}
+    assert (every == {"broken"}) == (not gone.endswith("column_stats"))
+
+
+def test_a_damaged_metadata_table_breaks_its_indexes(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
+    (path / ".hoodie/metadata/.hoodie/hoodie.properties").write_bytes(b"\xff\xfe garbage")
+    rows = ph.table(str(path)).indexes().to_pylist()
+    assert {row["state"] for row in rows} == {"broken"}
 
 
 def test_the_index_registry_survives_a_round_trip(table: HudiTable) -> None:
