@@ -127,9 +127,7 @@ def _inside(
         probe = find_probe(table, without=there.partition_keys)
         yield _probed(session, target, probe)
         if engine is not None and probe is not None:
-            yield from check_splits(
-                session, target, probe, engine, _FUNCTION, diagnosis["settings"]
-            )
+            yield from check_splits(session, target, probe, engine, _FUNCTION, diagnosis)
 
 
 def _sought(

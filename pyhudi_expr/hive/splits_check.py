@@ -34,7 +34,7 @@ def check_splits(
     probe: Probe,
     engine: str,
     function: str,
-    settings: Mapping[str, str],
+    diagnosis: Mapping[str, Any],
 ) -> Iterator[Finding]:
     """Run a query that must be pruned on an engine, and report what its tasks have seen.
 
@@ -44,11 +44,12 @@ def check_splits(
         probe: The query's condition.
         engine: tez or mr.
         function: The name of the function io.pyhudi.hive.HudiDiagnosis in the session.
-        settings: The handler's settings in HiveServer2, by name.
+        diagnosis: What this function returns in HiveServer2.
     """
     link = f"splits, by {engine}"
     session.set({**_JOB, "hive.execution.engine": engine})
-    given = {**{name: text for name, text in settings.items() if text}, "location": target.location}
+    settings = {name: text for name, text in diagnosis["settings"].items() if text}
+    given = {**settings, "location": target.location}
     arguments = ", ".join(quote_string(f"{name}={text}") for name, text in given.items())
     query = f"SELECT {function}({arguments}) FROM {target.name} WHERE {probe.predicate} LIMIT 1"
     try:
@@ -62,6 +63,7 @@ def check_splits(
         return
     seen: Mapping[str, Any] = json.loads(rows[0][0])
     yield _scanned(link, seen)
+    yield _zones(engine, diagnosis["zone"], seen["zone"])
     if engine == "tez" and seen.get("container"):
         yield _reached(seen)
 
@@ -74,6 +76,21 @@ def _scanned(link: str, seen: Mapping[str, Any]) -> Finding:
     if str(scan).startswith(_JUDGED):
         return Finding(link, Verdict.GOOD, str(scan))
     return Finding(link, Verdict.BROKEN, str(scan), _REMEDY)
+
+
+def _zones(engine: str, own: str, of_tasks: str) -> Finding:
+    """Return whether instants are read in the zone that HiveServer2 expects."""
+    link = f"time zone, by {engine}"
+    if own == of_tasks:
+        return Finding(link, Verdict.GOOD, f"{own}, in HiveServer2 and in tasks")
+    message = (
+        f"HiveServer2 reads instants in {own}, a task in {of_tasks}: rows differ between the two,"
+        " and pruning may expect the wrong ones"
+    )
+    remedy = (
+        "set -Duser.timezone in the options of the tasks (hive.tez.java.opts) and HiveServer2's"
+    )
+    return Finding(link, Verdict.BROKEN, message, remedy)
 
 
 def _reached(seen: Mapping[str, Any]) -> Finding:
