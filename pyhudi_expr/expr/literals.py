@@ -12,12 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from pyhudi_expr.expr.common_domains import NO_MARGIN
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of, exact_decimal, float_ordinal
@@ -295,16 +294,3 @@ def _text(value: str, char: CharType | None) -> Interval:
     if len(value) < length:
         return Interval(encoded, encoded)
     return Interval(encoded, max(encoded, value[:length].encode() + b"\xff"))
-
-
-def literal_of(value: PythonValue, type_: pa.DataType) -> Literal:
-    """Return a Literal of a Python value: dates and datetimes become integers of their type."""
-    if isinstance(value, datetime):
-        aware = value.tzinfo is not None
-        since = value - (_EPOCH.replace(tzinfo=timezone.utc) if aware else _EPOCH)
-        unit = domain_of(type_)
-        micros = since // timedelta(microseconds=1)
-        return Literal(micros * (unit.units if unit else 10**6) // 10**6, type_)
-    if isinstance(value, date):
-        return Literal((value - _EPOCH.date()).days, type_)
-    return Literal(value, type_)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pyhudi_expr.api.metadata_views import VIEWS, ViewColumn
+from pyhudi_expr.frontend.common.hive_types import nested_type_name
 from pyhudi_expr.hive.columns import HiveColumn, accepts, hive_columns, quote_identifier
 from pyhudi_expr.hive.metastore_table import (
     STORAGE_HANDLER,
@@ -15,7 +16,6 @@ from pyhudi_expr.hive.metastore_table import (
     quote_string,
     same_place,
 )
-from pyhudi_expr.service.metadata_rows import hive_type
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -103,7 +103,7 @@ def view_registrations(table: Registration) -> tuple[Registration, ...]:
 
 
 def _view_column(column: ViewColumn) -> HiveColumn:
-    type_ = hive_type(column.type)
+    type_ = nested_type_name(column.type)
     return HiveColumn(column.name, type_, type_, column.comment)
 
 

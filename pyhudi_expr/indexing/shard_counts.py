@@ -67,15 +67,6 @@ def estimated_shard_count(
     return min(max(floor, math.ceil(_GROWTH * size / _SHARD_BYTES)), _MOST_SHARDS)
 
 
-def estimate_rows(table: HudiTable, listing: FileListing) -> int:
-    """Estimate the rows of the slices by their bytes and the footers of some base files.
-
-    Raises:
-        HudiError: A footer cannot be read.
-    """
-    return _Sample.of(table, listing).rows
-
-
 def _size_of_rows(
     table: HudiTable, listing: FileListing, definition: IndexDefinition, other_bytes: int
 ) -> int:

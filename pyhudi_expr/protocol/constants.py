@@ -13,3 +13,4 @@ from thrift.TRecursive import fix_spec
 import sys
 from .ttypes import *
 PROTOCOL_VERSION = 1
+TOKEN_PREFACE = "pyhudi-token "

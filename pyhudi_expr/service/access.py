@@ -18,11 +18,11 @@ import ssl
 import time
 from pathlib import Path
 
+from pyhudi_expr.protocol import constants
 from pyhudi_expr.service.job_tokens import JobToken, read
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
-#: No message of the protocol begins so: those begin with a byte above 127.
-TOKEN_PREFACE = b"pyhudi-token "
+TOKEN_PREFACE = constants.TOKEN_PREFACE.encode()
 #: Size of the first frame if a token is needed, in bytes.
 MAX_PREFACE_BYTES = 4096
 _MIN_TOKEN_CHARACTERS = 16

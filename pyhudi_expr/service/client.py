@@ -23,9 +23,8 @@ from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 from pyhudi_expr.frontend.thrift.encoder import encode
 from pyhudi_expr.frontend.thrift.semantics import encode_semantics
 from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.constants import PROTOCOL_VERSION, TOKEN_PREFACE
 from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, ServiceInfo
-from pyhudi_expr.service.access import TOKEN_PREFACE
 from pyhudi_expr.table.listing import TableView
 
 _MAX_ANSWER_BYTES = 64 << 20
@@ -94,7 +93,7 @@ class PruningClient:
         """
         self._address = f"{host}:{port}"
         socket = _TlsSocket(host, port, tls) if tls else TSocket(host, port)
-        self._preface = TOKEN_PREFACE + token.encode() if token else None
+        self._preface = (TOKEN_PREFACE + token).encode() if token else None
         socket.setTimeout(timeout * 1000)
         self._transport = TFramedTransport(socket, _MAX_ANSWER_BYTES)
         protocol = TBinaryProtocolAccelerated(

@@ -23,7 +23,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.common.hive_types import type_name
+from pyhudi_expr.frontend.common.hive_types import nested_type_name
 from pyhudi_expr.frontend.thrift.decoder import BadRequestError
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.protocol import ttypes
@@ -112,18 +112,13 @@ def to_thrift(
         )
     return [
         _column(
-            ttypes.MetadataColumn(name=each.name, type=hive_type(each.type), comment=each.comment),
+            ttypes.MetadataColumn(
+                name=each.name, type=nested_type_name(each.type), comment=each.comment
+            ),
             found.rows if each.name in wanted else None,
         )
         for each in found.view.columns
     ]
-
-
-def hive_type(type_: pa.DataType) -> str:
-    """Return Hive's name of the type of a view's column."""
-    if pa.types.is_list(type_):
-        return f"array<{type_name(type_.value_type)}>"
-    return type_name(type_)
 
 
 def _may_match(bound: BoundExpression, rows: pa.Table) -> BoolArray:

@@ -79,11 +79,6 @@ class HudiTable:
         last = self.timeline.last_write
         return last.requested if last else None
 
-    def current_instant(self) -> str | None:
-        """Return the requested time of the newest completed write now. Lists one directory."""
-        last = Timeline.read(self.storage, self.properties).last_write
-        return last.requested if last else None
-
     def refreshed(self, storage: Storage | None = None) -> HudiTable:
         """Return the table as it is now; this object if its timeline and properties are unchanged.
 

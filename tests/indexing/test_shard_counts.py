@@ -8,7 +8,7 @@ import pytest
 
 from bench.tables.synthetic import write_table
 from pyhudi_expr.indexing import shard_counts
-from pyhudi_expr.indexing.shard_counts import estimate_rows, shard_count
+from pyhudi_expr.indexing.shard_counts import shard_count
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -42,11 +42,6 @@ def test_many_files_get_more(tmp_path: Path) -> None:
     table = HudiTable.open(str(tmp_path / "t"))
     # 4,000 filters of 150,000 bytes, twice, in 256 MiB each.
     assert shard_count(table, definition("bloom_filters", 0)) == 5
-
-
-def test_rows_are_estimated_from_footers(golden: Mapping[str, Path]) -> None:
-    table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
-    assert estimate_rows(table, table.listing()) == 12
 
 
 def test_indexes_of_keys_are_sized_by_the_lengths_of_keys_and_values(

@@ -109,7 +109,7 @@ def test_a_damaged_compressed_filter_is_unreadable() -> None:
 
 def test_parsing_cells_is_linear() -> None:
     cell = struct.pack(">iiH", 2, 0, 0) + b"\0"
-    assert_linear(lambda block: parse_cells([block], has_mvcc=True), cell)
+    assert_linear(lambda block: parse_cells([block]), cell)
 
 
 @pytest.mark.parametrize("unit", [b"a", b" ", b"\\\n", b"a=b\n", b"\\", b"#\n", b"=", b"\\u0041"])

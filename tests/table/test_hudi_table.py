@@ -32,10 +32,10 @@ def test_a_snapshot_does_not_change_and_refreshed_returns_a_new_one(table: TinyT
     assert opened.refreshed() is opened
     # Requested before the newest write, completed after it.
     table.complete("000", "003")
-    assert opened.instant == opened.current_instant() == "001"
+    assert opened.instant == opened.refreshed().instant == "001"
     assert opened.refreshed().timeline.is_committed("000")
     table.complete("004", "005")
-    assert (opened.instant, opened.current_instant()) == ("001", "004")
+    assert (opened.instant, opened.refreshed().instant) == ("001", "004")
 
 
 def test_the_schema_comes_from_the_newest_commit_that_has_one(table: TinyTable) -> None:

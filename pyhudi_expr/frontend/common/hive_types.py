@@ -78,3 +78,10 @@ def type_name(type_: Type) -> str:
         if known == type_:
             return name
     raise InexpressibleError(f"Hive has no name for {type_}")
+
+
+def nested_type_name(type_: pa.DataType) -> str:
+    """Return `type_name`, also of an array. Raises InexpressibleError."""
+    if pa.types.is_list(type_):
+        return f"array<{type_name(type_.value_type)}>"
+    return type_name(type_)

@@ -54,7 +54,7 @@ def test_every_setting_of_hives_evaluators_is_sent_or_known(jar: Path) -> None:
 
 
 def test_every_setting_of_sparks_evaluators_is_sent_or_known() -> None:
-    unknown = {}
+    unknown: dict[str, list[str]] = {}
     for prefix, classes in _SPARK_CLASSES.items():
         (jar,) = _SPARK_JARS.glob(f"{prefix}*.jar")
         found = references(jar, classes, r"org/apache/spark/sql/internal/(SQL|SqlApi)Conf\$?")

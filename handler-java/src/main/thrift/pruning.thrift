@@ -17,6 +17,9 @@ namespace py pyhudi_expr.protocol
 /** The version of both sides; a service answers any other one with UNSUPPORTED_VERSION. */
 const i32 PROTOCOL_VERSION = 1
 
+/** What the first frame of a connection with a token begins with. No message begins so. */
+const string TOKEN_PREFACE = "pyhudi-token "
+
 /** Kinds of nodes. AND, OR, NOT, CONSTANT, LEAF are a SearchArgument's; the others are value terms. */
 enum NodeKind {
   AND = 1,

@@ -14,4 +14,9 @@ public class pruningConstants {
    */
   public static final int PROTOCOL_VERSION = 1;
 
+  /**
+   * What the first frame of a connection with a token begins with. No message begins so.
+   */
+  public static final java.lang.String TOKEN_PREFACE = "pyhudi-token ";
+
 }

@@ -1,5 +1,6 @@
 package io.pyhudi.hive.client;
 
+import io.pyhudi.hive.protocol.pruningConstants;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -33,7 +34,6 @@ public final class Credentials {
   static final Credentials NONE = new Credentials("", "", "", "");
 
   /** The prefix of a connection's first frame, the same constant as in the service. */
-  private static final String PREFACE = "pyhudi-token ";
 
   private final List<String> files;
   private final JobCredentials brought;
@@ -84,7 +84,7 @@ public final class Credentials {
       return null;
     }
     String token = isBrought("hudi.pruning.token.file", file) ? brought.token() : text(file);
-    return (PREFACE + token).getBytes(StandardCharsets.UTF_8);
+    return (pruningConstants.TOKEN_PREFACE + token).getBytes(StandardCharsets.UTF_8);
   }
 
   /**
