@@ -18,7 +18,7 @@ def missing_metadata(catalog: IndexCatalog) -> str:
         return f"the metadata table cannot be read: {catalog.failure}"
     return (
         f"the metadata table is gone: there is no {catalog.table.base_path}/{METADATA_DIR}; "
-        "pyhudi audit --repair makes it again, and so does Hudi's next write"
+        "pyhudi audit --repair makes it again"
     )
 
 
