@@ -109,7 +109,7 @@ def test_callbacks_are_answered_by_what_they_ask(root: Path, tmp_path: Path) -> 
 
     async def statuses() -> list[int]:
         answers = Answers(settings_of(root), Metrics())
-        async with await answers.callbacks.site.listen():
+        with answers.callbacks.site.listening():
             return [
                 await answers.send(message(root / "plain")),
                 await answers.send(message(root / "plain", hoodieWriteStat="x" * 10 * HEAD_BYTES)),
@@ -133,7 +133,7 @@ def test_a_callback_shows_the_services_token(root: Path, tmp_path: Path) -> None
 
     async def statuses() -> list[int]:
         answers = Answers(settings_of(root, token_file=str(file)), Metrics())
-        async with await answers.callbacks.site.listen():
+        with answers.callbacks.site.listening():
             given = [
                 await answers.send(message(root / "plain"), {**_JSON, **header})
                 for header in (

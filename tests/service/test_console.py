@@ -119,7 +119,7 @@ def test_a_client_certificate_is_required_when_configured(tmp_path):
         return status(connection, *name)
 
     async def all_callers():
-        async with await Console(settings, OwnOverview(Metrics()), Metrics()).site.listen():
+        with Console(settings, OwnOverview(Metrics()), Metrics()).site.listening():
             status_with_certificate = await asyncio.to_thread(status_over_tls, tls(secrets))
             # By another name of the certificate, as a browser through a tunnel calls it.
             by_name = asyncio.to_thread(status_over_tls, tls(secrets), f"pruning-1:{port}")

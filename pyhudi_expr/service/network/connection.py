@@ -62,8 +62,8 @@ class Host(Protocol):
     def is_stopping(self) -> bool:
         """Whether no more requests are taken."""
 
-    def opened(self, connection: Connection) -> bool:
-        """Add a connection; return whether it may stay open."""
+    def opened(self, connection: Connection) -> None:
+        """Add a connection."""
 
     def closed(self, connection: Connection) -> None:
         """Remove a connection."""
@@ -100,6 +100,8 @@ class Connection(asyncio.Protocol):
     """A connection, from its beginning to its end. Every state has a time limit."""
 
     _transport: asyncio.Transport
+    is_silent = True
+    """Whether the caller has not yet asked anything."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -116,17 +118,16 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, or close at once if too many connections are open."""
+        """Begin."""
         self._transport = cast(asyncio.Transport, transport)
         # So `pause_writing` says that an answer was not sent at once, `resume_writing` that it is.
         self._transport.set_write_buffer_limits(0)
         self._trusted = not self._host.access.needs_token
         if self._host.is_stopping:
             self._close()
-        elif self._host.opened(self):
-            self._enter(_State.IDLE, self._host.settings.idle_seconds)
         else:
-            self._refuse("full", "too many connections are open")
+            self._host.opened(self)
+            self._enter(_State.IDLE, self._host.settings.idle_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End. A request that waits need not be evaluated, and the work on another one ends."""
@@ -234,6 +235,7 @@ class Connection(asyncio.Protocol):
             self._refuse_token(OLD_TOKEN.format(late))
 
     def _ask(self, frame: bytes) -> None:
+        self.is_silent = False
         self._head = head_of(frame)
         limit, needed = self._host.settings.request_bytes, self._head.memory
         if needed > limit:

@@ -1,7 +1,7 @@
 """TLS handshakes of accepted connections, each failed one with a line in the log and counted.
 
-A server of asyncio with an SSL context closes such a connection without telling anybody. So this
-one accepts connections without TLS, and hands each socket on to a handshake whose end it awaits.
+A server of asyncio with an SSL context closes such a connection without telling anybody, and knows
+of none before its handshake has ended.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import structlog
 
@@ -66,28 +66,35 @@ class Handshakes:
         self._door = door
         self._connected = connected
         self._where = where
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], None] = {}
 
-    def accepted(self) -> asyncio.Protocol:
-        """Return the protocol of an accepted connection, which goes on inside TLS."""
-        return _Accepted(self)
+    @property
+    def running(self) -> int:
+        """Number of handshakes that have not ended."""
+        return len(self._running)
+
+    def drop_oldest(self) -> None:
+        """Close the connection whose handshake has run for the longest time."""
+        task = next(iter(self._running))
+        del self._running[task]
+        task.cancel()
 
     def begin(self, caller: socket.socket) -> None:
         """Begin the handshake with a caller."""
 
         def ended(task: asyncio.Task[None]) -> None:
-            self._running.discard(task)
+            self._running.pop(task, None)
             if task.cancelled():
                 caller.close()
                 self._door.lost()
 
         task = asyncio.get_running_loop().create_task(self._shaken(caller))
-        self._running.add(task)
+        self._running[task] = None
         task.add_done_callback(ended)
 
     async def stop(self) -> None:
         """Close the connections whose handshake has not ended."""
-        for task in self._running:
+        for task in tuple(self._running):
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
@@ -112,19 +119,6 @@ class Handshakes:
         self._door.refused(reason)
         self._door.lost()
         _log.warning("connection closed", peer=peer, reason=why, **self._where)
-
-
-class _Accepted(asyncio.Protocol):
-    """Takes the socket from a transport without TLS before that has read a byte."""
-
-    def __init__(self, handshakes: Handshakes) -> None:
-        self._handshakes = handshakes
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        caller = transport.get_extra_info("socket").dup()
-        cast(asyncio.Transport, transport).abort()
-        caller.setblocking(False)
-        self._handshakes.begin(caller)
 
 
 def _why(error: ssl.SSLError) -> str:

@@ -3,12 +3,16 @@
 One event loop owns every connection, so idle and slow callers cost no thread; a pool of threads
 evaluates requests. Sizes are checked before a byte of a frame is read, each transfer has a time
 limit, and a connection over a limit is closed or answered that the service is busy.
+
+One limit holds for all connections, before TLS as well. At the limit the oldest one that has asked
+nothing makes room: callers ask at once, and who holds connections open must not keep them away.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import socket
 from collections.abc import Callable
 from functools import partial
@@ -27,9 +31,11 @@ from pyhudi_expr.service.network.evaluation import Evaluate, Evaluation
 from pyhudi_expr.service.network.frames import process_frame
 from pyhudi_expr.service.network.handshakes import Handshakes
 from pyhudi_expr.service.network.heads import Head
+from pyhudi_expr.service.network.listening import Listener, bound
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 _ABANDON_SECONDS = 1.0
+_NOTED_SECONDS = 1.0
 
 _log: Any = structlog.get_logger()
 
@@ -46,7 +52,9 @@ class PruningServer:
         """Raises SettingsError for a service that anybody on the network could use."""
         self._metrics = metrics or Metrics()
         self._evaluation = Evaluation(settings.threads)
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, None] = {}
+        self._opening = 0
+        self._full_noted = -math.inf
         self._tell_closed: Callable[[], None] = lambda: None
         self._stopping = asyncio.Event()
         self._all_closed = asyncio.Event()
@@ -71,8 +79,9 @@ class PruningServer:
 
     @property
     def open_connections(self) -> int:
-        """Number of connected callers."""
-        return len(self._connections)
+        """Number of connected callers, before TLS as well."""
+        shaken = 0 if self._handshakes is None else self._handshakes.running
+        return len(self._connections) + self._opening + shaken
 
     @property
     def unanswered(self) -> int:
@@ -91,21 +100,15 @@ class PruningServer:
         """Listen until `stop`; `listening` is called with the address. Raises AddressError."""
         settings = self._settings
         try:
-            server = await asyncio.get_running_loop().create_server(
-                (lambda: Connection(self))
-                if self._handshakes is None
-                else self._handshakes.accepted,
-                settings.host,
-                settings.port,
-                backlog=settings.max_connections,
-            )
+            listened = bound(settings.host, settings.port, settings.max_connections)
         except OSError as error:
             raise not_listening(settings, error) from error
-        host, port = server.sockets[0].getsockname()[:2]
+        listener = Listener(listened, self.take)
+        host, port = listener.address
         _log.info("listening", host=host, port=port, workers=1, threads=settings.threads)
         if listening is not None:
             listening(host, port)
-        await self.answer(server.close)
+        await self.answer(listener.stop)
         _log.info("stopped")
 
     async def answer(self, stop_listening: Callable[[], None] = lambda: None) -> None:
@@ -125,17 +128,48 @@ class PruningServer:
             self._evaluation.shutdown()
 
     async def take(self, caller: socket.socket) -> None:
-        """Serve a connection that another process has accepted."""
+        """Serve a connection that was accepted."""
         caller.setblocking(False)
+        if not self._has_room():
+            caller.close()
+            self.lost()
+            return
         if self._handshakes is not None:
             self._handshakes.begin(caller)
             return
+        self._opening += 1
         try:
             loop = asyncio.get_running_loop()
             await loop.connect_accepted_socket(lambda: Connection(self), caller)
         except OSError:
             caller.close()  # It has hung up.
             self.lost()
+        finally:
+            self._opening -= 1
+
+    def _has_room(self) -> bool:
+        """Return whether one more connection may be open, if need be instead of a silent one."""
+        if self.open_connections < self._settings.max_connections:
+            return True
+        self._note_full()
+        if self._handshakes is not None and self._handshakes.running:
+            self._handshakes.drop_oldest()
+            return True
+        silent = next((one for one in self._connections if one.is_silent), None)
+        if silent is None:
+            return False
+        del self._connections[silent]
+        silent.abandon()
+        return True
+
+    def _note_full(self) -> None:
+        """Count a connection that is closed since too many are open; log it once a second."""
+        self._metrics.refused("full")
+        now = asyncio.get_running_loop().time()
+        if now >= self._full_noted + _NOTED_SECONDS:
+            self._full_noted = now
+            most = self._settings.max_connections
+            _log.warning("connections are closed: too many are open", max_connections=most)
 
     def on_closed(self, tell: Callable[[], None]) -> None:
         """Call a function at the end of each connection from now on."""
@@ -172,16 +206,13 @@ class PruningServer:
         """See `Host`."""
         return self._stopping.is_set()
 
-    def opened(self, connection: Connection) -> bool:
+    def opened(self, connection: Connection) -> None:
         """See `Host`."""
-        if len(self._connections) >= self._settings.max_connections:
-            return False
-        self._connections.add(connection)
-        return True
+        self._connections[connection] = None
 
     def closed(self, connection: Connection) -> None:
         """See `Host`."""
-        self._connections.discard(connection)
+        self._connections.pop(connection, None)
         self._tell_closed()
         if self.is_stopping and not self._connections:
             self._all_closed.set()

@@ -38,7 +38,7 @@ class SingleProcess:
         async with contextlib.AsyncExitStack() as stack:
             sites = await answering.sites(OwnOverview(answering.metrics), stack)
             for site in sites.values():
-                await stack.enter_async_context(await site.listen())
+                stack.enter_context(site.listening())
             await answering.server.run()
 
     def _reload(self, answering: Answering) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
@@ -16,6 +16,7 @@ import structlog
 
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.service.network.handshakes import Door, Handshakes
+from pyhudi_expr.service.network.listening import Listener, bound
 from pyhudi_expr.service.settings import SettingsError
 
 PLAIN = "text/plain; charset=utf-8"
@@ -23,6 +24,7 @@ MAX_BODY_BYTES = 64 << 20
 _PIECE_BYTES = 1 << 16
 _MAX_HEAD_BYTES = 8192
 _SECONDS = 5.0
+_BACKLOG = 100
 
 _log: Any = structlog.get_logger()
 
@@ -86,22 +88,23 @@ class Site:
     door: Door | None = None
     method: Literal["GET", "POST"] = "GET"
 
-    async def listen(self) -> asyncio.Server:
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
         """Serve at the address. Raises SettingsError if that is not possible."""
         host, port = host_and_port(self.setting, self.address)
-        handshakes = self._handshakes
-        loop = asyncio.get_running_loop()
         try:
-            return await loop.create_server(
-                self._connected if handshakes is None else handshakes.accepted, host, port
-            )
+            listener = Listener(bound(host, port, _BACKLOG), self.take)
         except (OSError, OverflowError) as error:
             raise not_listening(self.setting, self.address, error) from error
+        try:
+            yield
+        finally:
+            listener.stop()
 
     async def take(self, caller: socket.socket) -> None:
         """Serve a connection that another process has accepted."""
+        caller.setblocking(False)
         if self._handshakes is not None:
-            caller.setblocking(False)
             self._handshakes.begin(caller)
             return
         try:

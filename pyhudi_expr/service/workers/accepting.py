@@ -7,24 +7,17 @@ worker with the fewest, for 20 microseconds of both processes.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-import structlog
+from functools import partial
 
 from pyhudi_expr.service.network.addresses import not_listening
+from pyhudi_expr.service.network.listening import Listener, bound
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.web import http
 from pyhudi_expr.service.workers.channel import Handed
 from pyhudi_expr.service.workers.child import Child
-
-_MOST_AT_ONCE = 64
-_PAUSE_SECONDS = 1.0
-
-_log: Any = structlog.get_logger()
 
 
 class Acceptor:
@@ -39,7 +32,7 @@ class Acceptor:
         """
         self._workers = workers
         self._waits = waits
-        self._listening: dict[Handed, socket.socket] = {}
+        self._listening: dict[Handed, Listener] = {}
         self._held: list[tuple[Handed, socket.socket]] = []
         self._most_held = 0
 
@@ -47,23 +40,19 @@ class Acceptor:
     def bound(self, settings: ServiceSettings) -> Iterator[tuple[str, int]]:
         """Listen, and return the host and port of callers. Raises SettingsError or AddressError."""
         self._most_held = settings.max_connections
-        loop = asyncio.get_running_loop()
         try:
             for kind in Handed:
                 if kind is Handed.PRUNING or getattr(settings, kind.setting):
-                    self._listening[kind] = _bound(kind, settings)
-            for kind, listening in self._listening.items():
-                loop.add_reader(listening, self._accept, kind)
-            host, port = self._listening[Handed.PRUNING].getsockname()[:2]
-            yield host, port
+                    take = partial(self._take, kind)
+                    self._listening[kind] = Listener(_bound(kind, settings), take)
+            yield self._listening[Handed.PRUNING].address
         finally:
             self.stop()
 
     def stop(self) -> None:
         """Accept no more."""
-        for listening in self._listening.values():
-            asyncio.get_running_loop().remove_reader(listening)
-            listening.close()
+        for listener in self._listening.values():
+            listener.stop()
         self._listening = {}
         for _, caller in self._held:
             caller.close()
@@ -75,29 +64,8 @@ class Acceptor:
         for kind, caller in held:
             self._hand(kind, caller)
 
-    def _accept(self, kind: Handed) -> None:
-        listening = self._listening[kind]
-        for _ in range(_MOST_AT_ONCE):
-            try:
-                caller, _ = listening.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                _log.error("connections are not accepted for a second", reason=str(error))
-                self._pause(kind)
-                return
-            self._hand(kind, caller)
-
-    def _pause(self, kind: Handed) -> None:
-        """Accept none for a while: the process has too many open files."""
-        loop = asyncio.get_running_loop()
-        loop.remove_reader(self._listening[kind])
-
-        def again() -> None:
-            if kind in self._listening:
-                loop.add_reader(self._listening[kind], self._accept, kind)
-
-        loop.call_later(_PAUSE_SECONDS, again)
+    async def _take(self, kind: Handed, caller: socket.socket) -> None:
+        self._hand(kind, caller)
 
     def _hand(self, kind: Handed, caller: socket.socket) -> None:
         ready = self._workers()
@@ -117,13 +85,8 @@ def _bound(kind: Handed, settings: ServiceSettings) -> socket.socket:
     if kind is not Handed.PRUNING:
         host, port = http.host_and_port(kind.setting, getattr(settings, kind.setting))
     try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.create_server(
-            address[:2], family=family, backlog=settings.max_connections
-        )
+        return bound(host, port, settings.max_connections)
     except (OSError, OverflowError) as error:
         if kind is Handed.PRUNING and isinstance(error, OSError):
             raise not_listening(settings, error) from error
         raise http.not_listening(kind.setting, f"{host}:{port}", error) from error
-    listening.setblocking(False)
-    return listening

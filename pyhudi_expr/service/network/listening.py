@@ -1,0 +1,79 @@
+"""Listening sockets, and the callers that they accept.
+
+asyncio's own servers hide a caller's socket until its transport exists, which with TLS is after the
+handshake, and write a traceback for each of up to `backlog` tries where the process has no file
+descriptors left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import structlog
+
+_MOST_AT_ONCE = 64
+_PAUSE_SECONDS = 1.0
+
+_log: Any = structlog.get_logger()
+
+
+def bound(host: str, port: int, backlog: int) -> socket.socket:
+    """Return a listening socket. Raises OSError and OverflowError."""
+    family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.create_server(address[:2], family=family, backlog=backlog)
+    listening.setblocking(False)
+    return listening
+
+
+class Listener:
+    """Accepts callers at one socket, from now until it is stopped. Use it in one event loop."""
+
+    def __init__(
+        self, listening: socket.socket, take: Callable[[socket.socket], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Begin to accept.
+
+        Args:
+            listening: The socket, which is closed in the end.
+            take: Serves a caller's socket, which does not block.
+        """
+        self._listening = listening
+        self._take = take
+        self._taking: set[asyncio.Task[None]] = set()
+        self._accepting = asyncio.get_running_loop().create_task(self._accept())
+        self._accepting.add_done_callback(lambda _: listening.close())
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Its host and port."""
+        host, port = self._listening.getsockname()[:2]
+        return host, port
+
+    def stop(self) -> None:
+        """Accept no more."""
+        self._accepting.cancel()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            for _ in range(_MOST_AT_ONCE):
+                try:
+                    caller, _ = await loop.sock_accept(self._listening)
+                except (ConnectionAbortedError, InterruptedError):
+                    continue
+                except OSError as error:
+                    # The process has too many open files, say.
+                    _log.error("connections are not accepted for a second", reason=str(error))
+                    await asyncio.sleep(_PAUSE_SECONDS)
+                    continue
+                caller.setblocking(False)
+                self._begin(caller)
+            await asyncio.sleep(0)  # A burst of callers must not keep others waiting.
+
+    def _begin(self, caller: socket.socket) -> None:
+        task = asyncio.get_running_loop().create_task(self._take(caller))
+        self._taking.add(task)
+        task.add_done_callback(self._taking.discard)
