@@ -43,6 +43,7 @@ from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.verdicts import counts, kept_slices, verdicts
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.table.parsing.budget import OF_A_QUESTION, Budget, OverBudgetError, spending
 
 _VIEWS = {
     ttypes.TableView.SNAPSHOT: TableView.SNAPSHOT,
@@ -71,6 +72,7 @@ _REASONS = {
     TableNotFound: "no_table",
     UnsupportedTable: "unsupported_table",
     CorruptFile: "corrupt_file",
+    OverBudgetError: "over_budget",
 }
 
 
@@ -101,7 +103,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def prune(self, request: ttypes.PruneRequest) -> PruneResponse:
         """Return which files cannot match; errors become the response's status."""
-        return _answered(request, self._prune, self._metrics)
+        with spending(Budget(OF_A_QUESTION)):
+            return _answered(request, self._prune, self._metrics)
 
     def announce(self, request: ttypes.PruneRequest) -> int:
         """Load what a question needs, in the background; return a status."""
@@ -185,7 +188,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def metadata(self, request: ttypes.MetadataRequest) -> MetadataResponse:
         """Return rows that describe a table; errors become the response's status."""
-        return _described(request, self._describe, self._metrics)
+        with spending(Budget(OF_A_QUESTION)):
+            return _described(request, self._describe, self._metrics)
 
     def _describe(self, request: ttypes.MetadataRequest, response: MetadataResponse) -> None:
         view, filter_ = view_named(request.view), decode(request.filter, self._limits)

@@ -9,7 +9,11 @@ from pyhudi_expr.service import logs
 from pyhudi_expr.service.ports import check_ports
 from pyhudi_expr.service.running.file_systems import check_file_systems
 from pyhudi_expr.service.running.reloading import InForce
+from pyhudi_expr.service.running.watchdog import end_within
 from pyhudi_expr.service.settings import ServiceSettings
+
+#: Time that threads have to end after the last answer.
+_END_SECONDS = 5.0
 
 
 def serve(settings: ServiceSettings, read_again: Callable[[], ServiceSettings]) -> None:
@@ -30,3 +34,5 @@ def serve(settings: ServiceSettings, read_again: Callable[[], ServiceSettings]) 
         from pyhudi_expr.service.running.single import SingleProcess
 
         asyncio.run(SingleProcess(in_force, read_again).run())
+        # Threads that still read a table must not keep the process.
+        end_within(_END_SECONDS)

@@ -103,6 +103,21 @@ def test_a_job_asks_about_its_table_and_no_other(token: Path) -> None:
         assert (described.status, described.message) == (PruneStatus.FAILED, OTHER_TABLE)
 
 
+def test_a_token_ends_on_an_open_connection_as_well(token: Path) -> None:
+    handler = GatedHandler()
+    handler.gate.set()
+    end = int(time.time()) + 3
+    with (
+        running_server(handler, token_file=str(token)) as server,
+        PruningClient(port=server.port, token=sign(SECRET, TABLE, end).decode()) as job,
+    ):
+        assert job.info()
+        while int(time.time()) <= end:
+            time.sleep(0.1)
+        with pytest.raises((TApplicationException, TTransportException), match="expired"):
+            job.send(PruneRequest(1, "q", TABLE, []))
+
+
 def answered(server: RunningServer, token: bytes, request: bytes) -> PruneResponse:
     """Show a token, send the bytes of a request, and return the answer."""
     with server.connect() as caller:

@@ -26,6 +26,7 @@ from pyhudi_expr.index.statistics.stored_bounds import (
 )
 from pyhudi_expr.parquet.footer import read_footer
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.parsing.budget import in_context
 from pyhudi_expr.table.storage import Storage
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> 
     """Read the column's bounds from M Parquet files; unknown for files that cannot be read."""
     with ThreadPoolExecutor(_THREADS) as pool:
         read = functools.partial(_read, storage, column=column)
-        ranges = list(pool.map(read, paths))
+        ranges = list(pool.map(in_context(read), paths))
     return as_bounds(ranges, column.domain)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
+from pyhudi_expr.table.parsing.budget import in_context
+
 _Item = TypeVar("_Item")
 THREADS = 2
 _ALONE = 2
@@ -34,15 +36,16 @@ def iter_unordered(sources: Iterable[Iterator[_Item]], threads: int = THREADS) -
             if item is None:
                 return
             yield item
+    following = in_context(next)
     making: dict[Future[_Item | None], Iterator[_Item]] = {}
     with ThreadPoolExecutor(threads, thread_name_prefix="reading") as pool:
         while idle or making:
             while idle and len(making) < threads:
                 source = idle.popleft()
-                making[pool.submit(next, source, None)] = source
+                making[pool.submit(following, source, None)] = source
             for made in wait(making, return_when=FIRST_COMPLETED).done:
                 source = making.pop(made)
                 item = made.result()
                 if item is not None:
-                    making[pool.submit(next, source, None)] = source
+                    making[pool.submit(following, source, None)] = source
                     yield item

@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.parsing.budget import OF_A_QUESTION, Budget, spending
 
 _AT_ONCE = 4
 _log: Any = structlog.get_logger()
@@ -42,7 +43,8 @@ class Announcements:
     def _load(self, base_path: str, request: PruneRequest) -> None:
         started = time.perf_counter()
         try:
-            self._pruner.prepare(base_path, request)
+            with spending(Budget(OF_A_QUESTION)):
+                self._pruner.prepare(base_path, request)
         except Exception as error:
             _log.debug("announced, not loaded", table=base_path, error=type(error).__name__)
         else:

@@ -219,6 +219,9 @@ class Connection(asyncio.Protocol):
             self._show(frame)
         elif not self._trusted:
             self._refuse_token(NO_TOKEN)
+        elif self._job_token is not None and (late := seconds_expired(self._job_token)):
+            self._trusted = False
+            self._refuse_token(OLD_TOKEN.format(late))
         else:
             self._ask(frame)
 

@@ -12,6 +12,7 @@ import structlog
 
 from pyhudi_expr.service.running.answering import Answering
 from pyhudi_expr.service.running.reloading import InForce, log_reloaded, log_start
+from pyhudi_expr.service.running.watchdog import watched
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.web.overview import OwnOverview
 
@@ -35,7 +36,7 @@ class SingleProcess:
             loop.add_signal_handler(signal.SIGTERM, answering.server.stop)
             loop.add_signal_handler(signal.SIGINT, answering.server.stop)
             loop.add_signal_handler(signal.SIGHUP, self._reload, answering)
-        async with contextlib.AsyncExitStack() as stack:
+        async with watched(), contextlib.AsyncExitStack() as stack:
             sites = await answering.sites(OwnOverview(answering.metrics), stack)
             for site in sites.values():
                 stack.enter_context(site.listening())

@@ -16,6 +16,7 @@ import structlog
 
 from pyhudi_expr.service import logs
 from pyhudi_expr.service.running.answering import Answering
+from pyhudi_expr.service.running.watchdog import watched
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.workers.channel import HANDED_BYTES, Channel, Handed, Kind, Message
 from pyhudi_expr.service.workers.overview import GatheredOverview
@@ -45,7 +46,7 @@ async def _run(ours: socket.socket, handed: socket.socket, name: str) -> int:
     settings = ServiceSettings.model_validate_json(start.body)
     logs.configure(settings.log_format, settings.log_level, worker=name)
     try:
-        async with contextlib.AsyncExitStack() as stack:
+        async with watched(), contextlib.AsyncExitStack() as stack:
             worker = _Worker(Answering(settings), channel, handed, name)
             await worker.run(stack)
     except SettingsError as error:

@@ -54,6 +54,12 @@ class Limits:
     processor_seconds: float = math.inf
 
 
+#: Those of a question to the service.
+OF_A_QUESTION = Limits(
+    read_bytes=64 << 30, inflated_bytes=1 << 30, memory_bytes=4 << 30, processor_seconds=120
+)
+
+
 class Budget:
     """What one question has spent. Thread safe."""
 
@@ -99,9 +105,7 @@ class Budget:
 
 
 def _over(file: str, what: str, limit: float) -> OverBudgetError:
-    return OverBudgetError(
-        file, f"reading ends here: the question has spent its {limit:g} {what} (question_budget)"
-    )
+    return OverBudgetError(file, f"reading ends here: the question has spent its {limit:g} {what}")
 
 
 _UNLIMITED = Budget(Limits())

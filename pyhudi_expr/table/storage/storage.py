@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.parsing.budget import in_context
 from pyhudi_expr.table.storage.entries import (
     Backend,
     Expected,
@@ -196,7 +197,7 @@ class Storage:
         """
         if len(items) < 2 or not self.is_remote:
             return [request(item) for item in items]
-        return [*_pool(os.getpid()).map(request, items)]
+        return [*_pool(os.getpid()).map(in_context(request), items)]
 
     def open_input(self, path: str, size: int | None = None) -> pa.NativeFile:
         """Open a file for random access; the caller closes it.
