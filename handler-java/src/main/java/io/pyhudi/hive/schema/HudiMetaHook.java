@@ -6,6 +6,7 @@ import io.pyhudi.hive.HudiOutputFormat;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.metadata.MetadataRequests;
 import io.pyhudi.hive.metadata.MetadataView;
+import io.pyhudi.hive.metastore.TableData;
 import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -34,7 +35,6 @@ import org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe;
  * table.
  */
 public final class HudiMetaHook extends DefaultHiveMetaHook {
-  private static final String PURGE = "external.table.purge";
   private static final Set<String> ALLOWED =
       new HashSet<>(Arrays.asList("ADDPROPS", "DROPPROPS", "ADDCOLS"));
 
@@ -51,6 +51,7 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
           table, "Hudi tables can only be EXTERNAL: CREATE EXTERNAL TABLE ... LOCATION '...'");
     }
     refuseProperties(table);
+    refuseDeletion(table);
     if (table.getPartitionKeysSize() > 0) {
       throw refuse(
           table, "PARTITIONED BY needs Hive 4; in Hive 3.1 partition columns are plain columns");
@@ -144,8 +145,10 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
   public void preAlterTable(Table table, EnvironmentContext context) throws MetaException {
     Map<String, String> properties = context == null ? null : context.getProperties();
     String operation = properties == null ? null : properties.get(ALTER_TABLE_OPERATION_TYPE);
+    // Before anything else: whatever changes a table, also without naming an operation.
+    refuseProperties(table);
+    refuseDeletion(table);
     if (operation == null) {
-      // Statistics only.
       return;
     }
     if (!ALLOWED.contains(operation)) {
@@ -156,7 +159,6 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
               + " would not change the Hudi table; change it with Apache Hudi, then DROP TABLE and"
               + " CREATE EXTERNAL TABLE again (the data stays)");
     }
-    refuseProperties(table);
     MetadataView view = viewAsCreated(table);
     if (operation.equals("ADDCOLS")) {
       if (view == null) {
@@ -176,10 +178,14 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
     return view;
   }
 
-  private static void refuseProperties(Table table) throws MetaException {
-    if (Boolean.parseBoolean(table.getParameters().get(PURGE))) {
-      throw refuse(table, PURGE + " would delete the Hudi table's data with DROP TABLE");
+  private static void refuseDeletion(Table table) throws MetaException {
+    String reason = TableData.deletedBy(table);
+    if (reason != null) {
+      throw refuse(table, reason + ", so DROP TABLE would delete the Hudi table's data");
     }
+  }
+
+  private static void refuseProperties(Table table) throws MetaException {
     if (!HiveVersion.keepsTablesApart()
         && table.getParameters().containsKey(PruningSettings.AS_OF)) {
       throw refuse(
@@ -222,8 +228,15 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
   }
 
   @Override
-  public void preDropTable(Table table) {
-    // The data stays.
+  public void preDropTable(Table table) throws MetaException {
+    String reason = TableData.deletedBy(table);
+    if (reason != null) {
+      throw refuse(
+          table,
+          reason
+              + ", so this would delete the Hudi table's data; ALTER TABLE ... SET TBLPROPERTIES"
+              + " ('EXTERNAL'='TRUE', 'external.table.purge'='false') first");
+    }
   }
 
   @Override

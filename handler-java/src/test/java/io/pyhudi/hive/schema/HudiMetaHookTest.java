@@ -3,9 +3,12 @@ package io.pyhudi.hive.schema;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.TableType;
+import org.apache.hadoop.hive.metastore.api.EnvironmentContext;
 import org.apache.hadoop.hive.metastore.api.FieldSchema;
 import org.apache.hadoop.hive.metastore.api.MetaException;
 import org.apache.hadoop.hive.metastore.api.StorageDescriptor;
@@ -21,7 +24,7 @@ class HudiMetaHookTest {
     table.setDbName("sales");
     table.setTableName("trips");
     table.setTableType(TableType.EXTERNAL_TABLE.name());
-    table.setParameters(Collections.emptyMap());
+    table.setParameters(new HashMap<>(Collections.singletonMap("EXTERNAL", "TRUE")));
     table.setSd(new StorageDescriptor());
     return table;
   }
@@ -30,6 +33,31 @@ class HudiMetaHookTest {
     String message = assertThrows(MetaException.class, statement).getMessage();
     assertTrue(message.startsWith("Hudi table sales.trips: "), message);
     assertTrue(message.contains(reason), message);
+  }
+
+  private static Table with(String property, String value) {
+    Table table = trips();
+    table.getParameters().put(property, value);
+    return table;
+  }
+
+  @Test
+  void noTableBecomesOneWhoseDataIsDeletedWhateverTheOperation() {
+    EnvironmentContext unnamed = new EnvironmentContext();
+    EnvironmentContext properties =
+        new EnvironmentContext(Collections.singletonMap("alterTableOpType", "ADDPROPS"));
+    for (EnvironmentContext context : Arrays.asList(null, unnamed, properties)) {
+      assertRefused("EXTERNAL", () -> hook.preAlterTable(with("EXTERNAL", "FALSE"), context));
+      assertRefused(
+          "purge", () -> hook.preAlterTable(with("external.table.purge", "True"), context));
+    }
+  }
+
+  @Test
+  void aTableWhoseDataWouldBeDeletedIsNotDropped() throws MetaException {
+    assertRefused("EXTERNAL", () -> hook.preDropTable(with("EXTERNAL", "no")));
+    assertRefused("purge", () -> hook.preDropTable(with("external.table.purge", "TRUE")));
+    hook.preDropTable(trips());
   }
 
   @Test
