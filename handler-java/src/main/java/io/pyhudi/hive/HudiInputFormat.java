@@ -48,6 +48,14 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
 
   @Override
   public InputSplit[] getSplits(JobConf job, int numSplits) throws IOException {
+    try {
+      return splits(job, numSplits);
+    } catch (IOException | RuntimeException e) {
+      throw MissingFiles.asFailure(e);
+    }
+  }
+
+  private InputSplit[] splits(JobConf job, int numSplits) throws IOException {
     PruningSettings settings = settings(job);
     List<InputSplit> splits = new ArrayList<>();
     for (Path location : getInputPaths(job)) {

@@ -145,9 +145,11 @@ public final class HudiTable {
 
   /** Opens the table at a base path. */
   static HudiTable open(Configuration conf, Path basePath) {
+    QueryStorage storage = new QueryStorage(basePath, new Configuration(conf));
+    storage.requireTable(basePath);
     HoodieTableMetaClient metaClient =
         HoodieTableMetaClient.builder()
-            .setStorage(new QueryStorage(basePath, new Configuration(conf)))
+            .setStorage(storage)
             .setBasePath(basePath.toString())
             .setLoadActiveTimelineOnLoad(true)
             .build();

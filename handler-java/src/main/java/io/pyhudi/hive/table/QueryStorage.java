@@ -4,6 +4,7 @@ import io.pyhudi.hive.files.MemoryStream;
 import io.pyhudi.hive.version.HadoopFiles;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
@@ -27,6 +28,8 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hudi.common.table.HoodieTableConfig;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.exception.HoodieIOException;
+import org.apache.hudi.exception.TableNotFoundException;
 import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.apache.hudi.io.SeekableDataInputStream;
 import org.apache.hudi.io.hadoop.HadoopSeekableDataInputStream;
@@ -90,6 +93,36 @@ final class QueryStorage extends HoodieHadoopStorage {
     super(path, conf);
     metadata = other.metadata;
     kept = other.kept;
+  }
+
+  /**
+   * Reads the table's properties, which are kept. If there are none, Hudi itself would look for
+   * them again for five seconds.
+   *
+   * @throws TableNotFoundException if there are none, nor those that Hudi sets aside while it
+   *     writes new ones
+   */
+  void requireTable(Path basePath) {
+    StoragePath directory =
+        new StoragePath(basePath.toString(), HoodieTableMetaClient.METAFOLDER_NAME);
+    StoragePath properties = new StoragePath(directory, PROPERTIES);
+    try {
+      content(properties);
+    } catch (FileNotFoundException e) {
+      if (!isThere(new StoragePath(directory, HoodieTableConfig.HOODIE_PROPERTIES_FILE_BACKUP))) {
+        throw new TableNotFoundException(basePath.toString());
+      }
+    } catch (IOException e) {
+      throw new HoodieIOException("cannot read " + properties, e);
+    }
+  }
+
+  private boolean isThere(StoragePath path) {
+    try {
+      return exists(path);
+    } catch (IOException e) {
+      throw new HoodieIOException("cannot look for " + path, e);
+    }
   }
 
   private boolean isMetadata(StoragePath path) {

@@ -1,0 +1,45 @@
+"""A table whose directory is no Hudi table any more: every engine says so, and at once."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from devtools.ddl import create_with_handler
+from pyhudi_expr.hive.session import QueryError
+from tests.hive.query_results import FETCH, MR, Hive
+
+pytestmark = pytest.mark.hive
+
+HUDIS_RETRIES = 5.0
+"""The seconds for which Hudi looks for the properties of a table again."""
+
+
+@pytest.fixture(scope="module")
+def moved(
+    hive: Hive, golden: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A table in Hive whose `.hoodie` was moved away."""
+    root = tmp_path_factory.mktemp("moved")
+    path = shutil.copytree(golden["cow_v9_txns_simple_meta"], root / "table")
+    hive.run(create_with_handler("moved", path))
+    assert hive.query("SELECT txn_id FROM moved WHERE region = 'us'").rows
+    (path / ".hoodie").rename(root / "away")
+    yield "moved"
+    hive.run("DROP TABLE moved")
+
+
+@pytest.mark.parametrize("engine", [FETCH, MR])
+@pytest.mark.parametrize(
+    "query", ["SELECT txn_id FROM {}", "SELECT txn_id FROM {} WHERE region = 'us'"]
+)
+def test_a_scan_fails_clearly_and_at_once(hive: Hive, moved: str, query: str, engine: str) -> None:
+    begin = time.monotonic()
+    with pytest.raises(QueryError) as caught:
+        hive.query(query.format(moved), engine)
+    assert "is not in a Hudi table" in str(caught.value)
+    assert time.monotonic() - begin < 2 * HUDIS_RETRIES
