@@ -5,8 +5,8 @@
 2. Wait for writers that started before. If they changed a chosen slice, the plan is withdrawn, and
    made anew.
 3. The slices are read and merged by Hudi's own reader, ordered, written by Hudi's writer with their
-   keys and commit times unchanged, and committed by Hudi, with the indexes of its metadata table.
-   Indexes of the extension are refreshed afterwards.
+   keys and commit times unchanged, read again and compared, and committed by Hudi, with the indexes
+   of its metadata table. Indexes of the extension are refreshed afterwards.
 
 Until the commit readers see the old files, and after it the new ones; Hudi's cleaner deletes the
 old ones by its settings. A process that dies leaves a pending clustering, which the next `cluster`
@@ -230,6 +230,7 @@ def _rewritten(
             arrange(parts, first),
             max(2 * selected.file_bytes, _LEAST_FILE_LIMIT),
             {LAYOUT: selected.choice.description},
+            {},
         )
 
 

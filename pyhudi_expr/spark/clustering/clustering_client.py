@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.layout.selection import Group
-from pyhudi_expr.spark.clustering.clustering_commit import CLUSTERING, Clustering
+from pyhudi_expr.spark.clustering.clustering_commit import CLUSTERING, Clustering, input_groups
 from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, PendingPlan, SliceFiles
 from pyhudi_expr.spark.clustering.write_client import WriteClient
 from pyhudi_expr.spark.jobs.java_calls import JavaObject, to_list
@@ -138,7 +137,7 @@ class ClusteringClient:
             plan = (
                 model.HoodieClusteringPlan.newBuilder()
                 .setStrategy(strategy)
-                .setInputGroups(self._groups(slices, files))
+                .setInputGroups(input_groups(self._writer, slices, files))
                 .setExtraMetadata({})
                 .setVersion(_PLAN_VERSION)
                 .setPreserveHoodieMetadata(True)
@@ -195,7 +194,7 @@ class ClusteringClient:
         Nothing is planned or written, and nothing is read yet.
         """
         with self._writer.translated("the slices cannot be read"):
-            by_partition = self._groups(slices, {one.partition: 1 for one in slices})
+            by_partition = input_groups(self._writer, slices, {one.partition: 1 for one in slices})
             group = (
                 self._writer.hudi.avro.model.HoodieClusteringGroup.newBuilder()
                 .setSlices([info for group in by_partition for info in to_list(group.getSlices())])
@@ -204,30 +203,6 @@ class ClusteringClient:
                 .build()
             )
             return Clustering(self._writer, self._writer.table(), None, instant).frame(group)
-
-    def _groups(self, slices: Sequence[SliceFiles], files: Mapping[str, int]) -> list[Any]:
-        """Return an input group for each partition, ascending."""
-        model = self._writer.hudi.avro.model
-        infos: dict[str, list[Any]] = {}
-        for one in slices:
-            info = (
-                model.HoodieSliceInfo.newBuilder()
-                .setPartitionPath(one.partition)
-                .setFileId(one.file_id)
-                .setDataFilePath(self._writer.full_path(one.base) if one.base else "")
-                .setDeltaFilePaths([self._writer.full_path(log) for log in one.logs])
-                .setBootstrapFilePath("")
-                .build()
-            )
-            infos.setdefault(one.partition, []).append(info)
-        return [
-            model.HoodieClusteringGroup.newBuilder()
-            .setSlices(infos[partition])
-            .setNumOutputFileGroups(files[partition])
-            .setMetrics({})
-            .build()
-            for partition in sorted(infos)
-        ]
 
     def _new_instant(self, table: JavaObject, state: str, instant: str) -> JavaObject:
         """Return the pending clustering, by its name in the timeline's layout."""

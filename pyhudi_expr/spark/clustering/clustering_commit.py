@@ -9,7 +9,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from pyhudi_expr.reading.log_rows import have_operations
-from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed
+from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, SliceFiles
+from pyhudi_expr.spark.clustering.rows_digest import rows_digest
 from pyhudi_expr.spark.clustering.write_client import WriteClient
 from pyhudi_expr.spark.jobs.java_calls import JavaObject, call_private, to_list
 from pyhudi_expr.table.errors import HudiError
@@ -17,6 +18,7 @@ from pyhudi_expr.table.hudi_names import OPERATION
 
 CLUSTERING = "clustering"
 _STORAGE_LEVEL = "MEMORY_AND_DISK_SER"
+_FILE_SIZE = "hoodie.parquet.max.file.size"
 _Slices = Sequence[tuple[Any, frozenset[bool]]]
 """Each with what `have_operations` finds in its log files."""
 
@@ -44,13 +46,6 @@ class Clustering:
             frames = []
             for group in to_list(self._plan.getInputGroups()):
                 slices = self._slices(group)
-                for info, operations in slices:
-                    if len(operations) > 1:
-                        raise HudiError(
-                            f"{self._writer.base_path}: the log files of {info.getFileId()} hold "
-                            "rows of Flink's changelog and of another writer, and Hudi for Spark "
-                            "would take deleted rows for rows; have Flink compact the table first"
-                        )
                 frames.append((slices[0][0].getPartitionPath(), self._merged(group, slices)))
             return frames
 
@@ -92,21 +87,44 @@ class Clustering:
         for info in to_list(group.getSlices()):
             paths = to_list(info.getDeltaFilePaths())
             logs = [str(path).removeprefix(root) for path in paths]
-            found.append((info, have_operations(self._writer.storage, logs)))
+            operations = have_operations(self._writer.storage, logs)
+            if len(operations) > 1:
+                raise HudiError(
+                    f"{self._writer.base_path}: the log files of {info.getFileId()} hold rows of "
+                    "Flink's changelog and of another writer, and Hudi for Spark would take "
+                    "deleted rows for rows; have Flink compact the table first"
+                )
+            found.append((info, operations))
         return found
 
-    def commit(self, frame: DataFrame, file_bytes: int, extra: Mapping[str, str]) -> None:
+    def commit(
+        self,
+        frame: DataFrame,
+        file_bytes: int,
+        extra: Mapping[str, str],
+        settings: Mapping[str, str],
+    ) -> None:
         """Write the rows, each Spark partition into its own files, and replace the slices.
 
         Args:
             frame: The rows; each Spark partition has rows of one table partition.
             file_bytes: The size at which the next file begins.
             extra: Metadata of the commit.
+            settings: Those of Hudi's writer that differ from the client's, for these files.
+
+        Raises:
+            ClusteringFailed: Hudi failed, or the rows of the new files are not those of the slices;
+                nothing was committed.
         """
         writer, hudi = self._writer, self._writer.hudi
         with writer.translated(f"the clustering {self._instant} cannot be written"):
             statuses = hudi.HoodieDatasetBulkInsertHelper.bulkInsert(
-                frame._jdf, self._instant, self._table, self._writing(file_bytes), True, True
+                frame._jdf,
+                self._instant,
+                self._table,
+                self._writing({**settings, _FILE_SIZE: str(file_bytes)}),
+                True,
+                True,
             )
             context = writer.java.getEngineContext()
             located = self._table.getIndex().updateLocation(
@@ -117,6 +135,7 @@ class Clustering:
             ).of(writer.base_path, self._instant)
             located.persist(_STORAGE_LEVEL, context, key)
             self._check_partitions(located)
+            self._check_rows(located)
             metadata = hudi.table.action.HoodieWriteMetadata()
             metadata.setWriteStatuses(located)
             operation = hudi.common.model.WriteOperationType.CLUSTER
@@ -163,14 +182,62 @@ class Clustering:
                 "generator (hoodie.datasource.write.partitionpath.field ...)"
             )
 
-    def _writing(self, file_bytes: int) -> JavaObject:
-        hudi = self._writer.hudi
+    def _check_rows(self, statuses: JavaObject) -> None:
+        """Raise ClusteringFailed unless Hudi reads the same rows from the new files."""
+        before = rows_digest([frame for _, frame in self.frames()])
+        stats = [status.getStat() for status in to_list(statuses.collectAsList())]
+        written = [
+            SliceFiles(str(one.getPartitionPath()), str(one.getFileId()), str(one.getPath()), ())
+            for one in stats
+        ]
+        groups = input_groups(self._writer, written, {one.partition: 1 for one in written})
+        after = rows_digest([self.frame(group) for group in groups])
+        if before != after:
+            raise ClusteringFailed(
+                f"{self._writer.base_path}: the rows of the new files of {self._instant} "
+                f"({after.rows}) are not those of the replaced ones ({before.rows}); they were not "
+                "committed"
+            )
+
+    def _writing(self, settings: Mapping[str, str]) -> JavaObject:
         config = (
-            hudi.config.HoodieWriteConfig.newBuilder()
+            self._writer.hudi.config.HoodieWriteConfig.newBuilder()
             .withProps(self._writer.config.getProps())
             .build()
         )
-        config.setValue(
-            hudi.common.config.HoodieStorageConfig.PARQUET_MAX_FILE_SIZE, str(file_bytes)
-        )
+        for key, value in settings.items():
+            config.setValue(key, value)
         return config
+
+
+def input_groups(
+    writer: WriteClient, slices: Sequence[SliceFiles], files: Mapping[str, int]
+) -> list[JavaObject]:
+    """Return an input group of Hudi's plans for each partition, ascending.
+
+    Args:
+        writer: The table's write client.
+        slices: The slices.
+        files: The number of files to write, by partition.
+    """
+    model = writer.hudi.avro.model
+    infos: dict[str, list[JavaObject]] = {}
+    for one in slices:
+        info = (
+            model.HoodieSliceInfo.newBuilder()
+            .setPartitionPath(one.partition)
+            .setFileId(one.file_id)
+            .setDataFilePath(writer.full_path(one.base) if one.base else "")
+            .setDeltaFilePaths([writer.full_path(log) for log in one.logs])
+            .setBootstrapFilePath("")
+            .build()
+        )
+        infos.setdefault(one.partition, []).append(info)
+    return [
+        model.HoodieClusteringGroup.newBuilder()
+        .setSlices(infos[partition])
+        .setNumOutputFileGroups(files[partition])
+        .setMetrics({})
+        .build()
+        for partition in sorted(infos)
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pyhudi_expr.reading.slice_files import file_slices
+from pyhudi_expr.reading.slice_files import FileSlice, file_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 
@@ -28,12 +28,16 @@ class SliceFiles:
     base: str
     logs: tuple[str, ...]
 
+    @staticmethod
+    def of(one: FileSlice) -> SliceFiles:
+        """Return a slice of a listing."""
+        base = "" if one.base is None else one.path(one.base)
+        return SliceFiles(one.partition, one.file_id, base, tuple(map(one.path, one.logs)))
+
 
 def slice_files(listing: FileListing) -> Iterator[SliceFiles]:
     """Return the slices of a listing, largest first."""
-    for one in file_slices(listing):
-        base = "" if one.base is None else one.path(one.base)
-        yield SliceFiles(one.partition, one.file_id, base, tuple(map(one.path, one.logs)))
+    return map(SliceFiles.of, file_slices(listing))
 
 
 @dataclass(frozen=True)
