@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from bench.reporting.measuring import Measurement, benchmark, seconds
 from devtools.runtime import WORK
 from devtools.spark import spark_session
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.virtual_keys.rewriting import rewrite
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock

@@ -37,8 +37,6 @@ ENABLED, COLUMNS, CONCATENATOR, CLASS, TIMEZONE, APPEND_ONLY = (
     PREFIX + name
     for name in ("enabled", "columns", "concatenator", "class", "timezone", "append.only")
 )
-RESTORING = PREFIX + "restoring"
-"""Stands while stored keys are being restored: until then files may lack them."""
 CONSISTENT_TIMESTAMPS = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
 NEW_ENCODING = "hoodie.write.complex.keygen.new.encoding"
 

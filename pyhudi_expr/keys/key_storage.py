@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,7 +37,7 @@ class BaseFile:
     Attributes:
         path: Path relative to the base path.
         size: Bytes of the file.
-        has_keys: Whether any row has a stored key.
+        keys: Number of rows with a stored key.
         key_bytes: Compressed bytes of the column `_hoodie_record_key`.
         source_bytes: Compressed bytes of the key's columns.
     """
@@ -44,9 +45,14 @@ class BaseFile:
     path: str
     size: int
     rows: int
-    has_keys: bool
+    keys: int
     key_bytes: int
     source_bytes: int
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether any row has a stored key."""
+        return self.keys > 0
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,11 @@ class KeyStorage:
     Attributes:
         files: Number of base files.
         bytes: Size of all base files.
-        files_with_keys: Number of files that still have stored keys.
-        bytes_to_save: What their keys take.
+        rows: Number of rows in them.
+        rows_with_keys: Number of rows that have a stored key.
+        files_with_keys: Number of files that have such rows; after `enable` an update leaves rows
+            of both kinds in one file.
+        bytes_to_save: What the stored keys take.
         bytes_saved: What the keys of all other rows would take.
         is_measured: Whether this is by the bytes per row of stored keys; else by the key's columns.
         log_files: Number of log files, which are not read.
@@ -66,6 +75,7 @@ class KeyStorage:
     files: int
     bytes: int
     rows: int
+    rows_with_keys: int
     files_with_keys: int
     bytes_saved: int
     bytes_to_save: int
@@ -79,26 +89,27 @@ def key_storage(table: HudiTable) -> KeyStorage:
     Raises:
         HudiError: A file cannot be read.
     """
+    key_definition(table.properties, table.base_path)  # refuses a table without one
     stored = table.stored_files()
     listing = table.listing(files=stored)
     found = base_files(table, listing)
     with_keys = [file for file in found if file.has_keys]
     measured = with_keys or [file for file in _older(table, stored, listing) if file.has_keys]
-    keys, rows = sum(file.key_bytes for file in measured), sum(file.rows for file in measured)
-    without = [file for file in found if not file.has_keys]
-    if rows:
-        saved = sum(file.rows for file in without) * keys // rows
+    key_bytes, keys = sum(file.key_bytes for file in measured), sum(file.keys for file in measured)
+    if keys:
+        saved = sum(file.rows - file.keys for file in found) * key_bytes // keys
     else:
-        saved = sum(file.source_bytes for file in without)
-    saved -= sum(file.key_bytes for file in without)
+        saved = sum(file.source_bytes for file in found)
+    saved -= sum(file.key_bytes for file in found if not file.has_keys)
     return KeyStorage(
         files=len(found),
         bytes=sum(file.size for file in found),
         rows=sum(file.rows for file in found),
+        rows_with_keys=sum(file.keys for file in found),
         files_with_keys=len(with_keys),
         bytes_saved=max(saved, 0),
         bytes_to_save=sum(file.key_bytes for file in with_keys),
-        is_measured=rows > 0,
+        is_measured=keys > 0,
         log_files=int(listing.file_is_log.sum()),
     )
 
@@ -128,7 +139,7 @@ def _paths(partitions: AnyArray, names: AnyArray) -> list[str]:
 
 
 def _read(table: HudiTable, paths: Sequence[str], sizes: Sequence[int]) -> list[BaseFile]:
-    columns = key_definition(table.properties, table.base_path).columns
+    columns = table.properties.record_key_fields
     with ThreadPoolExecutor(_THREADS) as pool:
         return list(pool.map(partial(_base_file, table.storage, columns), paths, sizes))
 
@@ -136,32 +147,55 @@ def _read(table: HudiTable, paths: Sequence[str], sizes: Sequence[int]) -> list[
 def _base_file(storage: Storage, sources: Sequence[str], path: str, size: int) -> BaseFile:
     try:
         with storage.open_input(path) as source:
-            metadata = pq.read_metadata(source)
+            file = pq.ParquetFile(source)
+            keys = _num_keys(file)
     except (OSError, pa.ArrowException) as error:
         raise CorruptFile(f"{storage.uri}/{path}", f"not a Parquet file: {error}") from error
-    columns = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    key = columns.get(RECORD_KEY)
-    chunks = [] if key is None else [group.column(key) for group in groups]
-    numbers = [columns[name] for name in sources if name in columns]
+    metadata = file.metadata
     return BaseFile(
         path,
         size,
         metadata.num_rows,
-        any(map(_has_values, chunks)),
-        sum(chunk.total_compressed_size for chunk in chunks),
-        sum(group.column(i).total_compressed_size for group in groups for i in numbers),
+        keys,
+        sum(chunk.total_compressed_size for chunk in _chunks(metadata, {RECORD_KEY})),
+        sum(chunk.total_compressed_size for chunk in _chunks(metadata, set(sources))),
     )
 
 
-def _has_values(chunk: pq.ColumnChunkMetaData) -> bool:
-    """Return whether a key may be neither null nor empty."""
-    statistics = chunk.statistics
-    if statistics is None or not statistics.has_null_count:  # type: ignore[attr-defined]
-        return True
-    if statistics.null_count == chunk.num_values:
-        return False
-    return not statistics.has_min_max or bool(statistics.max)
+def _chunks(metadata: pq.FileMetaData, names: Set[str]) -> list[pq.ColumnChunkMetaData]:
+    """Return the chunks of columns, those of one row group after those of the other."""
+    numbers = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path in names]
+    return [
+        metadata.row_group(group).column(i)
+        for group in range(metadata.num_row_groups)
+        for i in numbers
+    ]
+
+
+def _num_keys(file: pq.ParquetFile) -> int:
+    """Return how many rows have a key, from the statistics; where these do not say it, by reading.
+
+    An empty text is none: Hudi's row writer leaves it where others leave a null.
+    """
+    total = 0
+    for group, chunk in enumerate(_chunks(file.metadata, {RECORD_KEY})):
+        found = chunk.statistics
+        nulls = None if found is None else found.null_count
+        if found is None or nulls is None:
+            total += _read_num_keys(file, group)
+        elif nulls < chunk.num_values:
+            may_be_empty = not (found.has_min_max and found.min)
+            total += _read_num_keys(file, group) if may_be_empty else chunk.num_values - nulls
+    return total
+
+
+def _read_num_keys(file: pq.ParquetFile, group: int) -> int:
+    return count_keys(file.read_row_group(group, [RECORD_KEY]).column(0))
+
+
+def count_keys(column: AnyArray | pa.ChunkedArray[Any]) -> int:
+    """Return how many values of `_hoodie_record_key` are keys: neither null nor empty."""
+    return int(pc.sum(pc.greater(pc.binary_length(column), 0)).as_py() or 0)
 
 
 def warn_of_stored_keys(table: HudiTable) -> bool:

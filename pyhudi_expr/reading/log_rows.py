@@ -16,14 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.nodes import PythonValue
+from pyhudi_expr.keys.key_storage import count_keys
 from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
-from pyhudi_expr.table.hudi_names import OPERATION
+from pyhudi_expr.table.hudi_names import OPERATION, RECORD_KEY
 from pyhudi_expr.table.parsing.avro_values import RecordReader, record_reader, with_decimals
 from pyhudi_expr.table.schema import arrow_schema
 from pyhudi_expr.table.storage import Storage
 
 _VERSION_WITH_COUNT = 1
+_DATA = frozenset({BlockKind.PARQUET, BlockKind.AVRO})
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,47 @@ def read_log(
     Raises:
         HudiError: A file cannot be read.
     """
+    return [_content(file, block, roots) for file, block in _blocks(storage, logs, pending)]
+
+
+@dataclass(frozen=True)
+class LogKeys:
+    """The stored keys of log files.
+
+    Attributes:
+        rows: Number of rows, before merging.
+        keys: How many of them have a key.
+        instant: The newest one that wrote into them; empty if there is none.
+    """
+
+    rows: int
+    keys: int
+    instant: str
+
+
+def log_keys(storage: Storage, logs: Sequence[str], pending: frozenset[str]) -> LogKeys:
+    """Count the stored keys of log files.
+
+    Rows that were rolled back, or put into other blocks by a log compaction, do not count.
+
+    Raises:
+        HudiError: A file cannot be read.
+    """
+    blocks = _blocks(storage, logs, pending)
+    replaced = {instant for _, block in blocks for instant in block.replaces}
+    rows = keys = 0
+    for file, block in blocks:
+        if block.kind in _DATA and (block.replaces or block.instant not in replaced):
+            batch = _rows(file, block, (RECORD_KEY,))
+            rows += batch.num_rows
+            keys += count_keys(batch.column(0)) if batch.num_columns else 0
+    return LogKeys(rows, keys, max((block.instant or "" for _, block in blocks), default=""))
+
+
+def _blocks(
+    storage: Storage, logs: Sequence[str], pending: frozenset[str]
+) -> list[tuple[LogFile, LogBlock]]:
+    """Return the blocks of log files that count, each with its file."""
     found: list[tuple[LogFile, LogBlock]] = []
     for path in logs:
         with storage.open_input(path) as source:
@@ -81,7 +124,7 @@ def read_log(
                 found = [one for one in found if one[1].instant != block.rolled_back]
             elif block.kind is not BlockKind.CORRUPT and block.instant not in pending:
                 found.append((file, block))
-    return [_content(file, block, roots) for file, block in found]
+    return found
 
 
 def have_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:
@@ -114,10 +157,14 @@ def _content(file: LogFile, block: LogBlock, roots: Callable[[str], Sequence[str
         keys = tuple(record["recordKey"] or "" for record in deletes)
         return LogDeletes(keys, tuple(_ordering(record) for record in deletes))
     instant = block.instant or ""
+    return LogRows(_rows(file, block, roots(instant)), instant)
+
+
+def _rows(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatch:
     if block.kind is BlockKind.PARQUET:
-        return LogRows(_parquet(file, block, roots(instant)), instant)
+        return _parquet(file, block, roots)
     if block.kind is BlockKind.AVRO:
-        return LogRows(_avro(file, block, roots(instant)), instant)
+        return _avro(file, block, roots)
     raise UnsupportedTable(f"{file.name}: {block.kind.name} blocks are not merged here")
 
 

@@ -12,6 +12,7 @@ from pyhudi_expr.table.timeline.timeline import Instant, State
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+_SERVICES = frozenset({"compaction", "logcompaction", "clustering"})
 
 
 def writes_pending_before(table: HudiTable, instant: str) -> frozenset[str]:
@@ -20,6 +21,23 @@ def writes_pending_before(table: HudiTable, instant: str) -> frozenset[str]:
         one.requested
         for one in table.timeline.instants
         if one.action in _WRITES and not one.is_completed and one.requested < instant
+    )
+
+
+def writers_at_work(table: HudiTable) -> frozenset[str]:
+    """Return the instants of pending actions that may be writing rows now.
+
+    Table services that are scheduled and not executed yet are none of them.
+
+    Raises:
+        HudiError: A plan cannot be read.
+    """
+    return frozenset(
+        one.requested
+        for one in table.timeline.instants
+        if not one.is_completed
+        if one.action in _WRITES or (one.action in _SERVICES and one.state is State.INFLIGHT)
+        if not is_scheduled_clustering(table, one)
     )
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devtools.ddl import create_with_handler
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, disable, enable
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import disable_stored, enable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.hive.query_results import Hive, Rows
@@ -48,7 +49,7 @@ class KeyedTable:
 
     def show_keys(self) -> None:
         """Turns virtual keys off."""
-        disable(HudiTable.open(str(self.path)), self._lock())
+        disable_stored(HudiTable.open(str(self.path)), self._lock())
 
     def _lock(self) -> TableLock:
         return TableLock(HudiTable.open(str(self.path)).storage)

@@ -16,13 +16,15 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, note_of, register
-from pyhudi_expr.indexing import dropping, virtual_key_settings
+from pyhudi_expr.indexing import dropping
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.index_plan import IndexPlan
 from pyhudi_expr.indexing.leftovers import remove_leftovers
 from pyhudi_expr.indexing.preparation import prepare_create
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, covered_slice_name
 from pyhudi_expr.indexing.statements import CreateIndex, DropIndex
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import disable_stored, enable
 from pyhudi_expr.mdt.bytes.keys import secondary_key
 from pyhudi_expr.mdt.changes import async_indexing, bootstrap, recovery
 from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition
@@ -202,12 +204,12 @@ def bootstrap_metadata(uri: str) -> None:
 
 def enable_virtual_keys(uri: str) -> None:
     table = HudiTable.open(uri)
-    virtual_key_settings.enable(table, virtual_key_settings.VirtualKeySettings(), _lock(table))
+    enable(table, VirtualKeySettings(), _lock(table))
 
 
 def disable_virtual_keys(uri: str) -> None:
     table = HudiTable.open(uri)
-    virtual_key_settings.disable(table, _lock(table))
+    disable_stored(table, _lock(table))
 
 
 def cells(table: HudiTable, definition: IndexDefinition) -> list[tuple[bytes, bytes]]:

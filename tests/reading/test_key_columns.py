@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.generators import register
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.spark.virtual_keys.slice_keys import keys_of_rows

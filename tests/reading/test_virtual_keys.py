@@ -13,9 +13,10 @@ from hudi import HudiTableBuilder
 
 import pyhudi_expr as ph
 from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.key_columns import MissingKeyColumn
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.scan import scan

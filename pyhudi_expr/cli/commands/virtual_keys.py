@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,15 +16,27 @@ from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.indexing import virtual_key_settings
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.keys.definition import is_virtual
-from pyhudi_expr.keys.key_storage import KeyStorage, base_files, key_storage
+from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
+from pyhudi_expr.manage.operations import Action, carry_out, plan_record
+from pyhudi_expr.manage.stored_keys import SliceKeys, extent, stored_keys
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import (
+    DisableVirtualKeys,
+    EnableVirtualKeys,
+    KeyPlan,
+    KeyReport,
+    RewriteWithoutKeys,
+    Rewritten,
+)
 from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _Command = Callable[..., None]
 
@@ -45,6 +59,15 @@ def _table(command: _Command) -> _Command:
 def _locking(command: _Command) -> _Command:
     return click.option(
         "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the table's lock."
+    )(command)
+
+
+def _in_commits(command: _Command) -> _Command:
+    return click.option(
+        "--commit-bytes",
+        default=1 << 30,
+        show_default=True,
+        help="Rewrite about so many bytes of file groups with each commit.",
     )(command)
 
 
@@ -72,6 +95,7 @@ def _locking(command: _Command) -> _Command:
     help="Rows are only added to the table: key columns may be dates, decimals and bytes, which"
     " Hudi could not update by.",
 )
+@DRY_RUN
 @_locking
 @AS_JSON
 def enable(
@@ -81,6 +105,7 @@ def enable(
     class_name: str | None,
     keep_column: bool,
     append_only: bool,
+    dry_run: bool,
     lock_wait: float,
     as_json: bool,
 ) -> None:
@@ -91,9 +116,15 @@ def enable(
     key = None if columns is None else comma_separated(columns)
     settings = VirtualKeySettings(key, concatenator, class_name, keep_column, append_only or None)
     with progress_while("enabling virtual keys"):
-        opened = HudiTable.open(table_location(table))
-        lock = TableLock.of(opened.storage, wait=lock_wait)
-        definition = virtual_key_settings.enable(opened, settings, lock)
+        storage = Storage.open(table_location(table))
+        operation = EnableVirtualKeys(storage, settings, TableLock.of(storage, wait=lock_wait))
+        plan = operation.plan()
+        if dry_run:
+            operation.check(plan)
+    if dry_run:
+        _show_plan(plan, as_json)
+        return
+    definition = carry_out(operation, plan)
     saved = {**definition.settings(), config_keys.POPULATE_META_FIELDS: str(keep_column).lower()}
     if as_json:
         click.echo(reports.as_json({"settings": saved}))
@@ -108,14 +139,21 @@ def enable(
 @AS_JSON
 def report(table: str, as_json: bool) -> None:
     """Print what stored keys take in TABLE, and what omitting them saves, from the footers."""
-    with progress_while("reading footers"):
+    with progress_while("reading footers and log files"):
         opened = HudiTable.open(table_location(table))
         found = key_storage(opened)
+        slices = stored_keys(opened, opened.listing())
     if as_json:
-        enabled = is_virtual(opened.properties)
-        click.echo(reports.as_json({"enabled": enabled, **asdict(found)}))
+        record = {
+            "enabled": is_virtual(opened.properties),
+            "stored": extent(slices).value,
+            **asdict(found),
+            "log_rows": sum(one.log_rows for one in slices),
+            "log_rows_with_keys": sum(one.log_keys for one in slices),
+        }
+        click.echo(reports.as_json(record))
     else:
-        click.echo(_summary(found))
+        click.echo(_summary(found, slices))
 
 
 @virtual_keys.command(
@@ -127,12 +165,7 @@ def report(table: str, as_json: bool) -> None:
 @click.option(
     "--partition", "partitions", multiple=True, help="Rewrite this partition only; repeatable."
 )
-@click.option(
-    "--commit-bytes",
-    default=1 << 30,
-    show_default=True,
-    help="Rewrite about so many bytes of file groups with each commit.",
-)
+@_in_commits
 @DRY_RUN
 @YES
 @with_spark
@@ -152,18 +185,19 @@ def rewrite(
     It works file group by file group, committed by Hudi's clustering, and continues an earlier run.
     """
     path = table_location(table)
-    if dry_run or is_asked(is_confirmed):
-        with progress_while("reading footers"):
-            plan = _to_rewrite(HudiTable.open(path), partitions)
-        if dry_run:
-            click.echo(reports.as_json(asdict(plan)) if as_json else f"would rewrite {plan}")
-            return
-        confirm(f"Rewrites {plan} without stored record keys.")
-    with spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
-        from pyhudi_expr.spark.virtual_keys.rewriting import rewrite as rewritten
-
-        done = rewritten(spark, path, partitions or None, commit_bytes, _progress(as_json))
-    found = {**asdict(done), **asdict(_storage(path))}
+    rewriter = _SparkRewriter("rewriting files", path, commit_bytes, master, settings, as_json)
+    with progress_while("reading footers"):
+        operation = RewriteWithoutKeys(
+            Storage.open(path), partitions or None, rewriter.without_keys
+        )
+        plan = operation.plan()
+    if dry_run:
+        _show_plan(plan, as_json)
+        return
+    if is_asked(is_confirmed):
+        confirm(f"Rewrites {_files(plan)} without stored record keys.")
+    done = carry_out(operation, plan)
+    found = _outcome(done, path)
     click.echo(reports.as_json(found) if as_json else reports.as_text(found))
 
 
@@ -173,6 +207,7 @@ def rewrite(
     )
 )
 @_table
+@_in_commits
 @DRY_RUN
 @YES
 @with_spark
@@ -180,6 +215,7 @@ def rewrite(
 @AS_JSON
 def disable(
     table: str,
+    commit_bytes: int,
     dry_run: bool,
     is_confirmed: bool,
     master: str | None,
@@ -189,55 +225,89 @@ def disable(
 ) -> None:
     """Restore the stored keys of TABLE, and read them again.
 
-    The rows are rewritten by one insert overwrite; no other writer may run in the meantime.
+    File groups in which a row has no key are rewritten, committed by Hudi's clustering. At the end
+    no other writer may be at work.
     """
     path = table_location(table)
-    if dry_run or is_asked(is_confirmed):
-        with progress_while("reading footers"):
-            plan = _to_restore(HudiTable.open(path))
-        if dry_run:
-            click.echo(reports.as_json(asdict(plan)) if as_json else f"would rewrite {plan}")
-            return
-        confirm(f"Rewrites {plan} with stored record keys, by one insert overwrite.")
-    with spark_session("restoring keys", master, settings, HUDI_SESSION) as spark:
-        from pyhudi_expr.spark.virtual_keys.restoring import restore
-
-        restore(spark, path, lock_wait)
-    found = asdict(_storage(path))
-    click.echo(reports.as_json(found) if as_json else "the keys are stored again")
+    rewriter = _SparkRewriter("restoring keys", path, commit_bytes, master, settings, as_json)
+    with progress_while("reading footers"):
+        storage = Storage.open(path)
+        lock = TableLock.of(storage, wait=lock_wait)
+        operation = DisableVirtualKeys(storage, lock, rewriter.with_keys)
+        plan = operation.plan()
+    if dry_run:
+        _show_plan(plan, as_json)
+        return
+    if is_asked(is_confirmed):
+        confirm(f"Rewrites {_files(plan)} with stored record keys.")
+    done = carry_out(operation, plan)
+    if as_json:
+        click.echo(reports.as_json(_outcome(done, path)))
+    else:
+        count = done.rewritten.file_groups
+        lines = [f"every row has its stored key; {count:,} file groups were written anew"]
+        click.echo("\n".join([*lines, *done.notes]))
 
 
 @dataclass(frozen=True)
-class _Rewriting:
-    """Base files of a table that a command would rewrite, and their size in bytes."""
+class _SparkRewriter:
+    """Rewrites slices in a session of Spark, which starts only where there are some.
 
-    table: str
-    files: int
-    bytes: int
+    Attributes:
+        purpose: What the session is for, for people.
+    """
 
-    def __str__(self) -> str:
-        """Return what a person is told."""
-        return f"{self.files:,} files of {self.table} ({size_text(self.bytes)})"
+    purpose: str
+    path: str
+    commit_bytes: int
+    master: str | None
+    settings: tuple[str, ...]
+    as_json: bool
+
+    def without_keys(self, slices: Sequence[SliceKeys]) -> Rewritten:
+        """Write slices anew without stored keys. Raises HudiError."""
+        with self._session() as spark:
+            from pyhudi_expr.spark.virtual_keys.rewriting import ClusteringRewriter
+
+            made = ClusteringRewriter.without_keys(spark, self.path, self.commit_bytes, self._show)
+            return made(slices)
+
+    def with_keys(self, slices: Sequence[SliceKeys]) -> Rewritten:
+        """Write slices anew with stored keys. Raises HudiError."""
+        with self._session() as spark:
+            from pyhudi_expr.spark.virtual_keys.rewriting import ClusteringRewriter
+
+            made = ClusteringRewriter.with_keys(spark, self.path, self.commit_bytes, self._show)
+            return made(slices)
+
+    def _show(self, done: int, of: int) -> None:
+        if not self.as_json:
+            click.echo(f"{done} of {of} file groups", err=True)
+
+    def _session(self) -> AbstractContextManager[SparkSession]:
+        return spark_session(self.purpose, self.master, self.settings, HUDI_SESSION)
 
 
-def _to_rewrite(table: HudiTable, partitions: tuple[str, ...]) -> _Rewriting:
-    """Return the files with stored keys."""
-    virtual_key_settings.check_rewritable(table)
-    files = [
-        file
-        for file in base_files(table, table.listing(TableView.READ_OPTIMIZED))
-        if file.has_keys and (not partitions or file.path.rpartition("/")[0] in partitions)
-    ]
-    return _Rewriting(table.base_path, len(files), sum(file.size for file in files))
+def _show_plan(plan: KeyPlan, as_json: bool) -> None:
+    if as_json:
+        click.echo(reports.as_json(plan_record(plan)))
+        return
+    lines = [f"would rewrite {_files(plan)}"]
+    for change in plan.changes:
+        if change.action is Action.SET:
+            lines.append(f"would set {change.what} = {change.value}")
+        elif change.action is Action.REMOVE:
+            lines.append(f"would remove {change.what}")
+    click.echo("\n".join(lines))
 
 
-def _to_restore(table: HudiTable) -> _Rewriting:
-    """Return the files to rewrite with stored keys: all, or none if each of them still has some."""
-    virtual_key_settings.check_restorable(table)
-    storage = key_storage(table)
-    if not virtual_key_settings.lacks_keys(table, storage):
-        return _Rewriting(table.base_path, 0, 0)
-    return _Rewriting(table.base_path, storage.files, storage.bytes)
+def _files(plan: KeyPlan) -> str:
+    record = plan_record(plan)
+    return f"{record['files']:,} files of {plan.table} ({size_text(record['bytes'])})"
+
+
+def _outcome(done: KeyReport, path: str) -> dict[str, Any]:
+    return {**asdict(done.rewritten), "notes": done.notes, **asdict(_storage(path))}
 
 
 def _storage(path: str) -> KeyStorage:
@@ -245,21 +315,19 @@ def _storage(path: str) -> KeyStorage:
         return key_storage(HudiTable.open(path))
 
 
-def _progress(as_json: bool) -> Callable[[int, int], None]:
-    def show(done: int, of: int) -> None:
-        if not as_json:
-            click.echo(f"{done} of {of} file groups", err=True)
-
-    return show
-
-
-def _summary(found: KeyStorage) -> str:
+def _summary(found: KeyStorage, slices: Sequence[SliceKeys]) -> str:
     basis = "measured by stored keys" if found.is_measured else "by the size of the key's columns"
     lines = [
         f"base files: {found.files:,}, {size_text(found.bytes)}, {found.rows:,} rows",
+        f"stored keys: {extent(slices).value}: {found.rows_with_keys:,} of {found.rows:,} rows, in "
+        f"{found.files_with_keys:,} of {found.files:,} base files",
         f"saved: {size_text(found.bytes_saved)} ({basis})",
         f"to save: {size_text(found.bytes_to_save)} in {found.files_with_keys:,} files",
     ]
     if found.log_files:
-        lines.append(f"log files: {found.log_files}, not counted; compaction takes them in")
+        keys, rows = sum(one.log_keys for one in slices), sum(one.log_rows for one in slices)
+        lines.append(
+            f"log files: {found.log_files}, with stored keys in {keys:,} of {rows:,} rows; their "
+            "size is not counted, compaction takes them in"
+        )
     return "\n".join(lines)

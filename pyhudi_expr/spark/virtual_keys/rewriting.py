@@ -1,63 +1,67 @@
-"""Rewrite old files without their stored keys: a clustering of only these file groups.
+"""Write file slices anew without stored keys, or with them, by a clustering of these slices.
 
-The groups are chosen here, by the footers; Hudi reads, merges, writes and commits them, in commits
-of a limited size. What a killed run started is rolled back, and rewritten groups have no stored
-keys, so the command continues where it stopped.
+The slices are chosen by `manage.virtual_keys`; Hudi reads, merges, writes and commits them, in
+commits of a limited size. What a killed run started is rolled back, and the next run chooses what
+is left.
 
-Hudi's own clustering would copy the meta columns of old files; here they are null, as in all files
-that Hudi writes without meta fields.
+Hudi's own clustering would copy the meta columns of old files. Without keys they are null, as in
+all files that Hudi writes without meta fields. With keys each row keeps what it has; where it has
+nothing it gets its key as Hudi spells it, and as its commit time the newest instant of its slice:
+its own is not known any more, and it is not newer than that.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import reduce
+from itertools import groupby
+from typing import Protocol
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from pyhudi_expr.indexing import virtual_key_settings
 from pyhudi_expr.indexing.writer_options import clustering_options
-from pyhudi_expr.keys.key_storage import base_files
+from pyhudi_expr.keys.definition import KeyDefinition, key_definition
+from pyhudi_expr.manage.operations import run
+from pyhudi_expr.manage.stored_keys import SliceKeys
+from pyhudi_expr.manage.virtual_keys import (
+    DisableVirtualKeys,
+    KeyReport,
+    RewriteWithoutKeys,
+    Rewritten,
+)
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import SliceFiles, slice_files
+from pyhudi_expr.spark.virtual_keys.key_column import with_keys
 from pyhudi_expr.spark.virtual_keys.writing import service_options
+from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import META_COLUMNS
+from pyhudi_expr.table.hudi_names import (
+    COMMIT_SEQNO,
+    COMMIT_TIME,
+    FILE_NAME,
+    META_COLUMNS,
+    PARTITION_PATH,
+    RECORD_KEY,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.pending_writes import writes_pending_before
+from pyhudi_expr.table.storage import Storage
 
 _PLAN = "pyhudi.virtual.keys"
 """Marks our plans among the parameters of their strategy."""
 _FILE_BYTES = 1 << 40
 """A group's rows stay in one file, however many they are."""
+COMMIT_BYTES = 1 << 30
+"""About the size of the files that one commit replaces, unless another is asked for."""
+_MADE = "_pyhudi_made_key"
 
 Progress = Callable[[int, int], None]
 """Told how many file groups are done, and of how many."""
-
-
-@dataclass(frozen=True)
-class Rewritten:
-    """The result.
-
-    Attributes:
-        instants: The instants of the commits.
-        file_groups: Number of rewritten file groups.
-        skipped: Number of file groups with pending compactions or clusterings.
-    """
-
-    instants: tuple[str, ...]
-    file_groups: int
-    skipped: int
-
-
-@dataclass(frozen=True)
-class _Group:
-    files: SliceFiles
-    bytes: int
 
 
 def rewrite(
@@ -67,7 +71,7 @@ def rewrite(
     commit_bytes: int,
     progress: Progress,
 ) -> Rewritten:
-    """Rewrite the file groups of a table whose base files have stored keys.
+    """Rewrite the files of a table that have stored keys, without them.
 
     Args:
         spark: The session.
@@ -77,55 +81,179 @@ def rewrite(
         progress: Called after each commit.
 
     Raises:
-        HudiError: A commit failed; earlier commits stay.
+        HudiError: It is refused, or a commit failed; earlier commits stay.
     """
-    table = HudiTable.open(path)
-    virtual_key_settings.check_rewritable(table)
-    settings = {**service_options(path), **clustering_options(table)}
-    with closing(ClusteringClient.open(spark, path, settings)) as client:
-        client.take_back(_PLAN)
-        groups = _groups(HudiTable.open(path), partitions)
-        busy = client.busy_groups()
-        free = [one for one in groups if (one.files.partition, one.files.file_id) not in busy]
-        instants: list[str] = []
-        done = 0
-        for batch in _batches(free, commit_bytes):
-            instants.append(_rewritten(client, path, batch))
-            done += len(batch)
-            progress(done, len(free))
-    return Rewritten(tuple(instants), done, len(groups) - len(free))
+    rewriter = ClusteringRewriter.without_keys(spark, path, commit_bytes, progress)
+    return run(RewriteWithoutKeys(Storage.open(path), partitions, rewriter)).rewritten
 
 
-def _rewritten(client: ClusteringClient, path: str, batch: Sequence[_Group]) -> str:
-    """Rewrite some groups with one commit; return its instant. Raises HudiError."""
-    counts = Counter(one.files.partition for one in batch)
-    instant = client.plan([one.files for one in batch], counts, {_PLAN: "rewrite"})
-    try:
-        _require_unchanged(HudiTable.open(path), instant, batch)
-        with client.running(instant) as clustering:
-            frames = [
-                _without_meta(frame).coalesce(counts[partition])
-                for partition, frame in clustering.frames()
-            ]
-            rows = reduce(DataFrame.unionByName, frames)
-            clustering.commit(rows, _FILE_BYTES, {_PLAN: "rewrite"})
-    except BaseException:
-        client.withdraw(instant)
-        raise
-    return instant
+def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> KeyReport:
+    """Store the keys of a table with virtual keys again, and remove the settings.
+
+    Raises:
+        HudiError: It is refused, or failed; the table has virtual keys, or none, as before.
+    """
+    storage = Storage.open(path)
+    rewriter = ClusteringRewriter.with_keys(spark, path, COMMIT_BYTES, lambda *_: None)
+    lock = TableLock.of(storage, wait=lock_wait)
+    return run(DisableVirtualKeys(storage, lock, rewriter))
 
 
-def _without_meta(frame: DataFrame) -> DataFrame:
-    nothing = f.lit(None).cast("string")
+class MetaColumns(Protocol):
+    """What is written into the meta columns."""
+
+    @property
+    def writer_settings(self) -> Mapping[str, str]:
+        """The settings of Hudi's writer for it."""
+
+    def of(self, frame: DataFrame, partition: str, instant: str) -> DataFrame:
+        """Return rows of a partition, last written at an instant, with these meta columns."""
+
+
+@dataclass(frozen=True)
+class NoMetaColumns:
+    """They are null."""
+
+    @property
+    def writer_settings(self) -> Mapping[str, str]:
+        """The table's own."""
+        return {}
+
+    def of(self, frame: DataFrame, partition: str, instant: str) -> DataFrame:
+        """Return the rows without what they have."""
+        nothing = f.lit(None).cast("string")
+        return _replaced(frame, dict.fromkeys(META_COLUMNS, nothing))
+
+
+@dataclass(frozen=True)
+class AllMetaColumns:
+    """They are those of a table with stored keys.
+
+    Attributes:
+        definition: Of the keys, as Hudi has them.
+    """
+
+    definition: KeyDefinition
+
+    @property
+    def writer_settings(self) -> Mapping[str, str]:
+        """With them Hudi also writes the Bloom filter of keys into the footer."""
+        return {config_keys.POPULATE_META_FIELDS: "true"}
+
+    def of(self, frame: DataFrame, partition: str, instant: str) -> DataFrame:
+        """Return the rows with what they lack."""
+        number = f.concat_ws("_", f.lit(instant), f.lit(0), f.monotonically_increasing_id())
+        with_made = with_keys(frame, self.definition, _MADE)
+        return _replaced(
+            with_made,
+            {
+                RECORD_KEY: _filled(RECORD_KEY, f.col(_MADE)),
+                COMMIT_TIME: _filled(COMMIT_TIME, f.lit(instant)),
+                COMMIT_SEQNO: _filled(COMMIT_SEQNO, number),
+                PARTITION_PATH: f.lit(partition),
+                FILE_NAME: f.lit(""),  # the writer fills it in
+            },
+        ).drop(_MADE)
+
+
+@dataclass(frozen=True)
+class ClusteringRewriter:
+    """Writes slices anew with these meta columns.
+
+    Attributes:
+        commit_bytes: Size of the files that one commit replaces, about.
+        progress: Called after each commit.
+    """
+
+    spark: SparkSession
+    path: str
+    meta: MetaColumns
+    commit_bytes: int
+    progress: Progress
+
+    @staticmethod
+    def without_keys(
+        spark: SparkSession, path: str, commit_bytes: int, progress: Progress
+    ) -> ClusteringRewriter:
+        """Return the one that leaves stored keys out."""
+        return ClusteringRewriter(spark, path, NoMetaColumns(), commit_bytes, progress)
+
+    @staticmethod
+    def with_keys(
+        spark: SparkSession, path: str, commit_bytes: int, progress: Progress
+    ) -> ClusteringRewriter:
+        """Return the one that stores keys. Raises HudiError for a table that defines none."""
+        definition = key_definition(HudiTable.open(path).properties, path).as_hudi_has_it()
+        return ClusteringRewriter(spark, path, AllMetaColumns(definition), commit_bytes, progress)
+
+    def __call__(self, slices: Sequence[SliceKeys]) -> Rewritten:
+        """Rewrite the slices but those with pending compactions or clusterings.
+
+        Raises:
+            HudiError: A commit failed; earlier commits stay.
+        """
+        table = HudiTable.open(self.path)
+        settings = {**service_options(self.path), **clustering_options(table)}
+        with closing(ClusteringClient.open(self.spark, self.path, settings)) as client:
+            client.take_back(_PLAN)
+            busy = client.busy_groups()
+            free = [one for one in slices if (one.slice.partition, one.slice.file_id) not in busy]
+            instants: list[str] = []
+            done = 0
+            for batch in _batches(free, self.commit_bytes):
+                instants.append(self._rewritten(client, batch))
+                done += len(batch)
+                self.progress(done, len(free))
+        return Rewritten(tuple(instants), done, len(slices) - len(free))
+
+    def _rewritten(self, client: ClusteringClient, batch: Sequence[SliceKeys]) -> str:
+        """Rewrite some slices with one commit; return its instant. Raises HudiError."""
+        counts = Counter(one.slice.partition for one in batch)
+        instant = client.plan(list(map(_files, batch)), counts, {_PLAN: "rewrite"})
+        try:
+            _require_unchanged(HudiTable.open(self.path), instant, batch)
+            with client.running(instant) as clustering:
+                rows = reduce(DataFrame.unionByName, self._frames(client, batch, instant))
+                extra = {_PLAN: "rewrite"}
+                clustering.commit(rows, _FILE_BYTES, extra, self.meta.writer_settings)
+        except BaseException:
+            client.withdraw(instant)
+            raise
+        return instant
+
+    def _frames(
+        self, client: ClusteringClient, batch: Sequence[SliceKeys], instant: str
+    ) -> Iterator[DataFrame]:
+        """Return the rows of slices of one partition that were last written at one instant."""
+        ordered = sorted(batch, key=_source)
+        for (partition, written), group in groupby(ordered, key=_source):
+            slices = list(map(_files, group))
+            frame = client.frame(slices, instant)
+            yield self.meta.of(frame, partition, written).coalesce(len(slices))
+
+
+def _source(one: SliceKeys) -> tuple[str, str]:
+    return one.slice.partition, one.instant
+
+
+def _files(one: SliceKeys) -> SliceFiles:
+    return SliceFiles.of(one.slice)
+
+
+def _filled(name: str, otherwise: Column) -> Column:
+    return f.coalesce(f.nullif(f.col(name), f.lit("")), otherwise)
+
+
+def _replaced(frame: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
     return frame.select(
         *(
-            nothing.alias(name) if name in META_COLUMNS else f.col(f"`{name}`")
+            columns[name].alias(name) if name in columns else f.col(f"`{name}`")
             for name in frame.columns
         )
     )
 
 
-def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) -> None:
+def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[SliceKeys]) -> None:
     """Raise HudiError if a writer that started before the plan changed what was chosen, or may.
 
     Writers that start later cannot.
@@ -136,40 +264,20 @@ def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) 
             f"{table.base_path}: writers are at work ({', '.join(pending)}); try again when they "
             "are done, or roll their instants back if they are gone"
         )
-    now = {(one.partition, one.file_id): one for one in slice_files(table.listing())}
-    for group in batch:
-        if now.get((group.files.partition, group.files.file_id)) != group.files:
+    now = set(slice_files(table.listing()))
+    for one in batch:
+        if _files(one) not in now:
             raise HudiError(
-                f"{table.base_path}: a writer has changed the file group {group.files.file_id} "
+                f"{table.base_path}: a writer has changed the file group {one.slice.file_id} "
                 "meanwhile; try again"
             )
 
 
-def _groups(table: HudiTable, partitions: Collection[str] | None) -> list[_Group]:
-    """Return the groups whose base files have stored keys, in order.
-
-    Raises:
-        HudiError: A partition does not exist.
-    """
-    listing = table.listing()
-    unknown = sorted(set(partitions or ()) - set(listing.partitions.to_pylist()))
-    if unknown:
-        raise HudiError(f"{table.base_path}: there is no partition with files {unknown[0]!r}")
-    found = {file.path: file for file in base_files(table, listing)}
-    groups = [
-        _Group(one, found[one.base].size)
-        for one in slice_files(listing)
-        if one.base and found[one.base].has_keys
-        if partitions is None or one.partition in partitions
-    ]
-    return sorted(groups, key=lambda group: (group.files.partition, group.files.file_id))
-
-
-def _batches(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
-    """Return groups of about so many bytes together, at least one."""
-    batch: list[_Group] = []
+def _batches(slices: Sequence[SliceKeys], most: int) -> Iterator[list[SliceKeys]]:
+    """Return slices of about so many bytes together, at least one."""
+    batch: list[SliceKeys] = []
     taken = 0
-    for one in groups:
+    for one in slices:
         if batch and taken + one.bytes > most:
             yield batch
             batch, taken = [], 0

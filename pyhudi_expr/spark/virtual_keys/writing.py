@@ -15,12 +15,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from pyhudi_expr.arrays import arrow_nulls
-from pyhudi_expr.indexing.virtual_key_settings import (
-    KeyDefinitionChanged,
-    VirtualKeySettings,
-    enable,
-    merge_definition,
-)
 from pyhudi_expr.indexing.writer_options import writer_options
 from pyhudi_expr.keys.definition import (
     APPEND_ONLY,
@@ -39,6 +33,12 @@ from pyhudi_expr.keys.definition import (
 from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.hudi_limits import require_mergeable
 from pyhudi_expr.keys.java_text import JavaText
+from pyhudi_expr.manage.virtual_key_settings import (
+    KeyDefinitionChanged,
+    VirtualKeySettings,
+    merge_definition,
+)
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.jobs.arrow_types import arrow_type
 from pyhudi_expr.spark.virtual_keys.key_column import column, column_types
 from pyhudi_expr.table import config_keys

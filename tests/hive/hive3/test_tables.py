@@ -9,7 +9,7 @@ import pytest
 from devtools.ddl import create_native, create_with_handler
 from devtools.matrix import FILES, ROWS, Partitioning
 from devtools.tables import TableType
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from tests.hive.hive3.matrix_tables import (
     COW,
     MOR,

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from devtools.ddl import create_with_handler
 from devtools.tables import META_COLUMNS
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
 from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.hudi_table import HudiTable

@@ -27,17 +27,17 @@ from pyspark.sql import SparkSession
 
 from devtools.s3.proxy import RecordingProxy
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import key_storage
 from pyhudi_expr.layout import Layout
 from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.clustering import write_client
 from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.query.dataframes import prune_table
-from pyhudi_expr.spark.virtual_keys.restoring import restore
-from pyhudi_expr.spark.virtual_keys.rewriting import rewrite
+from pyhudi_expr.spark.virtual_keys.rewriting import restore, rewrite
 from pyhudi_expr.table import process_owner
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable

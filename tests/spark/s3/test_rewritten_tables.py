@@ -13,18 +13,18 @@ from pyspark.sql import functions as f
 
 from devtools.s3.server import S3Server
 from devtools.tables import TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.key_storage import key_storage
 from pyhudi_expr.layout import Layout
 from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.query.dataframes import prune_table, pruned
 from pyhudi_expr.spark.virtual_keys import writing
 from pyhudi_expr.spark.virtual_keys.reading import load
-from pyhudi_expr.spark.virtual_keys.restoring import restore
-from pyhudi_expr.spark.virtual_keys.rewriting import rewrite
+from pyhudi_expr.spark.virtual_keys.rewriting import restore, rewrite
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock

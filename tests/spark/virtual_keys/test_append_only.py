@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.definition import Generator, KeyDefinition
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.reading.scan import scan
 from pyhudi_expr.spark.indexes import execute

@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.definition import KeyDefinition, virtual_keys
 from pyhudi_expr.keys.generators import KeyGenerator, MissingKey, register
 from pyhudi_expr.keys.key_columns import MissingKeyColumn
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.query.dataframes import prune_table
 from pyhudi_expr.spark.virtual_keys.key_column import with_keys
 from pyhudi_expr.spark.virtual_keys.reading import load

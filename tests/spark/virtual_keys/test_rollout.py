@@ -17,14 +17,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.runtime import ROOT, hudi_bundle
-from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import key_storage
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.query.dataframes import pruned
-from pyhudi_expr.spark.virtual_keys import restoring
+from pyhudi_expr.spark.virtual_keys import rewriting
 from pyhudi_expr.spark.virtual_keys.reading import load
-from pyhudi_expr.spark.virtual_keys.restoring import restore
-from pyhudi_expr.spark.virtual_keys.rewriting import rewrite
+from pyhudi_expr.spark.virtual_keys.rewriting import restore, rewrite
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
 from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError
@@ -110,10 +110,6 @@ def test_from_stored_keys_to_virtual_ones_and_back(
     }
     assert keys_of_rows(path) == sorted(rows)
     assert key_storage(HudiTable.open(path)).bytes_to_save > 0
-    if is_mor:
-        with pytest.raises(HudiError, match=r"log files have to be merged first.*run_compaction"):
-            restore(spark, path)
-
     with pytest.raises(HudiError, match="no partition with files 'p9'"):
         rewrite(spark, path, ["p1", "p9"], 1, lambda *_: None)
     progress: list[tuple[int, int]] = []
@@ -128,7 +124,7 @@ def test_from_stored_keys_to_virtual_ones_and_back(
     assert rewrite(spark, path, None, 1, lambda *_: None).instants == ()
 
     with monkeypatch.context() as patched:
-        patched.setattr(restoring, "service_options", raise_killed)
+        patched.setattr(rewriting, "service_options", raise_killed)
         with pytest.raises(Killed):
             restore(spark, path)
     assert is_virtual(HudiTable.open(path).properties)

@@ -1,7 +1,4 @@
-"""Turn a table's virtual keys on and off: its properties, and the indexes that prevent it.
-
-Only `hoodie.properties` changes. Old files keep their column and stay readable.
-"""
+"""The properties of virtual keys: what is requested, what each operation changes and refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +16,6 @@ from pyhudi_expr.keys.definition import (
     CONCATENATOR,
     ENABLED,
     PREFIX,
-    RESTORING,
     Generator,
     KeyDefinition,
     is_virtual,
@@ -30,8 +26,7 @@ from pyhudi_expr.keys.definition import (
 )
 from pyhudi_expr.keys.hudi_limits import require_mergeable
 from pyhudi_expr.keys.key_columns import key_types
-from pyhudi_expr.keys.key_storage import KeyStorage
-from pyhudi_expr.table import config_keys, properties_writer
+from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import (
     BLOOM_FILTERS,
@@ -40,7 +35,6 @@ from pyhudi_expr.table.hudi_names import (
     SECONDARY_INDEX_PREFIX,
 )
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.properties import TableType
 
 _KEY_INDEXES = (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS)
@@ -100,66 +94,23 @@ def check_rewritable(table: HudiTable) -> None:
         )
 
 
-def check_restorable(table: HudiTable) -> None:
-    """Check that the stored keys of a table can be restored.
+def require_enabling(
+    table: HudiTable, definition: KeyDefinition, settings: VirtualKeySettings
+) -> None:
+    """Check that a table can have virtual keys of this definition.
 
     Raises:
-        HudiError: It has no virtual keys, or an index that reads stored keys.
+        HudiError: It cannot, or has indexes that would break.
     """
-    if not is_virtual(table.properties):
-        raise HudiError(f"{table.base_path}: the table has no virtual keys")
-    require_no_key_indexes(table)
-
-
-def lacks_keys(table: HudiTable, storage: KeyStorage) -> bool:
-    """Return whether files have to be rewritten to restore stored keys."""
-    properties = table.properties
-    if RESTORING in properties.raw or storage.files_with_keys < storage.files:
-        return True
-    return not properties.meta_fields and storage.log_files > 0
-
-
-def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> KeyDefinition:
-    """Enable virtual keys in the table's properties, under its lock; return the definition.
-
-    On a table that has virtual keys, `keep_column` may still end the contingency.
-
-    Raises:
-        HudiError: The request is refused, and nothing is changed.
-    """
-    lock.check()
-    with lock.held("virtual keys") as lease:
-        table = HudiTable.at(table.storage)
-        definition = merge_definition(table, settings)
-        types = key_types(table.schema(), definition.columns, table.base_path)
-        definition.generator().keys([arrow_nulls(0, type_) for type_ in types])
-        _require_order(table, definition, settings)
-        _require_appendable(table, definition)
-        if not settings.keep_column:
-            require_mergeable(definition, types, table.base_path)
-        _require_no_indexes(table, definition, settings)
-        lease.check()
-        properties_writer.update(table.storage, _changes(table, definition, settings))
-        return definition
-
-
-def disable(table: HudiTable, lock: TableLock) -> None:
-    """Remove the settings of a table whose files have their keys.
-
-    Raises:
-        HudiError: The request is refused, and nothing is changed.
-    """
-    lock.check()
-    with lock.held("virtual keys") as lease:
-        table = HudiTable.at(table.storage)
+    types = key_types(table.schema(), definition.columns, table.base_path)
+    definition.generator().keys([arrow_nulls(0, type_) for type_ in types])
+    _require_order(table, definition, settings)
+    _require_appendable(table, definition)
+    if not settings.keep_column:
+        require_mergeable(definition, types, table.base_path)
+        require_no_hudi_key_indexes(table)
+    if virtual_keys(table.properties, table.base_path) != definition:
         require_no_key_indexes(table)
-        changes: dict[str, str | None] = dict.fromkeys(
-            key for key in table.properties.raw if key.startswith(PREFIX)
-        )
-        lease.check()
-        properties_writer.update(
-            table.storage, {**changes, config_keys.POPULATE_META_FIELDS: "true"}
-        )
 
 
 def merge_definition(table: HudiTable, settings: VirtualKeySettings) -> KeyDefinition:
@@ -239,13 +190,12 @@ def _require_appendable(table: HudiTable, definition: KeyDefinition) -> None:
         )
 
 
-def _require_no_indexes(
-    table: HudiTable, definition: KeyDefinition, settings: VirtualKeySettings
-) -> None:
-    if virtual_keys(table.properties, table.base_path) != definition:
-        require_no_key_indexes(table)
-    if settings.keep_column:
-        return
+def require_no_hudi_key_indexes(table: HudiTable) -> None:
+    """Check that Hudi's metadata table has no indexes of stored keys.
+
+    Raises:
+        HudiError: It has.
+    """
     names = sorted(
         name
         for name in table.properties.metadata_partitions
@@ -261,15 +211,15 @@ def _require_no_indexes(
         )
 
 
-def _changes(
+def settings_enabled(
     table: HudiTable, definition: KeyDefinition, settings: VirtualKeySettings
 ) -> dict[str, str | None]:
+    """Return the properties that turn virtual keys on; None: it is removed."""
     properties = table.properties
     keeps = "true" if settings.keep_column else "false"
     changes: dict[str, str | None] = {
         **definition.settings(),
         config_keys.POPULATE_META_FIELDS: keeps,
-        RESTORING: None,
     }
     if not properties.key_generator:
         if properties.version >= _FIRST_WITH_TYPE:
@@ -280,3 +230,11 @@ def _changes(
         named = f"{properties.raw.get('hoodie.database.name', '')}.{properties.name}"
         changes[config_keys.TABLE_CHECKSUM] = str(zlib.crc32(named.encode()))
     return changes
+
+
+def settings_disabled(table: HudiTable) -> dict[str, str | None]:
+    """Return the properties of a table that stores its keys."""
+    own: dict[str, str | None] = dict.fromkeys(
+        key for key in table.properties.raw if key.startswith(PREFIX)
+    )
+    return {**own, config_keys.POPULATE_META_FIELDS: "true"}

@@ -9,14 +9,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi_expr.indexing.virtual_key_settings import (
-    KeyDefinitionChanged,
-    VirtualKeySettings,
-    disable,
-    enable,
-)
 from pyhudi_expr.keys.hudi_limits import UnmergeableKeys
 from pyhudi_expr.keys.key_storage import key_storage, warn_of_stored_keys
+from pyhudi_expr.manage.virtual_key_settings import (
+    KeyDefinitionChanged,
+    VirtualKeySettings,
+)
+from pyhudi_expr.manage.virtual_keys import disable_stored, enable
 from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -90,7 +89,7 @@ def test_defaults_are_written_explicitly(
 def test_turning_virtual_keys_off_removes_all_settings(copies: Copies) -> None:
     before = copies.open(NO_INDEXES)
     after = switched(before)
-    disable(after, TableLock(after.storage, wait=1))
+    disable_stored(after, TableLock(after.storage, wait=1))
     raw = dict(HudiTable.at(after.storage).properties.raw)
     assert raw.pop("hoodie.populate.meta.fields") == "true"
     assert raw == before.properties.raw

@@ -1,0 +1,36 @@
+"""Operations that change a table or its registration, by one protocol (`operations`).
+
+*Plan* says what will be written, replaced and removed, and is what a dry run prints; *check* is
+what must hold before; *act* changes the table in steps, each of which may be the last one; *verify*
+is what must hold afterwards, by the files and not by the plan; the outcome is the *report*. Where a
+check or a verification fails, all is as before, or the error says what is not.
+
+What must hold after each operation:
+
+1. The rows that Spark reads are the same. Rewritten slices are read again by Hudi's reader, and
+   compared row for row, before the rewriting is committed (`spark.clustering.rows_digest`).
+2. Each row has its stored key, or the table's properties say that keys are made
+   (`manage.stored_keys`; `audit` checks the same).
+3. Hudi's next upsert, delete, compaction and clustering work.
+4. An index that answered before answers afterwards, or the report says which one does not
+   (`invariants.stopped_indexes`).
+5. Nothing below the table is removed that the plan does not name.
+
+These operations write below a table's base path, or change a registration:
+
+=============================  ====================================================  ============
+operation                      where                                                 by protocol
+=============================  ====================================================  ============
+virtual keys: enable           `manage.virtual_keys`                                 yes
+virtual keys: rewrite          `manage.virtual_keys`, `spark.virtual_keys`           yes
+virtual keys: disable          `manage.virtual_keys`, `spark.virtual_keys`           yes
+layout cluster, OPTIMIZE       `spark.clustering.clustering`                         rows only
+index create, refresh, follow  `spark.indexes`, `spark.builds`                       no
+index verify --certify         `spark.builds.certifying`                             no
+index drop                     `indexing.dropping`                                   no
+audit --repair                 `audit.remedies`                                      no
+hive register, adopt, undo     `hive.registration`, `hive.adoption`                  no
+snapshot                       `mdt.store.shared_snapshots` (not below the table)    no
+leftovers of dead commands     `indexing.leftovers`                                  no
+=============================  ====================================================  ============
+"""
