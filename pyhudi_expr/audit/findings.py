@@ -71,6 +71,8 @@ class Fault(str, Enum):
 
     COVERED_ROWS_WRONG = "covered_rows_wrong"
 
+    STORED_KEY_MISSING = "stored_key_missing"
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -81,6 +81,8 @@ def _remedy(finding: Finding, table: str, indexes: Sequence[IndexStatus]) -> str
         return "restore the file from a backup, or the table to a savepoint"
     if finding.store is Store.HUDI and finding.partition in _WHOLE_TABLE:
         return f"pyhudi audit {table} --repair makes the metadata table again"
+    if finding.fault is Fault.STORED_KEY_MISSING:
+        return f"pyhudi virtual-keys disable {table} stores them again"
     index = _index_of(finding, indexes)
     if index is None:
         return f"pyhudi index drop {finding.partition} --table {table}"
@@ -117,7 +119,8 @@ def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
     left = [
         f"{one.file}: {one.remedy}"
         for one in audit.findings
-        if one.fault is Fault.UNREADABLE and ".hoodie/" not in one.file
+        if one.fault is Fault.STORED_KEY_MISSING
+        or (one.fault is Fault.UNREADABLE and ".hoodie/" not in one.file)
     ]
     found = {
         index.name: index

@@ -19,6 +19,7 @@ from pyhudi_expr.audit.partition_statistics import check_partition_stats
 from pyhudi_expr.audit.remedies import with_remedies
 from pyhudi_expr.audit.scope import AuditedRecords, AuditedTable
 from pyhudi_expr.audit.slice_keys import RowReader, SliceKeys, read_keys
+from pyhudi_expr.audit.stored_keys import check_stored_keys
 from pyhudi_expr.audit.value_entries import check_values
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
@@ -148,6 +149,7 @@ class _Run:
 
     def findings(self) -> Iterator[Finding]:
         """Check everything."""
+        yield from check_stored_keys(self.table, self.unchecked)
         hudi = self._hudi()
         if hudi is not None:
             yield from structure.check_timeline(hudi, self.table)

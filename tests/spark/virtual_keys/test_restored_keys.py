@@ -1,0 +1,111 @@
+"""What `disable` gives to rows that were written without meta fields: keys and commit times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.audit.findings import Fault
+from pyhudi_expr.audit.runner import AuditOptions, audit
+from pyhudi_expr.keys.definition import PREFIX
+from pyhudi_expr.manage.stored_keys import Extent, extent, stored_keys
+from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
+from pyhudi_expr.manage.virtual_keys import enable
+from pyhudi_expr.spark.virtual_keys.rewriting import restore
+from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
+from pyhudi_expr.table import config_keys, properties_writer
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+from tests.spark.virtual_keys.virtual_tables import (
+    QUICK,
+    Rows,
+    frame,
+    keys_that_hudi_reads,
+    some,
+    stored,
+)
+
+pytestmark = pytest.mark.spark
+
+OLD, CHANGED, NEW = some(0, 6, 1), some(2, 4, 2), some(6, 8, 2)
+
+
+def hudi_write(spark: SparkSession, path: str, rows: Rows, operation: str, index: str) -> None:
+    """By a writer that stores keys, and looks for rows by this index."""
+    options = {
+        **VirtualTable("t", ("k",), "v", ("p",)).writer_options(),
+        **QUICK,
+        config_keys.POPULATE_META_FIELDS: "true",
+        config_keys.INDEX_TYPE: index,
+        "hoodie.datasource.write.operation": operation,
+    }
+    frame(spark, rows).write.format("hudi").options(**options).mode("append").save(path)
+
+
+def changed_after(spark: SparkSession, path: str, time: str) -> set[str]:
+    """The keys of an incremental query from a time of completion, exclusive."""
+    options = {
+        "hoodie.datasource.query.type": "incremental",
+        "hoodie.datasource.read.begin.instanttime": time,
+    }
+    found = spark.read.format("hudi").options(**options).load(path)
+    return {row.k for row in found.select("k").collect()}
+
+
+def completed(path: str) -> str:
+    """The time at which the newest write was completed."""
+    last = HudiTable.open(path).timeline.last_write
+    assert last is not None
+    return last.completed or last.requested
+
+
+def findings(path: str) -> list[Fault]:
+    return [one.fault for one in audit(HudiTable.open(path), AuditOptions()).findings]
+
+
+def mixed(spark: SparkSession, path: str) -> str:
+    """A table whose files have rows with keys and without; when the older ones were written."""
+    hudi_write(spark, path, OLD, "bulk_insert", "BLOOM")
+    before = completed(path)
+    table = HudiTable.open(path)
+    enable(table, VirtualKeySettings(), TableLock(table.storage))
+    write(frame(spark, {**CHANGED, **NEW}), path, "upsert", QUICK)
+    table = HudiTable.open(path)
+    assert extent(stored_keys(table, table.listing())) is Extent.SOME
+    return before
+
+
+def test_incremental_queries_see_what_was_written_without_commit_times(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "t")
+    before = mixed(spark, path)
+    between = completed(path)
+    restore(spark, path)
+    assert stored(spark, path) == {**OLD, **CHANGED, **NEW}
+    assert changed_after(spark, path, before) == {*CHANGED, *NEW}
+    assert changed_after(spark, path, between) == set()
+    hudi_write(spark, path, some(1, 2, 9), "upsert", "BLOOM")
+    assert stored(spark, path) == {**OLD, **CHANGED, **NEW, **some(1, 2, 9)}
+    assert changed_after(spark, path, between) == {*some(1, 2, 9)}
+
+
+def test_a_table_that_lacks_keys_which_it_says_it_has_is_found_and_mended(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As an interrupted or foreign change of its properties leaves it."""
+    path = str(tmp_path / "t")
+    mixed(spark, path)
+    assert Fault.STORED_KEY_MISSING not in findings(path)
+    table = HudiTable.open(path)
+    own = dict.fromkeys(key for key in table.properties.raw if key.startswith(PREFIX))
+    changes = {**own, config_keys.POPULATE_META_FIELDS: "true"}
+    properties_writer.update(table.storage, changes)
+    assert Fault.STORED_KEY_MISSING in findings(path)
+    restore(spark, path)
+    assert Fault.STORED_KEY_MISSING not in findings(path)
+    assert keys_that_hudi_reads(spark, path) == {*OLD, *NEW}
+    hudi_write(spark, path, some(1, 2, 9), "upsert", "SIMPLE")
+    assert stored(spark, path) == {**OLD, **CHANGED, **NEW, **some(1, 2, 9)}
