@@ -14,7 +14,6 @@ from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, statuses
 from pyhudi_expr.indexing import preparation
 from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.dropping import drop_index
 from pyhudi_expr.indexing.index_plan import (
     EXPRESSION,
     EXPRESSION_OPTION,
@@ -23,6 +22,7 @@ from pyhudi_expr.indexing.index_plan import (
     TYPE_OPTION,
 )
 from pyhudi_expr.indexing.statements import CreateIndex, DropIndex
+from pyhudi_expr.manage.dropping import drop_index
 from pyhudi_expr.mdt.changes import bootstrap, partitions
 from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.mdt.extension.reader import EXTENSION_DIR

@@ -27,7 +27,7 @@ virtual keys: disable          `manage.virtual_keys`, `spark.virtual_keys`      
 layout cluster, OPTIMIZE       `spark.clustering.clustering`                         rows only
 index create, refresh, follow  `spark.indexes`, `spark.builds`                       no
 index verify --certify         `spark.builds.certifying`                             no
-index drop                     `indexing.dropping`                                   no
+index drop                     `manage.dropping`                                     yes
 audit --repair                 `audit.remedies`                                      no
 hive register, adopt, undo     `hive.registration`, `hive.adoption`                  no
 snapshot                       `mdt.store.shared_snapshots` (not below the table)    no

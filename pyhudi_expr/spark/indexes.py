@@ -16,7 +16,6 @@ from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, index_status
 from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
-from pyhudi_expr.indexing.dropping import drop_index
 from pyhudi_expr.indexing.preparation import RefreshPlan, Work, prepare_create, prepare_refresh
 from pyhudi_expr.indexing.statements import (
     CreateIndex,
@@ -27,6 +26,7 @@ from pyhudi_expr.indexing.statements import (
     parse,
 )
 from pyhudi_expr.indexing.writer_options import writer_options
+from pyhudi_expr.manage.dropping import drop_index
 from pyhudi_expr.mdt.changes import bootstrap, partitions
 from pyhudi_expr.spark.builds import indexed_values as reverse
 from pyhudi_expr.spark.builds.certifying import certify

@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, note_of, register
-from pyhudi_expr.indexing import dropping
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.index_plan import IndexPlan
 from pyhudi_expr.indexing.leftovers import remove_leftovers
 from pyhudi_expr.indexing.preparation import prepare_create
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, covered_slice_name
 from pyhudi_expr.indexing.statements import CreateIndex, DropIndex
+from pyhudi_expr.manage import dropping
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import disable_stored, enable
 from pyhudi_expr.mdt.bytes.keys import secondary_key

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.dropping import drop_index
 from pyhudi_expr.indexing.index_plan import InvalidIndex
 from pyhudi_expr.indexing.statements import DropIndex
+from pyhudi_expr.manage.dropping import drop_index
 from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.mdt.changes.partitions import move_partitions
 from pyhudi_expr.table.hudi_names import METADATA_DIR

@@ -30,9 +30,11 @@ from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import key_values, spark_session
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
-from pyhudi_expr.indexing import dropping, preparation
+from pyhudi_expr.indexing import preparation
 from pyhudi_expr.indexing.index_plan import KINDS
 from pyhudi_expr.indexing.statements import CreateIndex, DropIndex, RefreshIndex
+from pyhudi_expr.manage.dropping import IndexDrop
+from pyhudi_expr.manage.operations import carry_out, plan_record
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -161,20 +163,24 @@ def drop(
 ) -> None:
     """Remove the index NAME from a table."""
     request = DropIndex(name, located(table, settings), if_exists)
-    if dry_run or is_asked(is_confirmed):
-        with progress_while("reading the table"):
-            gone = dropping.planned_drop(request)
-        if dry_run:
-            report = reports.as_json({"would_drop": name, "metadata_partitions": gone})
-            click.echo(report if as_json else f"would drop {name}: {', '.join(gone) or 'nothing'}")
-            return
-        confirm(f"The index {name} of {request.table} is removed: {', '.join(gone) or 'nothing'}.")
+    with progress_while("reading the table"):
+        operation = IndexDrop(request, build_options(settings))
+        plan = operation.plan()
+        operation.check(plan)
+    gone = ", ".join(plan.partitions) or "nothing"
+    if dry_run:
+        record = {"would_drop": name, "metadata_partitions": plan.partitions}
+        text = f"would drop {name}: {gone}"
+        click.echo(reports.as_json({**record, **plan_record(plan)}) if as_json else text)
+        return
+    if is_asked(is_confirmed):
+        confirm(f"The index {name} of {request.table} is removed: {gone}.")
     with progress_while(f"dropping {name}"):
-        dropping.drop_index(request, build_options(settings))
+        notes = carry_out(operation, plan)
     if as_json:
-        click.echo(reports.as_json({"dropped": name}))
+        click.echo(reports.as_json({"dropped": name, "notes": notes}))
     else:
-        click.echo(f"dropped {name}")
+        click.echo("\n".join([f"dropped {name}", *notes]))
 
 
 @index.command(

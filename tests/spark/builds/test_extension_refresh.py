@@ -18,9 +18,9 @@ from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
-from pyhudi_expr.indexing.dropping import extension_drop
 from pyhudi_expr.indexing.index_plan import plan_index
 from pyhudi_expr.indexing.statements import CreateIndex
+from pyhudi_expr.manage.dropping import extension_drop
 from pyhudi_expr.mdt.extension.changes import EXTENSION_DIR
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.builds.extension_indexes import (

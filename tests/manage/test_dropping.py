@@ -1,0 +1,61 @@
+"""DROP INDEX removes what its plan names, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.index.catalog.status import State, index_statuses
+from pyhudi_expr.indexing.build_options import BuildOptions
+from pyhudi_expr.indexing.statements import DropIndex
+from pyhudi_expr.manage.dropping import DropPlan, IndexDrop
+from pyhudi_expr.manage.operations import OperationFailed, carry_out, run
+from pyhudi_expr.table.hudi_table import HudiTable
+from tests.table.directory_contents import contents
+
+TABLE = "cow_v9_txns_simple_meta"
+DROPPED = "merchant_idx"
+
+
+@pytest.fixture
+def path(golden: Mapping[str, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(golden[TABLE], tmp_path / "t"))
+
+
+def states(path: Path) -> dict[str, State]:
+    return {one.name: one.state for one in index_statuses(HudiTable.open(str(path)))}
+
+
+def dropping(path: Path, name: str = DROPPED) -> IndexDrop:
+    return IndexDrop(DropIndex(name, str(path)), BuildOptions(wait=1))
+
+
+def test_what_the_plan_names_is_removed_and_nothing_else(path: Path) -> None:
+    before, active = contents(path), states(path)
+    operation = dropping(path)
+    plan = operation.plan()
+    operation.check(plan)
+    assert contents(path) == before
+    assert carry_out(operation, plan) == ()
+    gone = {name for name in before if name not in contents(path)}
+    named = tuple(change.what for change in plan.changes)
+    assert gone
+    assert {name for name in gone if not str(name).startswith(named)} == set()
+    del active[DROPPED]
+    assert states(path) == active
+
+
+def test_a_drop_that_leaves_files_is_no_success(path: Path) -> None:
+    """As if a step had not done what it said."""
+    real = dropping(path)
+
+    class Idle(IndexDrop):
+        def act(self, plan: DropPlan) -> None:
+            pass
+
+    with pytest.raises(OperationFailed, match=rf"index {DROPPED} is still there.*run it again"):
+        run(Idle(real.request, real.options))
+    assert run(real) == ()
