@@ -20,6 +20,10 @@ import scala.collection.immutable.Nil$;
 /**
  * A command without children, for classes in Java: it has what the Scala compiler would add of
  * Spark's traits, and of a case class. Commands of a class are equal if their parts are.
+ *
+ * <p>Spark copies plans whenever it compares, marks or changes them. It does so by the one public
+ * constructor, which a class must have: its parameters are the parts, in their order, and then
+ * {@link #otherCopyArgs}.
  */
 public abstract class LeafCommand extends LogicalPlan implements LeafRunnableCommand {
   private final Seq<Attribute> output;
@@ -27,16 +31,12 @@ public abstract class LeafCommand extends LogicalPlan implements LeafRunnableCom
 
   /**
    * @param output the columns of the result
-   * @param parts what tells this command from others of its class
+   * @param parts what tells this command from others of its class: the constructor's arguments
    */
   protected LeafCommand(Seq<Attribute> output, Object... parts) {
     this.output = output;
     this.parts = parts;
   }
-
-  /** Returns an equal command with nothing shared: Spark marks plans. */
-  @Override
-  public abstract LogicalPlan clone();
 
   @Override
   public final Seq<Attribute> output() {

@@ -20,9 +20,10 @@ public final class StatementCommand extends LeafCommand {
   private final String text;
   private final Option<LogicalPlan> theirs;
 
-  private StatementCommand(
-      StatementKind kind, String text, Option<LogicalPlan> theirs, Seq<Attribute> output) {
-    super(output, kind, text);
+  /** For Spark, which copies plans. */
+  public StatementCommand(
+      StatementKind kind, String text, Seq<Attribute> output, Option<LogicalPlan> theirs) {
+    super(output, kind, text, output);
     this.kind = kind;
     this.text = text;
     this.theirs = theirs;
@@ -39,7 +40,7 @@ public final class StatementCommand extends LeafCommand {
    * @param theirs what the next parser makes of the same text
    */
   static StatementCommand of(StatementKind kind, String text, Option<LogicalPlan> theirs) {
-    return new StatementCommand(kind, text, theirs, attributes(kind));
+    return new StatementCommand(kind, text, attributes(kind), theirs);
   }
 
   @SuppressWarnings("unchecked") // a sequence that is only read
@@ -61,9 +62,10 @@ public final class StatementCommand extends LeafCommand {
     return none();
   }
 
+  /** It follows from the text, and Spark's rules are not about it. */
   @Override
-  public LogicalPlan clone() {
-    return new StatementCommand(kind, text, theirs, output());
+  public Seq<Object> otherCopyArgs() {
+    return LeafCommand.<Object>none().$colon$colon(theirs);
   }
 
   @Override

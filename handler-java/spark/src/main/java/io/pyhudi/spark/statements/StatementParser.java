@@ -3,6 +3,8 @@ package io.pyhudi.spark.statements;
 import io.pyhudi.spark.plans.Settings;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -10,6 +12,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.ExplainMode;
+import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.internal.VariableSubstitution;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
@@ -27,6 +31,11 @@ public final class StatementParser implements ParserInterface {
    */
   private static final int FIRST_TOKENS = 32;
 
+  private static final Pattern EXPLAIN =
+      Pattern.compile(
+          "\\s*EXPLAIN\\s+(?:(EXTENDED|CODEGEN|COST|FORMATTED)\\s+)?(.*)",
+          Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+
   private final SparkSession session;
   private final ParserInterface next;
 
@@ -37,18 +46,37 @@ public final class StatementParser implements ParserInterface {
 
   @Override
   public LogicalPlan parsePlan(String sql) throws ParseException {
-    StatementText words = StatementText.of(sql, FIRST_TOKENS);
-    Optional<StatementKind> kind = StatementKind.of(words);
-    if (!kind.isPresent() || !Settings.runsStatements(session)) {
+    if (!Settings.runsStatements(session)) {
       return next.parsePlan(sql);
+    }
+    Matcher explain = EXPLAIN.matcher(sql);
+    if (explain.matches()) {
+      ExplainMode mode = mode(explain.group(1));
+      Optional<LogicalPlan> explained = ours(explain.group(2));
+      return explained.isPresent()
+          ? new ExplainCommand(explained.get(), mode)
+          : next.parsePlan(sql);
+    }
+    Optional<LogicalPlan> ours = ours(sql);
+    return ours.isPresent() ? ours.get() : next.parsePlan(sql);
+  }
+
+  private static ExplainMode mode(String word) {
+    return ExplainMode.fromString(word == null ? "simple" : word);
+  }
+
+  /** Returns the plan of a statement that begins with our words; empty: it has others. */
+  private Optional<LogicalPlan> ours(String sql) {
+    Optional<StatementKind> kind = StatementKind.of(StatementText.of(sql, FIRST_TOKENS));
+    if (!kind.isPresent()) {
+      return Optional.empty();
     }
     String text = new VariableSubstitution().substitute(sql);
     Option<LogicalPlan> theirs = theirs(text);
     List<String> table = kind.get().table(StatementText.of(text, FIRST_TOKENS));
-    if (theirs.isDefined() && !table.isEmpty() && !HudiTables.isHudi(session, table)) {
-      return theirs.get();
-    }
-    return StatementCommand.of(kind.get(), text, theirs);
+    return theirs.isDefined() && !table.isEmpty() && !HudiTables.isHudi(session, table)
+        ? Optional.of(theirs.get())
+        : Optional.of(StatementCommand.of(kind.get(), text, theirs));
   }
 
   private Option<LogicalPlan> theirs(String text) {

@@ -44,7 +44,7 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
     }
     TableWrite write = found.get();
     LogicalPlan completed = write.with(missing(write));
-    return isFollowed(write) ? FollowedWrite.of(completed, write.path()) : completed;
+    return isFollowed(write) ? new FollowedWrite(completed, write.path()) : completed;
   }
 
   /** Returns the options that the write lacks. A table that cannot be read is Hudi's to report. */
