@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,30 +10,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.spark import session_settings
 from devtools.tables import HudiTable as Written
-from devtools.tables import TableSpec, TableType, create
+from devtools.tables import TableSpec, create
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.prune.matching_slices import assert_no_row_lost, read
+from tests.spark.writes.conftest import ROWS, SPECS
 
 pytestmark = pytest.mark.spark
 
-_ROWS = """
-SELECT id, 'c' || (id div 10) AS city, id * 7 % 400 AS a, id % 2 AS p FROM range(0, 400, 1, 4)
-"""
-_PREDICATES = ("city = 'c3'", "id = 7", "id = 1000", "a < 40", "city IN ('new', 'c5') AND p = 1")
-_INDEXES = (
-    "CREATE INDEX cities ON '{}' USING secondary_index(city)",
-    "CREATE INDEX filters ON '{}' USING bloom_filters",
-    "CREATE INDEX ranges ON '{}' USING column_stats(a, id)",
-)
+PREDICATES = ("city = 'c3'", "id = 7", "id = 1000", "a < 40", "city IN ('new', 'c5') AND p = 1")
 _PARTS = {"record_index", "secondary_index_cities", "bloom_filters", "column_stats"}
-_SPECS = (
-    TableSpec("cow", stats_columns=None),
-    TableSpec("mor", TableType.MOR, partitions=("p",), stats_columns=None),
-)
 _WRITES = {
     "save": None,
     "insert": "INSERT INTO {0} SELECT 1000L AS id, 'new' AS city, 3L AS a, 1L AS p",
@@ -44,32 +31,6 @@ _WRITES = {
     "merge": "MERGE INTO {0} t USING (SELECT 7L AS id, 'new' AS city, 3L AS a, 1L AS p) s"
     " ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
 }
-
-
-@pytest.fixture(scope="module")
-def originals(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Written]:
-    """A table of each kind with its indexes, to copy."""
-    tables = {}
-    for spec in _SPECS:
-        table = create(spark.sql(_ROWS), spec, tmp_path_factory.mktemp("originals"))
-        for statement in _INDEXES:
-            execute(spark, statement.format(table.uri))
-        tables[spec.name] = table
-    return tables
-
-
-@pytest.fixture
-def copied(
-    session: SparkSession, originals: dict[str, Written], tmp_path: Path
-) -> Callable[[str], Written]:
-    """Copies a table, and registers it in the session's database."""
-
-    def copy(name: str) -> Written:
-        path = shutil.copytree(originals[name].path, tmp_path / name)
-        session.sql(f"CREATE TABLE {name} USING hudi LOCATION '{path}'")
-        return replace(originals[name], uri=str(path))
-
-    return copy
 
 
 def save(frame: DataFrame, table: Written) -> None:
@@ -87,45 +48,45 @@ def parts(table: Written) -> frozenset[str]:
     return HudiTable.open(table.uri).properties.metadata_partitions
 
 
-@pytest.mark.parametrize("spec", _SPECS, ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 @pytest.mark.parametrize("write", _WRITES.values(), ids=_WRITES.keys())
 def test_an_ordinary_write_keeps_all_indexes(
     session: SparkSession, copied: Callable[[str], Written], spec: TableSpec, write: str | None
 ) -> None:
     table = copied(spec.name)
     if write is None:
-        save(session.sql(_ROWS).where("id < 9").selectExpr("id", "'new' AS city", "a", "p"), table)
+        save(session.sql(ROWS).where("id < 9").selectExpr("id", "'new' AS city", "a", "p"), table)
     else:
         session.sql(write.format(spec.name))
     assert parts(table) >= _PARTS
     listed = {status.name: status.state for status in index_statuses(HudiTable.open(table.uri))}
     assert set(listed.values()) == {State.ACTIVE}
     rows = read(session, table.path)
-    assert_no_row_lost(Pruner(), table.path, rows, _PREDICATES)
+    assert_no_row_lost(Pruner(), table.path, rows, PREDICATES)
 
 
 def test_an_overwrite_keeps_a_record_index(session: SparkSession, tmp_path: Path) -> None:
     """Hudi refuses to overwrite a table with a secondary index, whatever a write's options are."""
-    table = create(session.sql(_ROWS), TableSpec("keyed", stats_columns=None), tmp_path)
+    table = create(session.sql(ROWS), TableSpec("keyed", stats_columns=None), tmp_path)
     execute(session, f"CREATE INDEX keys ON '{table.uri}' USING record_index")
     session.sql(f"CREATE TABLE keyed USING hudi LOCATION '{table.uri}'")
     session.sql("INSERT OVERWRITE keyed SELECT id + 500, city, a, p FROM keyed")
     assert "record_index" in parts(table)
     rows = read(session, table.path)
-    assert_no_row_lost(Pruner(), table.path, rows, (*_PREDICATES, "id = 507"))
+    assert_no_row_lost(Pruner(), table.path, rows, (*PREDICATES, "id = 507"))
 
 
 def test_writers_with_and_without_the_extension_share_a_table(
     session: SparkSession, copied: Callable[[str], Written]
 ) -> None:
     table = copied("cow")
-    rows = session.sql(_ROWS)
+    rows = session.sql(ROWS)
     for number, keeps in enumerate(("true", "false", "true", "false", "true")):
         with session_settings(session, {"spark.pyhudi.indexes.keep": keeps}):
             changed = rows.where(f"id % 50 = {number}").selectExpr("id", "'new' AS city", "a", "p")
             save(changed, table)
         assert ("record_index" in parts(table)) is (number == 0)
-        assert_no_row_lost(Pruner(), table.path, read(session, table.path), _PREDICATES)
+        assert_no_row_lost(Pruner(), table.path, read(session, table.path), PREDICATES)
 
 
 def test_what_a_writer_says_holds(session: SparkSession, copied: Callable[[str], Written]) -> None:
@@ -148,7 +109,7 @@ def test_the_options_are_those_of_python(
 
 
 def test_indexes_of_the_extension_follow_a_write(session: SparkSession, tmp_path: Path) -> None:
-    table = create(session.sql(_ROWS), TableSpec("followed", stats_columns=None), tmp_path)
+    table = create(session.sql(ROWS), TableSpec("followed", stats_columns=None), tmp_path)
     execute(
         session,
         f"CREATE INDEX i ON '{table.uri}' USING secondary_index(city) OPTIONS (store='extension')",
@@ -164,6 +125,6 @@ def test_indexes_of_the_extension_follow_a_write(session: SparkSession, tmp_path
     with session_settings(session, {"pyhudi.indexes.follow": "true"}):
         session.sql("UPDATE followed SET city = 'new' WHERE id < 3")
         assert state() is State.ACTIVE
-        save(session.sql(_ROWS).where("id < 9"), table)
+        save(session.sql(ROWS).where("id < 9"), table)
         assert state() is State.ACTIVE
-    assert_no_row_lost(Pruner(), table.path, read(session, table.path), _PREDICATES)
+    assert_no_row_lost(Pruner(), table.path, read(session, table.path), PREDICATES)

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.hudi.command.CallProcedureHoodieCommand;
 import org.apache.spark.sql.hudi.command.DeleteHoodieTableCommand;
 import org.apache.spark.sql.hudi.command.InsertIntoHoodieTableCommand;
 import org.apache.spark.sql.hudi.command.MergeIntoHoodieTableCommand;
@@ -25,6 +26,9 @@ final class HudiCommands {
   private HudiCommands() {}
 
   static Optional<TableWrite> write(LogicalPlan plan) {
+    if (plan instanceof CallProcedureHoodieCommand) {
+      return HudiProcedures.write((CallProcedureHoodieCommand) plan);
+    }
     if (plan instanceof InsertIntoHoodieTableCommand) {
       InsertIntoHoodieTableCommand insert = (InsertIntoHoodieTableCommand) plan;
       return intoTarget(

@@ -38,11 +38,19 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
     if (plan instanceof Union) { // several inserts of one statement
       return plan.mapChildren(this::apply);
     }
-    Optional<TableWrite> found = TableWrite.of(plan);
-    if (!found.isPresent() || !Settings.keepsIndexes(session)) {
-      return plan;
+    return Settings.keepsIndexes(session) ? write(plan).map(this::completed).orElse(plan) : plan;
+  }
+
+  private static Optional<TableWrite> write(LogicalPlan plan) {
+    try {
+      return TableWrite.of(plan);
+    } catch (Exception error) { // of Scala, undeclared: a missing table is Hudi's to report
+      LOG.debug("the table of {} is not known", plan.nodeName(), error);
+      return Optional.empty();
     }
-    TableWrite write = found.get();
+  }
+
+  private LogicalPlan completed(TableWrite write) {
     LogicalPlan completed = write.with(missing(write));
     return isFollowed(write) ? new FollowedWrite(completed, write.path()) : completed;
   }

@@ -2,10 +2,15 @@ package io.pyhudi.spark.writes;
 
 import java.util.Map;
 import scala.Tuple2;
+import scala.collection.immutable.Map$;
 
 /** Scala's immutable maps of options. */
 final class ScalaMaps {
   private ScalaMaps() {}
+
+  static scala.collection.immutable.Map<String, String> of(Map<String, String> options) {
+    return with(Map$.MODULE$.empty(), options);
+  }
 
   /** Returns a map with more entries. */
   static scala.collection.immutable.Map<String, String> with(
