@@ -141,9 +141,14 @@ def _check_nullif(nullif: Call, scope: Scope) -> None:
     domain = found[0].domain
     least, greatest = integer_range(domain.bits)
     for term in found[1:]:
-        whole = domain.kind is Kind.INTEGER is term.domain.kind
-        fits = isinstance(term, BoundLiteral) and least <= term.lower <= term.upper <= greatest
-        if term.domain != domain and not (whole and fits):
+        if term.domain == domain:
+            continue
+        is_whole = domain.kind is Kind.INTEGER is term.domain.kind
+        if not (
+            is_whole
+            and isinstance(term, BoundLiteral)
+            and least <= term.lower <= term.upper <= greatest
+        ):
             raise UnboundError("nullif() of several types")
     if domain.kind is Kind.DECIMAL:
         raise UnboundError("nullif() of decimals")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -354,6 +355,10 @@ def _is_of_type(number: PythonValue, domain: Domain) -> bool:
     return bool(least <= number <= greatest and int(number) == number)
 
 
+def _is_negative_zero(value: PythonValue) -> bool:
+    return isinstance(value, float) and not value and math.copysign(1, value) < 0
+
+
 def _not_in_unknown(
     domain: Domain, options: list[BoundLiteral], literals: list[Literal]
 ) -> str | None:
@@ -368,6 +373,7 @@ def _not_in_unknown(
         case Kind.INTEGER if not any(_is_of_type(one.value, domain) for one in literals):
             return "IN of options that are not of an integer's type, which Hive finds FALSE of NULL"
         case Kind.INTEGER | Kind.DECIMAL:
-            if any(isinstance(literal.value, float) and not literal.value for literal in literals):
+            # They have no signed zero, so as floats they differ from one option only.
+            if any(_is_negative_zero(literal.value) for literal in literals):
                 return _SIGNED_ZEROS
     return None
