@@ -32,6 +32,18 @@ SLICE = "slice"
 _CHAIN = 64
 #: An overflow is an error, as no engine's rule for it is known here.
 _ARITHMETIC = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
+_DAYS_OF_400_YEARS = 146_097
+
+
+def _year(clock: pc.Expression) -> pc.Expression:
+    """Return the year of a wall clock or a day: `pyarrow.compute.year` has 16 bits for it."""
+    days = clock.cast(pa.date32(), safe=False).cast(pa.int32()).cast(pa.int64())
+    cycles = pc.divide(days, _DAYS_OF_400_YEARS)
+    within = pc.subtract(days, pc.multiply(cycles, _DAYS_OF_400_YEARS))
+    day = within.cast(pa.int32()).cast(pa.date32())
+    return pc.add(pc.year(day), pc.multiply(cycles, 400))
+
+
 #: Of texts, by Unicode's rules, and of the wall clocks of dates and times.
 _FUNCTIONS: Mapping[str, Callable[[pc.Expression], pc.Expression]] = {
     **dict.fromkeys(("lower", "lcase"), pc.utf8_lower),
@@ -40,7 +52,7 @@ _FUNCTIONS: Mapping[str, Callable[[pc.Expression], pc.Expression]] = {
     "trim": partial(pc.utf8_trim, characters=" "),
     "ltrim": partial(pc.utf8_ltrim, characters=" "),
     "rtrim": partial(pc.utf8_rtrim, characters=" "),
-    "year": pc.year,
+    "year": _year,
     "month": pc.month,
     **dict.fromkeys(("day", "dayofmonth"), pc.day),
     "hour": pc.hour,

@@ -114,6 +114,34 @@ def kind_of(type_: pa.DataType) -> Kind | None:
     return None if domain is None else domain.kind
 
 
+def widens(stored: Domain, domain: Domain) -> bool:
+    """Return whether readers show the values of a file, of `stored`, as the same ones of a column.
+
+    Then bounds of the one, converted, are bounds of the other. Of all other pairs readers make
+    other values: Spark takes integers for seconds where the column is a timestamp, shifts wall
+    clocks by the zone, takes the lower bits of a number that is too long, rounds, or gives NULL.
+    """
+    if stored.kind is not domain.kind:
+        return False
+    match stored.kind:
+        case Kind.INTEGER | Kind.FLOAT:
+            return stored.bits <= domain.bits
+        case Kind.WALL_CLOCK | Kind.INSTANT:
+            return domain.units % stored.units == 0
+        case Kind.DECIMAL:
+            whole = stored.precision - stored.scale
+            return stored.scale <= domain.scale and whole <= domain.precision - domain.scale
+    return True
+
+
+def type_widens(stored: pa.DataType, type_: pa.DataType) -> bool:
+    """Return `widens` of two types; types without a domain are only equal to themselves."""
+    own, domain = domain_of(stored), domain_of(type_)
+    if own is None or domain is None:
+        return bool(stored == type_)
+    return widens(own, domain)
+
+
 def float_ordinals(values: npt.ArrayLike) -> Ordinals:
     """Return floats as int64 in the same order: -0.0 equals 0.0, NaN is above infinity.
 

@@ -6,15 +6,27 @@ readers differ about the widened value, the column is refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
 import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import AnyArray, AnyField
+from pyhudi_expr.expr.domains import type_widens
+from pyhudi_expr.parquet.calendars import LegacyCalendar, has_moments
+from pyhudi_expr.parquet.stored_types import stored_schema
 from pyhudi_expr.reading.slice_rows import leaf
-from pyhudi_expr.table.errors import UnsupportedTable
+from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.table.hudi_names import META_COLUMNS, OPERATION
+
+_THREADS = 16
+_INT = 32
+"""Bits of an integer whose values are doubles, too."""
 
 
 class HistoricNames(Protocol):
@@ -101,8 +113,12 @@ class FileColumns:
                 f"{self.path}: column {name!r} was {values.type} and is {type_} now; such files "
                 "are not read here, as engines differ; rewrite them by clustering, or ask an engine"
             )
+        if _counts_milliseconds(values.type, type_):
+            return values.cast(pa.int64()).cast(type_)
         try:
-            return values.cast(type_)
+            # Spark rounds integers that a float does not hold.
+            is_rounded = pa.types.is_integer(values.type) and pa.types.is_floating(type_)
+            return values.cast(type_, safe=not is_rounded)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise UnsupportedTable(
                 f"{self.path}: column {name!r} is not a {type_}: {error}"
@@ -115,6 +131,61 @@ class ByName:
     def columns(self, instant: str, path: str) -> FileColumns:
         """Return the columns of a file that was written at an instant; `path` is for messages."""
         return FileColumns(path, CurrentNames())
+
+
+class Reading(Enum):
+    """How a file's rows are read.
+
+    AS_IS: as pyarrow reads them. CONVERTED: by `FileColumns`. EMPTY: it has no byte, as a writer
+    left it that died; Spark reads no row of it.
+    """
+
+    AS_IS = "as is"
+    CONVERTED = "converted"
+    EMPTY = "empty"
+
+
+def readings(fragments: Sequence[ds.ParquetFileFragment], schema: pa.Schema) -> list[Reading]:
+    """Return how each file is read with the columns of a schema.
+
+    Raises:
+        CorruptFile: A footer cannot be read.
+    """
+    return [_reading(footer, schema) for footer in _footers(fragments)]
+
+
+def num_rows(fragments: Sequence[ds.ParquetFileFragment]) -> int:
+    """Return the number of all files' rows. Raises CorruptFile: A footer cannot be read."""
+    return sum(0 if footer is None else footer.num_rows for footer in _footers(fragments))
+
+
+def _reading(footer: pq.FileMetaData | None, schema: pa.Schema) -> Reading:
+    if footer is None:
+        return Reading.EMPTY
+    return Reading.AS_IS if file_reads_as_hudi(footer, schema) else Reading.CONVERTED
+
+
+def _footers(fragments: Sequence[ds.ParquetFileFragment]) -> list[pq.FileMetaData | None]:
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(_footer, fragments))
+
+
+def _footer(fragment: ds.ParquetFileFragment) -> pq.FileMetaData | None:
+    """Return a file's footer; None if the file has no byte."""
+    try:
+        return fragment.metadata
+    except (OSError, pa.ArrowException) as error:
+        if not fragment.filesystem.get_file_info(fragment.path).size:
+            return None
+        raise CorruptFile(fragment.path, f"its footer cannot be read: {error}") from error
+
+
+def file_reads_as_hudi(footer: pq.FileMetaData, schema: pa.Schema) -> bool:
+    """Return whether pyarrow reads a file's columns, in the types of a schema, as Hudi does."""
+    is_of_today = LegacyCalendar.of("", footer.metadata) is None
+    if not is_of_today and any(map(has_moments, schema.types)):
+        return False
+    return pyarrow_reads_as_hudi(stored_schema(footer), schema)
 
 
 def pyarrow_reads_as_hudi(file: pa.Schema, now: pa.Schema) -> bool:
@@ -136,7 +207,26 @@ def pyarrow_casts_as_hudi(old: pa.DataType, new: pa.DataType) -> bool:
         return pyarrow_casts_as_hudi(old.item_type, new.item_type)
     if pa.types.is_string(new):
         return not (pa.types.is_floating(old) or pa.types.is_decimal(old) or _is_moment(old))
-    return not (pa.types.is_float32(old) and pa.types.is_float64(new))
+    if pa.types.is_float64(new):
+        return bool(
+            pa.types.is_float64(old) or (pa.types.is_integer(old) and old.bit_width <= _INT)
+        )
+    if pa.types.is_decimal(new) and pa.types.is_integer(old):
+        return True
+    return type_widens(old, new)
+
+
+def _counts_milliseconds(old: pa.DataType, new: pa.DataType) -> bool:
+    """Return whether a file names microseconds what the table's milliseconds are.
+
+    Older writers of Hudi did so, and its readers take such numbers for milliseconds. Of local times
+    they wrote plain integers.
+    """
+    if not pa.types.is_timestamp(new) or new.unit != "ms":
+        return False
+    if new.tz is None:
+        return bool(pa.types.is_int64(old))
+    return bool(pa.types.is_timestamp(old) and old.unit == "us" and old.tz is not None)
 
 
 def _is_moment(type_: pa.DataType) -> bool:
@@ -145,12 +235,12 @@ def _is_moment(type_: pa.DataType) -> bool:
 
 def _keeps_values(old: pa.DataType, new: pa.DataType) -> bool:
     """Return whether a change of type means the same to every reader."""
-    if old == new:
+    if type_widens(old, new) or _counts_milliseconds(old, new):
         return True
     if pa.types.is_integer(old):
         return bool(
             pa.types.is_integer(new)
-            or pa.types.is_float64(new)
+            or pa.types.is_floating(new)
             or pa.types.is_decimal(new)
             or pa.types.is_string(new)
         )

@@ -8,8 +8,6 @@ reads it raises an error; it never gives a wrong row.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,8 +21,16 @@ from pyhudi_expr.index.rows.judging import RowRanges
 from pyhudi_expr.kept_rows import RowJudge
 from pyhudi_expr.keys.definition import hidden_columns, is_virtual
 from pyhudi_expr.keys.key_columns import columns_without_nulls
+from pyhudi_expr.parquet.stored_types import INT96_UNIT
 from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.reading.file_columns import ByName, FileColumns, pyarrow_reads_as_hudi
+from pyhudi_expr.reading.file_columns import (
+    ByName,
+    FileColumns,
+    Reading,
+    file_reads_as_hudi,
+    num_rows,
+    readings,
+)
 from pyhudi_expr.reading.footer_trust import counted_by_rows
 from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
 from pyhudi_expr.reading.present_keys import require_keys
@@ -41,12 +47,12 @@ from pyhudi_expr.reading.slice_rows import (
     parquet_batches,
     parquet_file,
 )
-from pyhudi_expr.table.errors import CorruptFile, FilterNotApplicable, HudiError, UnsupportedTable
+from pyhudi_expr.table.errors import FilterNotApplicable, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 
-_FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
-_AT_ONCE, _THREADS = 64, 16
+_FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit=INT96_UNIT)
+_AT_ONCE = 64
 """Files whose footers are read at once."""
 
 
@@ -116,9 +122,7 @@ class PrunedRows:
             HudiError: A slice cannot be read.
         """
         merged = self._merged()
-        fragments = self._fragments(self._paths(self.result.keep & ~merged))
-        with ThreadPoolExecutor(_THREADS) as pool:
-            in_files = sum(pool.map(_num_rows, fragments))
+        in_files = num_rows(self._fragments(self._paths(self.result.keep & ~merged)))
         return in_files + sum(batch.num_rows for _, batch in self.of_slices(merged).batches())
 
     def of_slices(self, slices: BoolArray) -> PrunedRows:
@@ -156,21 +160,22 @@ class PrunedRows:
             return [], held
         plain = held & ~self._merged() & ~self._changed()
         fragments = self._fragments(self._paths(plain))
-        alike = np.array(self._alike(fragments, schema), np.bool_)
-        held[np.flatnonzero(plain)[alike]] = False
-        return [one for one, is_ in zip(fragments, alike, strict=True) if is_], held
+        readings = self._readings(fragments, schema)
+        converted = np.array([one is Reading.CONVERTED for one in readings], np.bool_)
+        held[np.flatnonzero(plain)[~converted]] = False
+        return _read_as_is(fragments, readings), held
 
-    def _alike(self, fragments: list[ParquetFragment], schema: pa.Schema) -> list[bool]:
-        """Return for each file whether pyarrow reads its columns as Hudi's readers do.
+    def _readings(self, fragments: list[ParquetFragment], schema: pa.Schema) -> list[Reading]:
+        """Return how each file is read.
 
         Raises:
             MissingKey: Rows have no virtual key.
             CorruptFile: A footer cannot be read.
         """
-        alike = _read_the_same(fragments, schema)
-        label = self.table.base_path
-        require_keys(fragments, columns_without_nulls(self.table.properties, label), label)
-        return alike
+        found, label = readings(fragments, schema), self.table.base_path
+        present = [f for f, one in zip(fragments, found, strict=True) if one is not Reading.EMPTY]
+        require_keys(present, columns_without_nulls(self.table.properties, label), label)
+        return found
 
     def dataset(self) -> ds.Dataset:
         """Return the files as a pyarrow dataset with all columns and rows. Reads their footers.
@@ -186,12 +191,13 @@ class PrunedRows:
             )
         schema = self.table.schema(self.result.instant)
         fragments = self._fragments(self._paths(self.result.keep))
-        if self._changed().any() or not all(self._alike(fragments, schema)):
+        found = self._readings(fragments, schema)
+        if self._changed().any() or Reading.CONVERTED in found:
             raise UnsupportedTable(
                 f"{self.table.base_path}: files from before columns were renamed or retyped are "
                 "no files of a dataset; read batches"
             )
-        return self._dataset(fragments)
+        return self._dataset(_read_as_is(fragments, found))
 
     def _plain_files(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
         positions, judge = np.flatnonzero(slices), RowJudge()
@@ -199,8 +205,8 @@ class PrunedRows:
             part = self._only(chosen)
             some = self._paths(part)
             fragments = self._fragments(some)
-            alike = self._alike(fragments, self.read)
-            plain = [one for one, is_ in zip(fragments, alike, strict=True) if is_]
+            found = self._readings(fragments, self.read)
+            plain = _read_as_is(fragments, found)
             seen: set[str] = set()
             hidden = hidden_columns(self.table.properties)
             plain = matching_row_groups(plain, self.result.predicate, hidden)
@@ -212,8 +218,8 @@ class PrunedRows:
                 columns = tagged.record_batch.columns
                 batch = pa.RecordBatch.from_arrays(columns, schema=self.read)
                 yield from self._chosen(pa.Table.from_batches([batch]), int(new_slices))
-            for path, is_ in zip(some, alike, strict=True):
-                if not is_:
+            for path, reading in zip(some, found, strict=True):
+                if reading is Reading.CONVERTED:
                     yield from self._converted_file(path, ByName().columns("", path))
 
     def _only(self, slices: Sequence[int]) -> BoolArray:
@@ -280,7 +286,7 @@ class PrunedRows:
         if one.base is None:
             return self.table.properties.meta_fields
         with parquet_file(self.table.storage, one.path(one.base)) as file:
-            return not pyarrow_reads_as_hudi(file.schema_arrow, self.read)
+            return not file_reads_as_hudi(file.metadata, self.read)
 
     def _by_hudi_rs(self, one: FileSlice) -> pa.Table:
         reader = self._hudi_rs
@@ -361,32 +367,11 @@ def _without_metadata(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.remove_metadata() for field in schema])
 
 
-def _read_the_same(fragments: list[ParquetFragment], schema: pa.Schema) -> list[bool]:
-    """Return for each file whether pyarrow reads its columns as Hudi's readers do.
-
-    Raises:
-        CorruptFile: A footer cannot be read.
-    """
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return [pyarrow_reads_as_hudi(file, schema) for file in pool.map(_schema, fragments)]
-
-
-def _schema(fragment: ds.ParquetFileFragment) -> pa.Schema:
-    with _reading_footer(fragment):
-        return fragment.physical_schema
-
-
-def _num_rows(fragment: ds.ParquetFileFragment) -> int:
-    with _reading_footer(fragment):
-        return fragment.metadata.num_rows
-
-
-@contextmanager
-def _reading_footer(fragment: ds.ParquetFileFragment) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, pa.ArrowException) as error:
-        raise CorruptFile(fragment.path, f"its footer cannot be read: {error}") from error
+def _read_as_is(
+    fragments: Sequence[ParquetFragment], found: Sequence[Reading]
+) -> list[ParquetFragment]:
+    pairs = zip(fragments, found, strict=True)
+    return [fragment for fragment, reading in pairs if reading is Reading.AS_IS]
 
 
 def _cast(column: AnyArray, type_: pa.DataType) -> AnyArray:

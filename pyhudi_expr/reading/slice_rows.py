@@ -22,6 +22,8 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, without_dictionary
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
 from pyhudi_expr.keys.definition import key_definition
 from pyhudi_expr.mdt.log.reader import BlockKind, LogFile
+from pyhudi_expr.parquet.calendars import LegacyCalendar
+from pyhudi_expr.parquet.stored_types import INT96, INT96_UNIT, stored_schema
 from pyhudi_expr.reading.key_merging import KeyMerger, has_delete_marker
 from pyhudi_expr.reading.log_rows import LogRows, read_log
 from pyhudi_expr.reading.slice_files import FileSlice
@@ -32,7 +34,6 @@ from pyhudi_expr.table.properties import TableType
 from pyhudi_expr.table.storage import Storage
 
 _BATCH_ROWS = 64 * 1024
-_UNIT = "us"
 WHAT_TO_DO = "compact the table, or use the store 'extension', which leaves such slices out"
 
 
@@ -238,7 +239,7 @@ def parquet_file(storage: Storage, path: str) -> pq.ParquetFile:
     """
     source = storage.open_input(path)
     try:
-        return pq.ParquetFile(source, coerce_int96_timestamp_unit=_UNIT)
+        return pq.ParquetFile(source, coerce_int96_timestamp_unit=INT96_UNIT)
     except (OSError, pa.ArrowException) as error:
         source.close()
         raise CorruptFile(f"{storage.uri}/{path}", f"not a Parquet file: {error}") from error
@@ -254,19 +255,28 @@ def parquet_columns(
         if not requested:
             yield [pa.nulls(file.metadata.num_rows) for _ in names]
             return
-        for batch in _batches(file, requested):
+        for batch in _batches(file, requested, label):
             yield [leaf(batch, name) for name in names]
     except (OSError, pa.ArrowException) as error:
         raise CorruptFile(label, f"cannot be read: {error}") from error
 
 
-def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Read the rows by row group.
+def _batches(file: pq.ParquetFile, columns: Sequence[str], label: str) -> Iterator[pa.RecordBatch]:
+    """Read the rows by row group, with the values that Hudi's readers show.
 
     pyarrow holds the bytes of all row groups that one call reads, however few of their rows.
     """
+    types = stored_schema(file.metadata)
+    calendar = LegacyCalendar.of(label, file.metadata.metadata)
     for group in range(file.num_row_groups):
-        yield from file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=list(columns))
+        for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=list(columns)):
+            values = [
+                column.cast(INT96) if types.field(name).type == INT96 else column
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            ]
+            if calendar is not None:
+                values = list(map(calendar.today, values))
+            yield pa.RecordBatch.from_arrays(values, batch.schema.names)
 
 
 def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -283,7 +293,7 @@ def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterat
             yield pa.record_batch([pa.nulls(file.metadata.num_rows)], ["no column"])
             return
         try:
-            yield from _batches(file, requested)
+            yield from _batches(file, requested, f"{storage.uri}/{path}")
         except (OSError, pa.ArrowException) as error:
             raise CorruptFile(f"{storage.uri}/{path}", f"cannot be read: {error}") from error
 

@@ -86,7 +86,7 @@ def sorted_rows(rows: pa.Table, keys: Sequence[SortKey], limit: int | None = Non
 
 def has_value(value: pa.Scalar) -> bool:  # type: ignore[type-arg]
     """Return whether a value is neither NULL nor NaN."""
-    return bool(pc.is_valid(value).as_py() and value.as_py() == value.as_py())
+    return not pc.is_null(value, nan_is_null=True).as_py()
 
 
 def _direction(descending: bool) -> str:

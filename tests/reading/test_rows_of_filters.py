@@ -259,7 +259,7 @@ def test_damaged_files_are_named(tmp_path: Path, filter_: Any) -> None:
     write_nasty_table(path, Random(SEED))
     file = sorted(path.glob("*.parquet"))[1]
     whole = file.read_bytes()
-    for content in (b"", whole[: len(whole) // 2]):
+    for content in (whole[:4], whole[: len(whole) // 2]):
         file.write_bytes(content)
         with pytest.raises(CorruptFile, match=file.name):
             scan(str(path), filter_).to_table()

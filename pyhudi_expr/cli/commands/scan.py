@@ -10,12 +10,15 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from pyhudi_expr.api.progress_bar import ProgressBar
+from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.cli.options import comma_separated, examples
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 
 _NULL = Text("NULL", "dim")
 
+_MINUTE = 60_000_000  # microseconds
+_YEAR_DIGITS = 4
 _SHOWN_ROWS = 40
 """On a terminal, unless another limit is given."""
 
@@ -210,9 +215,47 @@ def _print_table(rows: pa.Table) -> None:
             overflow="fold",
             no_wrap=right or pa.types.is_temporal(field.type),
         )
-    for row in rows.to_pylist():
+    for row in _python_rows(rows):
         output.add_row(*(_NULL if value is None else _shown(value) for value in row.values()))
     print_table(output)
+
+
+def _python_rows(rows: pa.Table) -> list[dict[str, PythonValue]]:
+    """Return rows as Python's values; days and times that Python cannot hold as texts."""
+    try:
+        return rows.to_pylist()
+    except (OverflowError, ValueError):
+        columns = [[_python_value(value) for value in column] for column in rows.columns]
+        return [
+            dict(zip(rows.column_names, row, strict=True)) for row in zip(*columns, strict=True)
+        ]
+
+
+def _python_value(value: AnyScalar) -> PythonValue:
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return _far_moment(value) if pa.types.is_temporal(value.type) else str(value)
+
+
+def _far_moment(value: AnyScalar) -> str:
+    """Return a day or time of a year that has not four digits, as Java writes it."""
+    if pa.types.is_date(value.type):
+        return _signed(np.datetime64(value.cast(pa.int32()).as_py(), "D"))
+    zone = value.type.tz
+    utc = value.cast(pa.timestamp("us", zone))
+    clock = utc if zone is None else pc.local_timestamp(utc)
+    micros, local = (one.cast(pa.int64()).as_py() for one in (utc, clock))
+    text = _signed(np.datetime64(local, "us")).removesuffix(".000000")
+    if zone is None:
+        return text
+    hours, minutes = divmod(abs(local - micros) // _MINUTE, 60)
+    return f"{text}{'-' if local < micros else '+'}{hours:02}:{minutes:02}"
+
+
+def _signed(moment: np.datetime64) -> str:
+    text = str(np.datetime_as_string(moment))
+    return text if text.startswith("-") or text.index("-") == _YEAR_DIGITS else f"+{text}"
 
 
 def _shown(value: PythonValue) -> str:
@@ -240,7 +283,7 @@ def _print(batches: Iterable[pa.Table], as_json: bool) -> None:
 
 
 def _lines(batch: pa.Table, as_json: bool) -> Iterator[str]:
-    for row in batch.to_pylist():
+    for row in _python_rows(batch):
         if as_json:
             yield _json(row)
         else:
