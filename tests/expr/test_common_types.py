@@ -11,9 +11,7 @@ from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 
-SCOPE = Scope(
-    pa.schema([("d", pa.decimal128(9, 2)), ("s", pa.string()), ("i", pa.int32())]), zone="UTC"
-)
+SCOPE = Scope(pa.schema([("d", pa.decimal128(9, 2)), ("s", pa.string()), ("i", pa.int32())]))
 
 
 def bound(condition: str) -> object:
