@@ -43,7 +43,7 @@ from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.verdicts import counts, kept_slices, verdicts
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.parsing.budget import OF_A_QUESTION, Budget, OverBudgetError, spending
+from pyhudi_expr.table.parsing.budget import OverBudgetError, spending_as_a_question
 
 _VIEWS = {
     ttypes.TableView.SNAPSHOT: TableView.SNAPSHOT,
@@ -103,7 +103,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def prune(self, request: ttypes.PruneRequest) -> PruneResponse:
         """Return which files cannot match; errors become the response's status."""
-        with spending(Budget(OF_A_QUESTION)):
+        with spending_as_a_question():
             return _answered(request, self._prune, self._metrics)
 
     def announce(self, request: ttypes.PruneRequest) -> int:
@@ -139,10 +139,9 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         self._metrics.staleness.opened(base_path, snapshot)
         with taking_turns(self._evaluating):
             result = self._pruner.prune_snapshot(snapshot, prune_request)
-            wanted = wanted_rows(request)
             # Enough rows are in the listed slices of one state. Verdicts are about files of any
             # state, so they stay those of the filter.
-            listed = narrowed(self._pruner, snapshot, prune_request, result, wanted)
+            listed = narrowed(self._pruner, snapshot, prune_request, result, wanted_rows(request))
             add_known_rows(response, request, self._pruner, snapshot, prune_request, result)
         check_wanted()
         _check_as_new(result, request)
@@ -188,7 +187,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def metadata(self, request: ttypes.MetadataRequest) -> MetadataResponse:
         """Return rows that describe a table; errors become the response's status."""
-        with spending(Budget(OF_A_QUESTION)):
+        with spending_as_a_question():
             return _described(request, self._describe, self._metrics)
 
     def _describe(self, request: ttypes.MetadataRequest, response: MetadataResponse) -> None:

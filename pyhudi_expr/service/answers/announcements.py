@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.table.parsing.budget import OF_A_QUESTION, Budget, spending
+from pyhudi_expr.table.parsing.budget import spending_as_a_question
 
 _AT_ONCE = 4
 _log: Any = structlog.get_logger()
@@ -43,7 +43,7 @@ class Announcements:
     def _load(self, base_path: str, request: PruneRequest) -> None:
         started = time.perf_counter()
         try:
-            with spending(Budget(OF_A_QUESTION)):
+            with spending_as_a_question():
                 self._pruner.prepare(base_path, request)
         except Exception as error:
             _log.debug("announced, not loaded", table=base_path, error=type(error).__name__)

@@ -16,7 +16,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -55,7 +55,7 @@ class Limits:
 
 
 #: Those of a question to the service.
-OF_A_QUESTION = Limits(
+_OF_A_QUESTION = Limits(
     read_bytes=64 << 30, inflated_bytes=1 << 30, memory_bytes=4 << 30, processor_seconds=120
 )
 
@@ -125,6 +125,11 @@ def spending(budget: Budget) -> Iterator[None]:
         yield
     finally:
         _CURRENT.reset(before)
+
+
+def spending_as_a_question() -> AbstractContextManager[None]:
+    """Work for a new question to the service within the block."""
+    return spending(Budget(_OF_A_QUESTION))
 
 
 def in_context(function: Callable[..., _T]) -> Callable[..., _T]:
