@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -11,6 +12,13 @@ AvroSchema: TypeAlias = Any
 AvroValue: TypeAlias = Any
 
 _NAMED = ("record", "fixed", "enum")
+_UNNAMED = frozenset(
+    {"null", "boolean", "int", "long", "float", "double", "bytes", "string", "array", "map"}
+)
+#: The parts of a type that are types.
+_PARTS = ("type", "items", "values")
+#: In place of the dots of a full name; no name has it.
+_BETWEEN = "\x1f"
 
 
 class UndecodedError(ValueError):
@@ -27,6 +35,46 @@ def branch_name(schema: AvroSchema) -> str:
     if isinstance(schema, dict):
         schema = schema.get("name", schema["type"])
     return simple(schema) if isinstance(schema, str) else ""
+
+
+def apart(schema: AvroSchema) -> AvroSchema:
+    """Return a schema in which no two types have one name without namespace.
+
+    Hudi names the fixed type of each decimal column alike, in a namespace for each column. Such
+    names become full ones, without dots: `full_name` returns them.
+    """
+    counts = Counter(simple(node["name"]) for node in _definitions(schema))
+    return _apart(schema, "") if counts and max(counts.values()) > 1 else schema
+
+
+def _apart(schema: AvroSchema, space: str) -> AvroSchema:
+    match schema:
+        case str():
+            return schema if schema in _UNNAMED or schema in _NAMED else _full(schema, space)
+        case list():
+            return [_apart(branch, space) for branch in schema]
+        case {"type": kind, "name": str(name)} if kind in _NAMED:
+            full = _full(name, str(schema.get("namespace", space)))
+            inner = full.rpartition(_BETWEEN)[0].replace(_BETWEEN, ".")
+            fields = [
+                {**one, "type": _apart(one["type"], inner)} for one in schema.get("fields", ())
+            ]
+            own = {key: value for key, value in schema.items() if key != "namespace"}
+            return {**own, "name": full, **({"fields": fields} if "fields" in schema else {})}
+        case dict():
+            parts = {key: _apart(schema[key], space) for key in _PARTS if key in schema}
+            return {**schema, **parts}
+    return schema
+
+
+def _full(name: str, space: str) -> str:
+    full = f"{space}.{name}" if space and "." not in name else name
+    return full.replace(".", _BETWEEN)
+
+
+def full_name(name: str, space: str) -> str:
+    """Return the full name of a type within a namespace."""
+    return name.replace(_BETWEEN, ".") if _BETWEEN in name or not space else f"{space}.{name}"
 
 
 def named_types(schema: AvroSchema) -> Mapping[str, Any]:

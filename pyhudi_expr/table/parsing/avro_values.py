@@ -18,7 +18,9 @@ from pyhudi_expr.table.parsing.avro_schemas import (
     AvroSchema,
     AvroValue,
     UndecodedError,
+    apart,
     branch_name,
+    full_name,
     named_types,
     refuse_empty,
     simple,
@@ -161,6 +163,7 @@ def record_reader(
         UndecodedError: It is no schema, or a few bytes may hold any number of values.
     """
     try:
+        schema = apart(schema)
         refuse_empty(schema)
         return RecordReader(_Compiler(named_types(schema), of_type, of_branch).decoder(schema, ""))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -205,7 +208,7 @@ class _Compiler:
             # A record may hold itself, and its own decoder is known only later.
             self.known[name] = lambda data, at: self.known[name](data, at)
             space = schema["name"].rpartition(".")[0] or schema.get("namespace", space)
-            self.full_names[name] = f"{space}.{name}" if space else name
+            self.full_names[name] = full_name(name, space)
             self.known[name] = self.of_type(schema, self._of_named(schema, space))
         return self.known[name]
 

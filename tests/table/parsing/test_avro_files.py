@@ -80,6 +80,23 @@ def test_records_are_those_of_avros_own_library(value: dict[str, Any]) -> None:
     )
 
 
+def test_types_of_one_name_in_several_namespaces_are_apart() -> None:
+    def decimal(space: str, size: int) -> dict[str, Any]:
+        return {"type": "fixed", "name": "fixed", "namespace": space, "size": size}
+
+    kinds = [["null", decimal("t.a", 2)], ["null", decimal("t.b", 5)], "t.a.fixed", "t.b.fixed"]
+    inner = {"type": "record", "name": "fixed", "namespace": "t.c", "fields": _OTHER["fields"]}
+    schema = {
+        "type": "record",
+        "name": "t",
+        "fields": [{"name": f"f{n}", "type": kind} for n, kind in enumerate([*kinds, inner])],
+    }
+    value = {"f0": b"12", "f1": b"12345", "f2": b"ab", "f3": b"abcde", "f4": {"t": "x"}}
+    target = io.BytesIO()
+    fastavro.schemaless_writer(target, fastavro.parse_schema(schema), value)
+    assert record_reader(schema).read(target.getvalue(), "f") == value
+
+
 @given(VALUES, st.data())
 def test_any_damage_is_read_or_refused(value: dict[str, Any], data: st.DataObject) -> None:
     target = io.BytesIO()
