@@ -33,8 +33,6 @@ public final class Credentials {
   /** Plain connections without a token. */
   static final Credentials NONE = new Credentials("", "", "", "");
 
-  /** The prefix of a connection's first frame, the same constant as in the service. */
-
   private final List<String> files;
   private final JobCredentials brought;
 
