@@ -1,7 +1,7 @@
 """Files of the metadata table that a commit wrote, and that are gone or empty.
 
-Hudi's readers do not notice that: they take the records before a lost log file for the newest ones,
-so the files that it lists are lost as well. Here the completed commits tell which files there are.
+A reader that does not notice that takes the records before a lost log file for the newest ones, and
+loses the files that it lists. Here the completed commits tell which files there have to be.
 """
 
 from __future__ import annotations
