@@ -5,6 +5,7 @@ python domains.py HOST:PORT TABLE [ZONE] < domain.json
 
 import sys
 
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.frontend.trino.tuple_domain import DomainError, parse_tuple_domain
 from pyhudi_expr.protocol.ttypes import PruneStatus, VerdictKind
 from pyhudi_expr.service.client import PruningClient
@@ -19,7 +20,7 @@ def main(address: str, table: str, zone: str = "UTC") -> int:
         print(f"no domain: {error}", file=sys.stderr)
         return 2
     with PruningClient(host, int(port)) as client:
-        answer = client.prune(table, predicate, zone=zone)
+        answer = client.prune(table, predicate, semantics=here(zone))
     if answer.status != PruneStatus.OK:
         print(f"every file is to be read: {answer.message}", file=sys.stderr)
         return 1

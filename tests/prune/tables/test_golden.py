@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -41,7 +42,7 @@ def test_no_base_file_with_a_match_is_dropped(name: str, golden: Mapping[str, Pa
     table = Table(types, ZONE)
     dropped = 0
     for predicate in predicates(types, every):
-        request = PruneRequest(predicate, TableView.READ_OPTIMIZED, ZONE)
+        request = PruneRequest(predicate, TableView.READ_OPTIMIZED, here(ZONE))
         result = pruner.prune(str(base), request)
         kept = set(result.kept_paths())
         for path, (_, rows) in files.items():
