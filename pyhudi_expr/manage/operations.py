@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Protocol, TypeVar
 
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.locks import LockNotAcquired, UnknownLock
 
 
 class Action(str, Enum):
@@ -93,11 +94,17 @@ def carry_out(operation: Operation[_P, _D, _R_co], plan: _P) -> _R_co:
 
     Raises:
         OperationFailed: It failed on the way, and the table was restored; or that failed, too.
+        LockNotAcquired: A step did not get the table's lock; the table was restored.
+        UnknownLock: The same, as the writers' lock is not known here.
         HudiError: It was refused, and nothing has changed.
     """
     operation.check(plan)
     try:
         return operation.verify(plan, operation.act(plan))
+    except (LockNotAcquired, UnknownLock):
+        # Another writer is at work, or its lock is not known: that is what the caller has to know.
+        operation.restore(plan)
+        raise
     except HudiError as error:
         try:
             state = operation.restore(plan)
