@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError
 
-from pyhudi_expr.table.hudi_names import META_COLUMNS
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, META_COLUMNS
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.timeline.action_records import WrittenFile, commit_record
 
 if TYPE_CHECKING:
@@ -127,14 +129,17 @@ def _record(fields: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def index_by_hudi(spark: SparkSession, path: Path, version: int, columns: Sequence[str]) -> None:
-    """Let Hudi make the metadata table of a table without one, with `column_stats`."""
+    """Let Hudi make the metadata table of a table without one, with `column_stats`.
+
+    Hudi then makes `partition_stats`, which cannot be turned off, and fails where it has to unite
+    some types. The finished `column_stats` stays in use.
+    """
     jvm: Any = spark._jvm
     hudi = jvm.org.apache.hudi
     options = {
         "hoodie.table.name": "t",
         "hoodie.metadata.enable": "true",
         "hoodie.metadata.index.column.stats.enable": "true",
-        "hoodie.metadata.index.partition.stats.enable": "false",
         "hoodie.metadata.index.column.stats.column.list": ",".join(columns),
         "hoodie.write.table.version": str(version),
         "hoodie.write.auto.upgrade": "false",
@@ -152,5 +157,8 @@ def index_by_hudi(spark: SparkSession, path: Path, version: int, columns: Sequen
         hudi.metadata.SparkMetadataWriterFactory.create(
             context.getStorageConf(), client.getConfig(), context, meta.getTableConfig()
         ).close()
+    except Py4JJavaError:
+        if COLUMN_STATS not in HudiTable.open(str(path)).properties.metadata_partitions:
+            raise
     finally:
         client.close()

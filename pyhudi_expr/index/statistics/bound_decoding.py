@@ -5,6 +5,7 @@ A bound is decoded only if its wrapper, its value type and the column's type agr
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +16,25 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, Float64Array, Int64Array, ar
 from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
-    MIN_ORDINAL,
     Domain,
     Kind,
     exact_decimal,
     float_ordinals,
+    integer_range,
 )
 
-# HoodieMetadataColumnStats.valueType.typeOrdinal, index version 2.
-_BYTES_TYPES = (None, 8, 9)
+# HoodieMetadataColumnStats.valueType.typeOrdinal, index version 2. Version 1 has none.
+_TYPES: Mapping[Kind, Collection[int | None]] = {
+    Kind.BOOLEAN: (None, 2),
+    Kind.INTEGER: (None, 3, 4),
+    Kind.FLOAT: (None, 3, 4, 5, 6),
+    Kind.TEXT: (None, 7),
+    Kind.BINARY: (None, 8, 9),
+    Kind.DECIMAL: (None, 10),
+    Kind.DATE: (None, 12),
+    Kind.INSTANT: (None, 15, 16, 17),
+    Kind.WALL_CLOCK: (None, 18, 19, 20),
+}
 _DECIMAL_TYPE = 10
 #: Index version 1 wraps every decimal as decimal(30, 15).
 WRAPPED_DECIMAL_SCALE = 15
@@ -54,10 +65,18 @@ def decode_ordinals(
     """
     present = values.is_valid().to_numpy(zero_copy_only=False)
     nothing = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
+    if encoding.type_ordinal not in _TYPES[domain.kind]:
+        return nothing
     match domain.kind, encoding.wrapper:
         case (Kind.BOOLEAN, "BooleanWrapper"):
             return _integers(pc.cast(values, pa.int8())), present
-        case (Kind.INTEGER | Kind.DATE, "IntWrapper" | "LongWrapper" | "DateWrapper"):
+        case (Kind.INTEGER, "IntWrapper" | "LongWrapper"):
+            integers = _integers(values)
+            low, high = integer_range(domain.bits)
+            return integers, present & (low <= integers) & (integers <= high)
+        case (Kind.DATE, "DateWrapper"):
+            return _integers(values), present
+        case (Kind.DATE, "IntWrapper") if encoding.type_ordinal is not None:
             return _integers(values), present
         case (Kind.FLOAT, "FloatWrapper" | "DoubleWrapper" | "IntWrapper" | "LongWrapper"):
             floats = pc.fill_null(pc.cast(values, pa.float64(), safe=False), 0.0).to_numpy()
@@ -66,9 +85,9 @@ def decode_ordinals(
         case (Kind.WALL_CLOCK | Kind.INSTANT, "LongWrapper" | "TimestampMicrosWrapper"):
             return _timestamps(_integers(values), present, encoding, domain)
         case (Kind.DECIMAL, "DecimalWrapper" | "BytesWrapper"):
-            unscaled = [_unscaled(value, encoding, domain.scale) for value in values.to_pylist()]
-            fits = [u is not None and MIN_ORDINAL <= u <= MAX_ORDINAL for u in unscaled]
-            numbers = [u if fit else 0 for u, fit in zip(unscaled, fits, strict=True)]
+            unscaled = [_unscaled(value, encoding, domain) for value in values.to_pylist()]
+            fits = [u is not None for u in unscaled]
+            numbers = [0 if u is None else u for u in unscaled]
             return np.array(numbers, dtype=np.int64), np.array(fits, dtype=np.bool_)
     return nothing
 
@@ -104,18 +123,19 @@ def _timestamps(
     return np.where(fits, values, 0) * np.int64(factor), present & fits
 
 
-def _unscaled(value: Values, encoding: Encoding, scale: int) -> int | None:
-    """Return the decimal's unscaled value at the column's scale; None if it is not exact."""
+def _unscaled(value: Values, encoding: Encoding, domain: Domain) -> int | None:
+    """Return the decimal's unscaled value in the column's type; None if it is none of its values.
+
+    Readers give NULL for decimals with more digits than the column's type.
+    """
     if value is None:
         return None
     own_scale = _decimal_scale(encoding)
     if own_scale is None:
         return None
-    unscaled = int.from_bytes(value, "big", signed=True)
-    if own_scale <= scale:
-        return int(unscaled * 10 ** (scale - own_scale))
-    exact, rest = divmod(unscaled, 10 ** (own_scale - scale))
-    return None if rest else int(exact)
+    unscaled = int.from_bytes(value, "big", signed=True) * 10**domain.scale
+    exact, rest = divmod(unscaled, 10**own_scale)
+    return None if rest or abs(exact) >= 10**domain.precision else int(exact)
 
 
 def _decimal_scale(encoding: Encoding) -> int | None:
@@ -129,13 +149,15 @@ def _decimal_scale(encoding: Encoding) -> int | None:
 
 def decode_arrow(values: AnyArray, encoding: Encoding, domain: Domain) -> Values:
     """Return the bounds as an array of the domain's type; null where one cannot be decoded."""
+    if encoding.type_ordinal not in _TYPES[domain.kind]:
+        return arrow_nulls(len(values), domain.arrow_type)
     match domain.kind, encoding.wrapper:
         case (Kind.TEXT, "StringWrapper"):
             return pc.cast(pc.cast(values, pa.large_string()), pa.large_binary())
-        case (Kind.BINARY, "BytesWrapper") if encoding.type_ordinal in _BYTES_TYPES:
+        case (Kind.BINARY, "BytesWrapper"):
             return pc.cast(values, pa.large_binary())
         case (Kind.DECIMAL, "DecimalWrapper" | "BytesWrapper"):
-            unscaled = [_unscaled(value, encoding, domain.scale) for value in values.to_pylist()]
+            unscaled = [_unscaled(value, encoding, domain) for value in values.to_pylist()]
             return pa.array(
                 [None if u is None else exact_decimal(u, domain.scale) for u in unscaled],
                 type=domain.arrow_type,

@@ -27,7 +27,7 @@ from pyhudi_expr.table.hudi_names import COLUMN_STATS
 from pyhudi_expr.table.listing import FileListing
 
 #: Changes whenever the columns or their meaning change, and whenever entries are decoded otherwise.
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ Not trusted (each was seen to lose rows in Hudi itself):
 * Bounds of strings that the order of UTF-16 units may have chosen, where it differs from that of
   code points: Hudi merges bounds as Java strings. They are loosened to hold in both orders.
 * A minimum above the maximum.
+* Numbers of index version 1 that may be of another type of file than the column's.
 """
 
 from __future__ import annotations
@@ -45,6 +46,12 @@ _ZEROS = {"bool": False, "int64": 0, "large_binary": b"\0"}
 
 #: Kinds whose Parquet footers have statistics wherever there are values.
 _ALWAYS_IN_FOOTERS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
+
+# The milliseconds of years 1 and 9999. As microseconds they are in 1968 and 1978; seconds are
+# nearer to 1970. Nanoseconds before 1968 and after 1978 are no microseconds of these years.
+_FIRST_MILLISECOND, _LAST_MILLISECOND = -62_135_596_800_000, 253_402_300_799_999
+_FIRST_MICROSECOND, _LAST_MICROSECOND = _FIRST_MILLISECOND * 1000, _LAST_MILLISECOND * 1000 + 999
+_INT_BITS = 32
 
 # UTF-16 orders supplementary characters (first bytes f0 to f4 in UTF-8) below U+E000..U+FFFF (ee
 # and ef), UTF-8 above. Texts at or above P + a supplementary character in UTF-16's order are at or
@@ -158,7 +165,7 @@ def decode(entries: StatisticsEntries, column: BoundColumn, is_log: BoolArray) -
     doubted = without_bounds & ((entries.value_count > 0) | is_log)
     if column.domain.kind in _ALWAYS_IN_FOOTERS:
         doubted &= is_log
-    return _decode(entries, column.domain, doubted, without_bounds | zeros)
+    return _decode(entries, column.domain, doubted, without_bounds | zeros, ~is_log)
 
 
 def decode_merged(entries: StatisticsEntries, column: BoundColumn) -> DecodedBounds:
@@ -174,18 +181,32 @@ def decode_merged(entries: StatisticsEntries, column: BoundColumn) -> DecodedBou
     elif column.domain.kind not in _ALWAYS_IN_FOOTERS:
         doubted = entries.null_count != 0
     all_null = _all_null(entries, _absent(entries) | _zeros(entries))
-    found = _decode(entries, column.domain, doubted, all_null)
+    found = _decode(entries, column.domain, doubted, all_null, np.zeros_like(doubted))
     return replace(found, bounds=replace(found.bounds, may_be_null=np.ones_like(doubted)))
 
 
 def _decode(
-    entries: StatisticsEntries, domain: Domain, doubted: BoolArray, all_null: BoolArray
+    entries: StatisticsEntries,
+    domain: Domain,
+    doubted: BoolArray,
+    all_null: BoolArray,
+    foreign: BoolArray,
 ) -> DecodedBounds:
+    """Decode entries.
+
+    Args:
+        entries: The entries.
+        domain: The domain of their column.
+        doubted: Flags for entries that are not trusted.
+        all_null: Flags for entries of nulls alone.
+        foreign: Flags for entries of files that may be another writer's. Log files are Hudi's own;
+            so are files that entered an index after it was made, which aggregates are of.
+    """
     lower: Any
     upper: Any
     loosened = np.zeros(len(entries), dtype=np.bool_)
     if domain.is_ordinal:
-        lower, upper, wrong = _ordinal_bounds(entries, domain, doubted)
+        lower, upper, wrong = _ordinal_bounds(entries, domain, doubted, foreign)
     else:
         lower, upper, wrong, loosened = _arrow_bounds(entries, domain, doubted)
     doubted = doubted | wrong
@@ -195,6 +216,8 @@ def _decode(
     unbounded = may_be_value & (
         _unknown_ends(lower, MIN_ORDINAL) | _unknown_ends(upper, MAX_ORDINAL)
     )
+    # Readers give NULL for some values of another type than the column's.
+    may_be_null |= unbounded & ~_absent(entries)
     return DecodedBounds(
         Bounds(lower, upper, may_be_value, may_be_null), doubted | unbounded | loosened
     )
@@ -233,10 +256,11 @@ def _zeros(entries: StatisticsEntries) -> BoolArray:
 
 
 def _ordinal_bounds(
-    entries: StatisticsEntries, domain: Domain, doubted: BoolArray
+    entries: StatisticsEntries, domain: Domain, doubted: BoolArray, foreign: BoolArray
 ) -> tuple[Int64Array, Int64Array, BoolArray]:
     lower = np.full(len(entries), MIN_ORDINAL, dtype=np.int64)
     upper = np.full(len(entries), MAX_ORDINAL, dtype=np.int64)
+    unread = np.zeros(len(entries), dtype=np.bool_)
     for encoded, bound, outward in (
         (entries.minimum, lower, -np.inf),
         (entries.maximum, upper, np.inf),
@@ -244,13 +268,37 @@ def _ordinal_bounds(
         for encoding, values in encoded.items():
             found, present = decode_ordinals(values, encoding, domain, outward)
             bound[present] = found[present]
+            is_stored = values.is_valid().to_numpy(zero_copy_only=False)
+            is_certain = ~foreign | _is_of_one_type(found, encoding, domain)
+            unread |= is_stored & ~(present & is_certain)
     wrong = lower > upper
     if domain.kind is Kind.FLOAT:
         # NaN became the greatest ordinal; zeros are what a missing range is recorded as.
         wrong |= (lower == MAX_ORDINAL) | ((lower == 0) & (upper == 0))
-    lower[doubted | wrong] = MIN_ORDINAL
-    upper[doubted | wrong] = MAX_ORDINAL
+    lower[doubted | wrong | unread] = MIN_ORDINAL
+    upper[doubted | wrong | unread] = MAX_ORDINAL
     return lower, upper, wrong
+
+
+def _is_of_one_type(ordinals: Int64Array, encoding: Encoding, domain: Domain) -> BoolArray:
+    """Return which numbers can be of no type but the one for which they are taken.
+
+    Index version 1 does not say of what type a file's numbers are. Times of coarser and finer units
+    are as numbers far from those of the column's, if both are within years 1 to 9999. Unsigned
+    integers, which readers widen as such, are recorded as signed ones.
+    """
+    if encoding.type_ordinal is not None:
+        return np.ones(len(ordinals), dtype=np.bool_)
+    match domain.kind, encoding.wrapper:
+        case (Kind.WALL_CLOCK | Kind.INSTANT, "LongWrapper"):
+            is_coarse = (ordinals >= _FIRST_MILLISECOND) & (ordinals <= _LAST_MILLISECOND)
+            is_fine = (ordinals < _FIRST_MICROSECOND) | (ordinals > _LAST_MICROSECOND)
+            return ~(is_coarse | is_fine)
+        case (Kind.INTEGER, "IntWrapper") if domain.bits > _INT_BITS:
+            return ordinals >= 0
+        case (Kind.FLOAT, "IntWrapper" | "LongWrapper"):
+            return ordinals >= 0
+    return np.ones(len(ordinals), dtype=np.bool_)
 
 
 def _arrow_bounds(
@@ -259,10 +307,13 @@ def _arrow_bounds(
     """Return lower and upper bounds, which entries are wrong, and which were loosened."""
     nothing: Any = pa.scalar(None, type=domain.arrow_type)
     bounds = []
+    unread = np.zeros(len(entries), dtype=np.bool_)
     for encoded in (entries.minimum, entries.maximum):
         bound: Any = arrow_nulls(len(entries), domain.arrow_type)
         for encoding, values in encoded.items():
-            bound = pc.coalesce(bound, decode_arrow(values, encoding, domain))
+            found = decode_arrow(values, encoding, domain)
+            unread |= _is_true(pc.and_not(values.is_valid(), found.is_valid()))
+            bound = pc.coalesce(bound, found)
         bounds.append(bound)
     lower, upper = bounds
     loosened = np.zeros(len(entries), dtype=np.bool_)
@@ -273,7 +324,7 @@ def _arrow_bounds(
         loosened = _is_true(pc.not_equal(lower, stored_lower))
         loosened |= _is_true(pc.not_equal(upper, stored_upper))
     wrong = _is_true(pc.greater(lower, upper))
-    known = pa.array(~(doubted | wrong))
+    known = pa.array(~(doubted | wrong | unread))
     return pc.if_else(known, lower, nothing), pc.if_else(known, upper, nothing), wrong, loosened
 
 

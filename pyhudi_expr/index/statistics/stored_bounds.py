@@ -25,6 +25,7 @@ from pyhudi_expr.expr.domains import (
     domain_of,
     exact_decimal,
     float_ordinals,
+    widens,
 )
 from pyhudi_expr.expr.terms import resolve
 from pyhudi_expr.index.statistics.bound_decoding import widen_float32
@@ -84,7 +85,7 @@ class StoredColumn:
         stored, position = domain_of(type_), columns.positions.get(name)
         if (
             stored is None
-            or stored.kind is not column.domain.kind
+            or not widens(stored, column.domain)
             or position is None
             or (stored.kind is Kind.FLOAT and not _is_nan_safe(footer))
         ):
@@ -121,8 +122,7 @@ def physical_bounds(
             ordinals = float_ordinals(floats)
             return ordinals, ordinals != MAX_ORDINAL
         case Kind.WALL_CLOCK | Kind.INSTANT:
-            # INT96 shows as bytes.
-            if domain.units % stored.units or _are_bytes(raw):
+            if _are_bytes(raw):  # of INT96
                 return np.zeros(len(raw), np.int64), ~every
             factor = domain.units // stored.units
             times = np.asarray(raw, np.int64)

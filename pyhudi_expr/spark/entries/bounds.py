@@ -12,13 +12,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import AnyArray
-from pyhudi_expr.expr.domains import unscaled
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, unscaled
 from pyhudi_expr.expr.nodes import PythonValue
+from pyhudi_expr.index.statistics.bound_decoding import widen_float32
 from pyhudi_expr.index.statistics.parquet_footers import null_count
 from pyhudi_expr.mdt.records.value_types import Bound
 
@@ -194,6 +196,34 @@ def _raised_bytes(content: bytes) -> bytes:
         return content
     kept = content[:_KEPT].rstrip(bytes([_LAST_BYTE]))
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else content
+
+
+def converted(range_: Range, stored: Domain, domain: Domain) -> Range | None:
+    """Return a range of a file's values as one of the column's; None if it has no such bounds.
+
+    Args:
+        range_: The range, of a type whose domain is `stored`.
+        stored: A domain that widens to the column's, see `widens`.
+        domain: The column's domain.
+    """
+    low, high = range_.low, range_.high
+    if stored == domain or isinstance(low, bytes) or isinstance(high, bytes):
+        return range_
+    match domain.kind:
+        case Kind.FLOAT:
+            return Range(_beyond(low, -math.inf), _beyond(high, math.inf))
+        case Kind.DECIMAL:
+            factor = 10 ** (domain.scale - stored.scale)
+            return Range(low * factor, high * factor)
+        case Kind.WALL_CLOCK | Kind.INSTANT:
+            factor = domain.units // stored.units
+            low, high = low * factor, high * factor
+            return Range(low, high) if low > MIN_ORDINAL and high < MAX_ORDINAL else None
+    return range_
+
+
+def _beyond(bound: float, outward: float) -> float:
+    return float(widen_float32(np.array([bound], np.float64), outward)[0])
 
 
 def union_range(ranges: list[Range]) -> Range | None:

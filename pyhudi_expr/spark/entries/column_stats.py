@@ -2,12 +2,14 @@
 
 They differ from Hudi's where those are wrong: a file with NaN has it as its maximum, a file whose
 footer lacks statistics gets them from its values, a partition counts the rows of files without the
-column as nulls, and its bounds are united in the order of bytes.
+column as nulls, and its bounds are united in the order of bytes. Bounds are of the table's type,
+whatever type a file has. A file whose type does not widen to it has no entry, nor has its
+partition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 
@@ -26,13 +28,11 @@ from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.file_statistics import DDL, SCHEMA, FileStatistics, Row, bound_kind
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ENTRY_SCHEMA
 from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
-from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
 _KINDS = ("long", "double", "bytes", "decimal")
 _COUNTS = ("value_count", "null_count", "size", "uncompressed_size")
-_INTEGERS = ("IntWrapper", "LongWrapper")
 _BATCH_ROWS = 1024
 
 
@@ -121,34 +121,33 @@ def _of_partitions(statistics: DataFrame, shards: int) -> DataFrame:
         for side, function in (("low", sql.min), ("high", sql.max))
     ]
     counts = [sql.sum(count).alias(count) for count in _COUNTS]
-    type_ = sql.when(sql.col("wrapper").isNotNull(), sql.struct("wrapper", "ordinal", "info"))
-    united = statistics.groupBy("partition", "column").agg(
-        sql.collect_set(type_).alias("types"), *bounds, *counts
+    # All files have the column's type; those without the column have none.
+    types = [sql.max(part).alias(part) for part in ("wrapper", "ordinal", "info")]
+    united = (
+        statistics.groupBy("partition", "column")
+        .agg(sql.min("is_known").alias("is_known"), *types, *bounds, *counts)
+        .where("is_known AND wrapper IS NOT NULL")
     )
 
     def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            rows = [row for row in batch.to_pylist() if row["types"]]  # else no file has the column
-            yield text_entries([_partition_entry(row) for row in rows], shards)
+            yield text_entries([_partition_entry(row) for row in batch.to_pylist()], shards)
 
     return united.mapInArrow(encode, ENTRIES)
 
 
 def _file_entry(row: Row) -> tuple[str, bytes]:
-    type_ = ValueType(row["wrapper"], row["ordinal"], row["info"])
     key = column_stats_key(row["column"], row["partition"], row["file"])
-    return key, payloads.statistics(COLUMN_STATS, _statistics(row, row["file"], type_, False))
+    return key, payloads.statistics(COLUMN_STATS, _statistics(row, row["file"], False))
 
 
 def _partition_entry(row: Row) -> tuple[str, bytes]:
-    types = [ValueType(one["wrapper"], one["ordinal"], one["info"]) for one in row["types"]]
-    type_ = _common(types, row)
     key = partition_stats_key(row["column"], row["partition"])
-    described = row["partition"]
-    return key, payloads.statistics(PARTITION_STATS, _statistics(row, described, type_, True))
+    return key, payloads.statistics(PARTITION_STATS, _statistics(row, row["partition"], True))
 
 
-def _statistics(row: Row, described: str, type_: ValueType, is_tight: bool) -> payloads.Statistics:
+def _statistics(row: Row, described: str, is_tight: bool) -> payloads.Statistics:
+    type_ = ValueType(row["wrapper"], row["ordinal"], row["info"])
     kind = bound_kind(type_)
     low, high = (_bound(row.get(f"{side}_{kind}"), kind) for side in ("low", "high"))
     return payloads.Statistics(
@@ -166,20 +165,3 @@ def _statistics(row: Row, described: str, type_: ValueType, is_tight: bool) -> p
 
 def _bound(value: PythonValue, kind: str) -> Bound | None:
     return int(value) if kind == "decimal" and value is not None else value
-
-
-def _common(types: Sequence[ValueType], row: Row) -> ValueType:
-    """Return the type of united bounds: files from before a change of type have a narrower one."""
-    distinct = sorted(set(types), key=lambda type_: (type_.ordinal or 0, type_.info or ""))
-    if len(distinct) == 1:
-        return distinct[0]
-    if {type_.wrapper for type_ in distinct} == set(_INTEGERS):
-        return next(type_ for type_ in distinct if type_.wrapper == "LongWrapper")
-    scales = {(type_.info or "").partition(",")[2] for type_ in distinct}
-    if all(type_.is_decimal for type_ in distinct) and len(scales) == 1:
-        return max(distinct, key=lambda type_: int((type_.info or "0").partition(",")[0]))
-    names = ", ".join(f"{type_.wrapper} {type_.ordinal or ''}".strip() for type_ in distinct)
-    raise HudiError(
-        f"the files of partition {row['partition']!r} hold column {row['column']!r} in types whose "
-        f"bounds cannot be united ({names}); rewrite the older ones, or leave the column out"
-    )

@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.arrays import AnyArray, arrow_schema_of
+from pyhudi_expr.expr.domains import domain_of, type_widens
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records.value_types import Bound, ValueType, value_type
+from pyhudi_expr.parquet.stored_types import INT96
 from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import (
     SliceReader,
@@ -26,7 +28,7 @@ from pyhudi_expr.reading.slice_rows import (
     parquet_file,
     scalar_type,
 )
-from pyhudi_expr.spark.entries.bounds import Range, footer_range, value_range
+from pyhudi_expr.spark.entries.bounds import Range, converted, footer_range, value_range
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import read_slices
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
@@ -38,6 +40,7 @@ SCHEMA = arrow_schema_of(
         pa.field("partition", pa.string(), False),
         pa.field("file", pa.string()),
         pa.field("column", pa.string(), False),
+        pa.field("is_known", pa.bool_(), False),
         pa.field("wrapper", pa.string()),
         pa.field("ordinal", pa.int32()),
         pa.field("info", pa.string()),
@@ -58,10 +61,12 @@ SCHEMA = arrow_schema_of(
     ]
 )
 """Of one row for each file and column. The bounds are in the pair of columns of their kind, null
-where there is no value; wrapper, ordinal and info are those of `ValueType` (bounds of decimals are
-rescaled already), all null where the file does not have the column: its rows count as nulls."""
+where there is no value; wrapper, ordinal and info are those of the column's `ValueType` (bounds of
+decimals are rescaled already), all null where the file does not have the column: its rows count as
+nulls. Not known is what a file holds in a type that does not widen to the column's."""
 DDL = (
-    "partition string, file string, column string, wrapper string, ordinal int, info string, "
+    "partition string, file string, column string, is_known boolean, "
+    "wrapper string, ordinal int, info string, "
     "low_long long, high_long long, low_double double, high_double double, "
     "low_bytes binary, high_bytes binary, low_decimal decimal(38,0), high_decimal decimal(38,0), "
     "value_count long, null_count long, size long, uncompressed_size long"
@@ -72,20 +77,12 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class _Columns:
-    """The columns, with their current types in the table, and their index's version."""
+class _Column:
+    """A column with its current type in the table, and how its bounds are wrapped."""
 
-    types: dict[str, pa.DataType]
-    index_version: str
-
-    def value_type(self, type_: pa.DataType, column: str, label: str) -> ValueType:
-        found = value_type(type_, self.index_version)
-        if found is None:
-            raise UnsupportedTable(
-                f"{label}: Hudi keeps no statistics of column {column!r} of type {type_} "
-                f"in indexes of version {self.index_version}"
-            )
-        return found
+    name: str
+    type: pa.DataType
+    wrapped: ValueType
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ class FileStatistics:
     """Computes the statistics of slices in the tasks."""
 
     reader: SliceReader
-    columns: _Columns
+    columns: tuple[_Column, ...]
 
     @staticmethod
     def of(table: HudiTable, instant: str | None, definition: IndexDefinition) -> FileStatistics:
@@ -102,11 +99,7 @@ class FileStatistics:
         Raises:
             HudiError: There is no such column, or its type has no statistics.
         """
-        schema = table.schema()
-        types = {field: scalar_type(table, schema, field) for field in definition.fields}
-        columns = _Columns(types, definition.version)
-        for name, type_ in types.items():
-            columns.value_type(type_, name, table.base_path)
+        columns = tuple(_column(table, name, definition.version) for name in definition.fields)
         return FileStatistics(SliceReader.of(table, instant), columns)
 
     def of_base_file(self, one: FileSlice) -> list[Row]:
@@ -129,7 +122,18 @@ class FileStatistics:
         return read_slices(spark, listing, each_item(extract), DDL)
 
 
-def _of_base_file(reader: SliceReader, one: FileSlice, columns: _Columns) -> Iterator[Row]:
+def _column(table: HudiTable, name: str, index_version: str) -> _Column:
+    type_ = scalar_type(table, table.schema(), name)
+    wrapped = value_type(type_, index_version)
+    if wrapped is None:
+        raise UnsupportedTable(
+            f"{table.base_path}: Hudi keeps no statistics of column {name!r} of type {type_} "
+            f"in indexes of version {index_version}"
+        )
+    return _Column(name, type_, wrapped)
+
+
+def _of_base_file(reader: SliceReader, one: FileSlice, columns: Sequence[_Column]) -> Iterator[Row]:
     if one.base is None:
         return
     path = one.path(one.base)
@@ -138,20 +142,23 @@ def _of_base_file(reader: SliceReader, one: FileSlice, columns: _Columns) -> Ite
         footer = file.metadata
         positions = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
         stored = leaf_types(footer.schema.to_arrow_schema())
-        for name, type_ in columns.types.items():
-            identity = {"partition": one.partition, "file": one.base, "column": name}
-            if name not in positions:
-                yield {**identity, **_nulls(footer.num_rows)}
+        for column in columns:
+            identity = {"partition": one.partition, "file": one.base, "column": column.name}
+            if column.name not in positions:
+                yield {**identity, "is_known": True, **_nulls(footer.num_rows)}
                 continue
-            own = _own_type(footer, positions[name], stored.get(name), type_)
-            kind = columns.value_type(own, name, label)
-            found = footer_range(footer, positions[name], own)
+            position = positions[column.name]
+            own = _own_type(footer, position, stored.get(column.name))
+            if own is None or not type_widens(own, column.type):
+                yield {**identity, "is_known": False, **_nulls(footer.num_rows)}
+                continue
+            found = footer_range(footer, position, own)
             bounds, nulls = found.range, found.null_count
             if not found.is_known:
-                bounds, nulls = value_range(_values(file, name, own, label))
+                bounds, nulls = value_range(_values(file, column.name, own, label))
             yield {
                 **identity,
-                **_typed(kind, bounds),
+                **_typed(column, own, bounds),
                 "value_count": found.value_count,
                 "null_count": nulls,
                 "size": found.size,
@@ -160,12 +167,14 @@ def _of_base_file(reader: SliceReader, one: FileSlice, columns: _Columns) -> Ite
 
 
 def _own_type(
-    footer: pq.FileMetaData, position: int, stored: pa.DataType | None, type_: pa.DataType
-) -> pa.DataType:
-    """Return the type of the file's values; the table's for INT96, which is not specific enough."""
-    if stored is None or footer.schema.column(position).physical_type == "INT96":
-        return type_
-    return stored.value_type if pa.types.is_dictionary(stored) else stored
+    footer: pq.FileMetaData, position: int, stored: pa.DataType | None
+) -> pa.DataType | None:
+    """Return the type of the file's values; None if it is no scalar."""
+    if footer.schema.column(position).physical_type == "INT96":
+        return INT96
+    if stored is None or not pa.types.is_dictionary(stored):
+        return stored
+    return stored.value_type
 
 
 def _values(file: pq.ParquetFile, name: str, type_: pa.DataType, label: str) -> Iterator[AnyArray]:
@@ -180,17 +189,23 @@ def _cast(values: AnyArray, type_: pa.DataType, label: str) -> AnyArray:
         raise CorruptFile(label, f"its values are not {type_}: {error}") from error
 
 
-def _of_merged_slice(reader: SliceReader, one: FileSlice, columns: _Columns) -> Iterator[Row]:
-    names = list(columns.types)
-    parts: Sequence[list[AnyArray]] = list(reader.columns(one, names))
-    for number, (name, type_) in enumerate(columns.types.items()):
-        values = [_cast(part[number], type_, f"{reader.base_uri}: {one.name}") for part in parts]
-        bounds, nulls = value_range(values)
+def _of_merged_slice(
+    reader: SliceReader, one: FileSlice, columns: Sequence[_Column]
+) -> Iterator[Row]:
+    parts = list(reader.columns(one, [column.name for column in columns]))
+    for number, column in enumerate(columns):
+        values = [part[number] for part in parts]
+        identity = {"partition": one.partition, "column": column.name}
+        rows = sum(map(len, values))
+        if not all(pa.types.is_null(v.type) or type_widens(v.type, column.type) for v in values):
+            yield {**identity, "is_known": False, **_nulls(rows)}
+            continue
+        label = f"{reader.base_uri}: {one.name}"
+        bounds, nulls = value_range(_cast(part, column.type, label) for part in values)
         yield {
-            "partition": one.partition,
-            "column": name,
-            **_typed(columns.value_type(type_, name, one.name), bounds),
-            "value_count": sum(map(len, values)),
+            **identity,
+            **_typed(column, column.type, bounds),
+            "value_count": rows,
             "null_count": nulls,
             "size": 0,
             "uncompressed_size": 0,
@@ -201,13 +216,20 @@ def _nulls(rows: int) -> Row:
     return {"value_count": rows, "null_count": rows, "size": 0, "uncompressed_size": 0}
 
 
-def _typed(type_: ValueType, bounds: Range | None) -> Row:
+def _typed(column: _Column, own: pa.DataType, bounds: Range | None) -> Row:
+    """Return the bounds, which are of type `own`, in the column's type."""
+    type_ = column.wrapped
     row: Row = {"wrapper": type_.wrapper, "ordinal": type_.ordinal, "info": type_.info}
+    stored, domain = domain_of(own), domain_of(column.type)
+    if bounds is not None and stored is not None and domain is not None:
+        bounds = converted(bounds, stored, domain)
+        if bounds is None:
+            return {"is_known": False}
     if bounds is None:
-        return row
+        return {"is_known": True, **row}
     kind = bound_kind(type_)
     low, high = (_stored(bound, type_) for bound in (bounds.low, bounds.high))
-    return {**row, f"low_{kind}": low, f"high_{kind}": high}
+    return {"is_known": True, **row, f"low_{kind}": low, f"high_{kind}": high}
 
 
 def _stored(bound: Bound, type_: ValueType) -> Bound | Decimal:

@@ -10,13 +10,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_type
 
+from pyhudi_expr.expr.domains import type_widens
 from pyhudi_expr.indexing.expression_arguments import IDENTITY, arguments
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import SliceReader, scalar_type
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import read_slices
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
@@ -68,6 +69,11 @@ def _values(spark: SparkSession, table: HudiTable, listing: FileListing, field: 
     def rows(one: FileSlice, file: str | None, size: int) -> Iterator[pa.RecordBatch]:
         described = (one.partition, file, size)
         for (values,) in reader.columns(one, [field]):
+            if not (pa.types.is_null(values.type) or type_widens(values.type, stored)):
+                raise UnsupportedTable(
+                    f"{reader.base_uri}: {one.name} holds column {field!r} as {values.type}, of "
+                    f"which readers make other values of type {stored}; rewrite the file"
+                )
             same = [
                 pa.array([value] * len(values), type_)
                 for value, type_ in zip(described, _DESCRIBED.values(), strict=True)

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, arrow_nulls
-from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of
+from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of, type_widens
 from pyhudi_expr.mdt.bytes.keys import COMPONENT_END, COMPONENT_MARK, secondary_prefix
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
@@ -149,6 +149,8 @@ def value_texts(values: AnyArray, type_: pa.DataType, label: str) -> AnyArray:
     text = pa.string()
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), text)
+    if not type_widens(values.type, type_):
+        raise HudiError(f"{label} of type {values.type} cannot be indexed as {type_}")
     if pa.types.is_date32(type_) and pa.types.is_date32(values.type):
         return values.view(pa.int32()).cast(text)
     if pa.types.is_timestamp(type_) and pa.types.is_timestamp(values.type):

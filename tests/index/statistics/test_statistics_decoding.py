@@ -61,7 +61,10 @@ READ = [
     ("BytesWrapper", None, None, pa.binary(), (b"a", b"b"), (b"a", b"b")),
     ("DateWrapper", None, None, pa.date32(), (-1, 19000), (-1, 19000)),
     ("IntWrapper", "date", None, pa.date32(), (-1, 19000), (-1, 19000)),
-    ("LongWrapper", None, None, pa.timestamp("us", "UTC"), (-1, 10**15), (-1, 10**15)),
+    (
+        *("LongWrapper", None, None, pa.timestamp("us", "UTC")),
+        *((-(10**15), 10**15), (-(10**15), 10**15)),
+    ),
     ("LongWrapper", "timestamp us", None, pa.timestamp("us", "UTC"), (-1, 5), (-1, 5)),
     ("LongWrapper", "timestamp ms", None, pa.timestamp("ms", "UTC"), (-1, 5), (-1, 5)),
     ("LongWrapper", "timestamp ms", None, pa.timestamp("us", "UTC"), (-1, 5), (-1000, 5000)),
@@ -117,9 +120,29 @@ UNREADABLE = [
     ("BytesWrapper", "bytes", None, pa.decimal128(9, 2), (b"\x01", b"\x02")),
     ("BytesWrapper", "decimal", "9,2", pa.binary(), (b"\x01", b"\x02")),
     ("BytesWrapper", "decimal", "12,4", pa.decimal128(9, 2), (b"\x01", b"\x02")),
-    ("ArrayWrapper", None, None, pa.int32(), ([1], [2])),
-    ("NoSuchWrapper", None, None, pa.int32(), (object(), object())),
+    ("LongWrapper", "local timestamp us", None, pa.timestamp("us", "UTC"), (1, 2)),
+    ("LongWrapper", "timestamp us", None, pa.timestamp("us"), (1, 2)),
+    ("LongWrapper", "long", None, pa.int32(), (1, 2**31)),
+    ("LongWrapper", None, None, pa.int32(), (-(2**31) - 1, 2)),
+    ("IntWrapper", "int", None, pa.date32(), (1, 2)),
+    ("IntWrapper", None, None, pa.date32(), (1, 2)),
+    ("IntWrapper", "date", None, pa.int32(), (1, 2)),
+    ("BytesWrapper", "decimal", "18,2", pa.decimal128(4, 2), (b"\x01", b"\x27\x10")),
+    # Milliseconds of 2020, in the year 12000, and nanoseconds of 2020, as microseconds.
+    ("LongWrapper", None, None, pa.timestamp("us", "UTC"), (1_577_836_800_000, 1_577_836_800_001)),
+    ("LongWrapper", None, None, pa.timestamp("us"), (1_577_836_800_000, 316_500_000_000_000)),
+    ("LongWrapper", None, None, pa.timestamp("us"), (10**18, 1_577_836_800_000_000_000)),
+    # Unsigned integers.
+    ("IntWrapper", None, None, pa.int64(), (-5, -3)),
+    ("LongWrapper", None, None, pa.float64(), (-5, -3)),
 ]
+"""Of other types readers give NULL for some values."""
+
+
+@pytest.mark.parametrize("wrapper", ["ArrayWrapper", "NoSuchWrapper"])
+def test_bounds_in_an_unknown_wrapper_are_unknown(wrapper: str) -> None:
+    found = of_files(entries(wrapper, [(object(), object(), 1, 9)]), pa.int32())
+    assert plain(found.bounds) == [UNKNOWN]
 
 
 @pytest.mark.parametrize(("wrapper", "value_type", "info", "type_", "stored"), UNREADABLE)
@@ -130,8 +153,9 @@ def test_a_bound_of_another_type_is_unknown(
     type_: pa.DataType,
     stored: tuple[Any, Any],
 ) -> None:
-    found = of_files(entries(wrapper, [(*stored, 1, 9)], value_type, info), type_)
+    found = of_files(entries(wrapper, [(*stored, 0, 9)], value_type, info), type_)
     assert plain(found.bounds) == [UNKNOWN]
+    assert found.doubted.all()
 
 
 @pytest.mark.parametrize(
