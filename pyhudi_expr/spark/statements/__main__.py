@@ -13,7 +13,7 @@ def main() -> None:
     end_with_parent()
     spark, statement = attach()
     try:
-        for row in execute(spark, statement.text(), statement.asked):
+        for row in execute(spark, statement.text(), statement):
             statement.row(list(row))
     except StatementError as error:
         statement.notUnderstood(str(error))

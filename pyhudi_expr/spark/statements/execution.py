@@ -7,9 +7,9 @@ The columns of the rows are those that the extension announces for the kind of s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from pyspark.sql import SparkSession
 
@@ -40,19 +40,28 @@ from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
 Row: TypeAlias = tuple[str | int | float | bool | None, ...]
-Asked: TypeAlias = Callable[[str], Sequence[str]]
-"""Conditions that the application has asked about the table with this base path."""
+
+
+class Application(Protocol):
+    """What the application of a statement knows of its tables, and has to know."""
+
+    def asked(self, table: str) -> Sequence[str]:
+        """Return the conditions by which it has read the table with this base path."""
+
+    def rewritten(self, table: str, instant: str) -> None:
+        """Take the news that the commit of an instant has replaced files of a table."""
+
 
 _OPTIONS = ("files", "file_bytes", "mapping", "statistics", "wait")
 
 
-def execute(spark: SparkSession, text: str, asked: Asked) -> list[Row]:
+def execute(spark: SparkSession, text: str, application: Application) -> list[Row]:
     """Run one statement in a session: its database, its views and its settings.
 
     Args:
         spark: The session.
         text: The statement.
-        asked: What ANALYZE INDEXES is about if it names no queries.
+        application: That of the session.
 
     Raises:
         StatementError: The text is no statement of ours, or names a kind of index that is not.
@@ -63,15 +72,17 @@ def execute(spark: SparkSession, text: str, asked: Asked) -> list[Row]:
         raise StatementError(
             f"there is no kind of index {statement.kind!r}: there are {', '.join(KINDS)}"
         )
-    return list(_rows(spark, statement, asked))
+    return list(_rows(spark, statement, application))
 
 
-def _rows(spark: SparkSession, statement: SessionStatement, asked: Asked) -> Iterator[Row]:
+def _rows(
+    spark: SparkSession, statement: SessionStatement, application: Application
+) -> Iterator[Row]:
     match statement:
         case Optimize():
-            yield from _optimized(spark, statement)
+            yield from _optimized(spark, statement, application)
         case AnalyzeIndexes():
-            yield from _advice(spark, statement, asked)
+            yield from _advice(spark, statement, application)
         case RefreshIndexes():
             for built in _refreshed(spark, location(spark, statement.table)):
                 yield from _built(built)
@@ -109,7 +120,7 @@ def _refreshed(spark: SparkSession, table: str) -> Iterator[BuildResult]:
                 yield built
 
 
-def _optimized(spark: SparkSession, statement: Optimize) -> Iterator[Row]:
+def _optimized(spark: SparkSession, statement: Optimize, application: Application) -> Iterator[Row]:
     path = location(spark, statement.table)
     options, mapping = _cluster_options(statement)
     layout = Layout(statement.columns, Curve(statement.curve), mapping)
@@ -117,7 +128,10 @@ def _optimized(spark: SparkSession, statement: Optimize) -> Iterator[Row]:
         opened = HudiTable.open(path)
         partitions = matching_partitions(spark, opened, statement.condition)
         options = replace(options, partitions=partitions)
-    yield _clustered(cluster(spark, path, layout, options))
+    done = cluster(spark, path, layout, options)
+    if done.instant is not None:
+        application.rewritten(path, done.instant)
+    yield _clustered(done)
 
 
 def _cluster_options(statement: Optimize) -> tuple[ClusterOptions, Mapping]:
@@ -136,10 +150,12 @@ def _cluster_options(statement: Optimize) -> tuple[ClusterOptions, Mapping]:
     return ClusterOptions(size=size, statistics=statistics, wait=wait), mapping
 
 
-def _advice(spark: SparkSession, statement: AnalyzeIndexes, asked: Asked) -> Iterator[Row]:
+def _advice(
+    spark: SparkSession, statement: AnalyzeIndexes, application: Application
+) -> Iterator[Row]:
     path = location(spark, statement.table)
     named = [_queries(text, path) for text in statement.queries]
-    queries = merge_queries(named or map(_asked_query, asked(path)))
+    queries = merge_queries(named or map(_asked_query, application.asked(path)))
     if not named and not queries.queries:
         raise HudiError(
             f"{path}: this application has not read the table by a condition that the advisor "

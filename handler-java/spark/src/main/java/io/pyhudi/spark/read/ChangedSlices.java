@@ -160,46 +160,12 @@ final class ChangedSlices implements Slices {
       return answer;
     }
     List<Tuple2<InternalRow, FileSlice>> listed = listed(partitionFilters);
-    Totals all = Totals.of(listed);
-    Totals kept = Totals.of(kept(listed, answer));
-    return answer.withCounts(
-        new PruneCounts(
-            all.files,
-            all.files - kept.files,
-            all.partitions,
-            all.partitions - kept.partitions,
-            all.bytes,
-            all.bytes - kept.bytes,
-            ofState.getElapsedMicros()));
+    SliceTotals kept = SliceTotals.of(kept(listed, answer));
+    return answer.withCounts(SliceTotals.of(listed).keeping(kept, ofState.getElapsedMicros()));
   }
 
   @Override
   public long listedBytes(Seq<Expression> partitionFilters) {
     return hudi.sizeInBytes();
-  }
-
-  private static final class Totals {
-    private final long files;
-    private final long partitions;
-    private final long bytes;
-
-    private Totals(long files, long partitions, long bytes) {
-      this.files = files;
-      this.partitions = partitions;
-      this.bytes = bytes;
-    }
-
-    static Totals of(List<Tuple2<InternalRow, FileSlice>> slices) {
-      Set<String> partitions = new HashSet<>();
-      long files = 0;
-      long bytes = 0;
-      for (Tuple2<InternalRow, FileSlice> found : slices) {
-        Slice slice = Slice.snapshot(found._2());
-        partitions.add(slice.partitionPath());
-        files += slice.tokens().size();
-        bytes += slice.bytes();
-      }
-      return new Totals(files, partitions.size(), bytes);
-    }
   }
 }

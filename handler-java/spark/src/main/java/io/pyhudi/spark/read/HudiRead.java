@@ -2,12 +2,14 @@ package io.pyhudi.spark.read;
 
 import io.pyhudi.hive.protocol.TableView;
 import io.pyhudi.hive.table.ListedSlices;
+import io.pyhudi.spark.plans.ChangedTables;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.hudi.DefaultSource;
 import org.apache.hudi.HoodieFileIndex;
 import org.apache.hudi.HoodieIncrementalFileIndex;
 import org.apache.hudi.common.model.HoodieTableType;
@@ -22,9 +24,13 @@ import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.hudi.HoodieSqlCommonUtils;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What one relation of a plan reads of a Hudi table, and how. */
 final class HudiRead {
+  private static final Logger LOG = LoggerFactory.getLogger(HudiRead.class);
   private static final String AS_OF = "as.of.instant";
   private static final String MERGE_TYPE = "hoodie.datasource.merge.type";
   private static final String MERGED = "payload_combine";
@@ -99,7 +105,7 @@ final class HudiRead {
 
   /** Returns the slices among which the query reads. */
   Slices slices() {
-    return isIncremental() ? changes() : new TableSlices(index);
+    return isIncremental() ? changes() : new TableSlices(index, newestKnown());
   }
 
   private ChangedSlices changes() {
@@ -162,6 +168,39 @@ final class HudiRead {
     Option<HoodieInstant> newest =
         metaClient().getCommitsAndCompactionTimeline().filterCompletedInstants().lastInstant();
     return newest.isPresent() ? newest.get().requestedTime() : null;
+  }
+
+  /** Returns the instant of the state that the relation reads; null: the table has none. */
+  private String newestKnown() {
+    String asOf = asOf();
+    return asOf == null ? newestInstant() : asOf;
+  }
+
+  /**
+   * Returns the read of the table as it is now, if this application has rewritten its files since
+   * the relation was made. The relation of another instant remains, and so does one that Hudi
+   * cannot make again.
+   */
+  HudiRead current() {
+    String changed = ChangedTables.lastChange(qualified(new Path(basePath())).toString());
+    String known = newestInstant();
+    if (changed == null || isIncremental() || asOf() != null || known == null) {
+      return this;
+    }
+    return known.compareTo(changed) < 0 ? madeAgain() : this;
+  }
+
+  private HudiRead madeAgain() {
+    try {
+      BaseRelation again =
+          new DefaultSource().createRelation(session.sqlContext(), files.options(), files.schema());
+      LogicalRelation current =
+          relation.copy(again, relation.output(), relation.catalogTable(), relation.isStreaming());
+      return of(session, current).orElse(this);
+    } catch (RuntimeException e) {
+      LOG.warn("{}: it was rewritten, and the query reads its files of before", basePath(), e);
+      return this;
+    }
   }
 
   /** Returns whether a list of the service could stand for Hudi's. */

@@ -60,7 +60,7 @@ public final class PruneRelations extends Rule<LogicalPlan> {
     LogicalPlan visit(LogicalPlan plan, List<Expression> above) {
       Optional<HudiRead> read = HudiRead.of(session, plan);
       if (read.isPresent()) {
-        return pruned(read.get(), above);
+        return pruned(read.get().current(), above);
       }
       List<Expression> below = Conditions.below(plan, above);
       List<LogicalPlan> children = new ArrayList<>();

@@ -1,5 +1,6 @@
 package io.pyhudi.spark.read;
 
+import io.pyhudi.hive.scan.Verdicts;
 import io.pyhudi.hive.table.ListedSlices;
 import io.pyhudi.hive.table.Slice;
 import io.pyhudi.spark.service.Answer;
@@ -26,9 +27,15 @@ final class TableSlices implements Slices {
   private static final Seq<Expression> NO_FILTERS = Scala.seq(new ArrayList<>());
 
   private final HoodieFileIndex hudi;
+  private final String newest;
 
-  TableSlices(HoodieFileIndex hudi) {
+  /**
+   * @param hudi Hudi's list
+   * @param newest the requested time of the newest instant that it knows; null: of none
+   */
+  TableSlices(HoodieFileIndex hudi, String newest) {
     this.hudi = hudi;
+    this.newest = newest;
   }
 
   @Override
@@ -42,25 +49,23 @@ final class TableSlices implements Slices {
         return listed.get();
       }
     }
-    List<Tuple2<InternalRow, FileSlice>> kept = new ArrayList<>();
-    int listed = 0;
-    for (Tuple2<Option<PartitionPath>, Seq<FileSlice>> partition : listed(partitionFilters)) {
-      PartitionPath path = partition._1().get();
-      List<FileSlice> slices = Scala.list(partition._2());
-      InternalRow values = row(path);
-      for (FileSlice slice : keep(path.getPath(), slices, answer)) {
-        kept.add(new Tuple2<>(values, slice));
-      }
-      listed += slices.size();
-    }
-    LOG.info("{}: reads {} of {} listed slices", hudi.getBasePath(), kept.size(), listed);
+    List<Tuple2<InternalRow, FileSlice>> kept = listed(partitionFilters, answer.verdicts());
+    LOG.info("{}: reads {} of the listed slices", hudi.getBasePath(), kept.size());
     return kept;
   }
 
-  /** The service has counted them. */
+  /**
+   * The service has counted them, unless it knows a newer state than the relation, which still
+   * reads the files of then.
+   */
   @Override
   public Answer counted(Seq<Expression> partitionFilters, Answer answer) {
-    return answer;
+    if (answer.counts() == null || !answer.isNewerThan(newest)) {
+      return answer;
+    }
+    SliceTotals kept = SliceTotals.of(kept(partitionFilters, answer));
+    SliceTotals all = SliceTotals.of(listed(partitionFilters, Verdicts.none()));
+    return answer.withCounts(all.keeping(kept, answer.counts().getElapsedMicros()));
   }
 
   @Override
@@ -102,14 +107,27 @@ final class TableSlices implements Slices {
     return InternalRow.fromSeq(scala.Predef.wrapRefArray(path.getValues()));
   }
 
+  private List<Tuple2<InternalRow, FileSlice>> listed(
+      Seq<Expression> partitionFilters, Verdicts verdicts) {
+    List<Tuple2<InternalRow, FileSlice>> kept = new ArrayList<>();
+    for (Tuple2<Option<PartitionPath>, Seq<FileSlice>> partition : listed(partitionFilters)) {
+      PartitionPath path = partition._1().get();
+      InternalRow values = row(path);
+      for (FileSlice slice : keep(path.getPath(), Scala.list(partition._2()), verdicts)) {
+        kept.add(new Tuple2<>(values, slice));
+      }
+    }
+    return kept;
+  }
+
   private List<Tuple2<Option<PartitionPath>, Seq<FileSlice>>> listed(
       Seq<Expression> partitionFilters) {
     return Scala.list(hudi.filterFileSlices(NO_FILTERS, partitionFilters, true));
   }
 
-  private static List<FileSlice> keep(String partition, List<FileSlice> listed, Answer answer) {
+  private static List<FileSlice> keep(String partition, List<FileSlice> listed, Verdicts verdicts) {
     List<FileSlice> kept =
-        answer.verdicts().keep(partition, listed, slice -> Slice.snapshot(slice).tokens());
+        verdicts.keep(partition, listed, slice -> Slice.snapshot(slice).tokens());
     return kept.stream().filter(slice -> !slice.isEmpty()).collect(Collectors.toList());
   }
 }

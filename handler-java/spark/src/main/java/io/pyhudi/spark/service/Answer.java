@@ -17,11 +17,14 @@ public final class Answer {
   private final Verdicts verdicts;
   private final PruneCounts counts;
   private final KeptSlices kept;
+  private final String instant;
   private final String text;
 
-  private Answer(Verdicts verdicts, PruneCounts counts, KeptSlices kept, String text) {
+  private Answer(
+      Verdicts verdicts, PruneCounts counts, KeptSlices kept, String instant, String text) {
     this.verdicts = verdicts;
     this.counts = counts;
+    this.instant = instant;
     this.kept = kept;
     this.text = text;
   }
@@ -32,21 +35,22 @@ public final class Answer {
   static Answer of(PruneResponse response) throws PruningException {
     PruneCounts counts = response.getCounts();
     KeptSlices kept = counts == null ? null : response.getKept();
-    return new Answer(Verdicts.of(response), counts, kept, shown(counts));
+    return new Answer(Verdicts.of(response), counts, kept, response.getInstant(), shown(counts));
   }
 
   static Answer failed(Outcome outcome) {
-    return new Answer(Verdicts.none(), null, null, "pruning " + outcome + ", reads every file");
+    return new Answer(
+        Verdicts.none(), null, null, null, "pruning " + outcome + ", reads every file");
   }
 
   /** Returns the answer for a relation that no answer could be used for. */
   public static Answer notAsked(String reason) {
-    return new Answer(Verdicts.none(), null, null, "not pruned: " + reason);
+    return new Answer(Verdicts.none(), null, null, null, "not pruned: " + reason);
   }
 
   /** Returns what is proved with other counts: of the files among which the query reads. */
   public Answer withCounts(PruneCounts others) {
-    return new Answer(verdicts, others, kept, shown(others));
+    return new Answer(verdicts, others, kept, instant, shown(others));
   }
 
   private static String shown(PruneCounts counts) {
@@ -86,6 +90,15 @@ public final class Answer {
   /** Returns the service's list of the slices to read, or null. */
   public KeptSlices kept() {
     return kept;
+  }
+
+  /**
+   * Returns whether the service has seen a newer state of the table.
+   *
+   * @param known the requested time of the newest instant that somebody knows; null: of none
+   */
+  public boolean isNewerThan(String known) {
+    return instant != null && (known == null || instant.compareTo(known) > 0);
   }
 
   /** Returns the size of the files that are kept, if there are counts. */

@@ -1,5 +1,6 @@
 package io.pyhudi.spark.statements;
 
+import io.pyhudi.spark.plans.ChangedTables;
 import io.pyhudi.spark.service.AskedConditions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -74,6 +75,19 @@ public final class StatementRun {
     } catch (IOException e) {
       throw new UncheckedIOException(table + ": its file system cannot be opened", e);
     }
+  }
+
+  /**
+   * Takes the news that the files of a table were rewritten.
+   *
+   * @param table the base path
+   * @param instant the requested time of the commit that did
+   */
+  public void rewritten(String table, String instant) {
+    Configuration conf = session.sessionState().newHadoopConf();
+    ChangedTables.add(qualified(table, conf).toString(), instant);
+    // The writer's own relations of the table: Hudi would look for rows in files of before.
+    session.sessionState().catalog().invalidateAllCachedTables();
   }
 
   /** Takes a row of the result. */
