@@ -158,7 +158,9 @@ INDEXES = MetadataView(
         ViewColumn("name", _TEXT, "The index"),
         ViewColumn("kind", _TEXT, "column_stats, record_index and others"),
         ViewColumn("column_names", pa.list_(_TEXT), "The columns that it is of"),
-        ViewColumn("state", _TEXT, "active, building, lagging, dropped, partial, doubted or broken"),
+        ViewColumn(
+            "state", _TEXT, "active, building, lagging, dropped, partial, doubted or broken"
+        ),
         ViewColumn("covers", _TEXT, "The newest commit that it covers"),
         ViewColumn("store", _TEXT, "The metadata table of Hudi, or the extension beside it"),
         ViewColumn("bytes", _COUNT, "Its size"),
