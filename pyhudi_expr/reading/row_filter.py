@@ -25,7 +25,7 @@ from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Term, walk
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope, UnboundError
-from pyhudi_expr.expr.zones import Zone
+from pyhudi_expr.expr.zones import UnknownZoneError, Zone
 from pyhudi_expr.frontend.common.constants import (
     decimal_literal,
 )
@@ -58,7 +58,10 @@ def row_filter(
         FilterNotApplicable: A part of the predicate cannot filter rows.
         UnknownColumn: The schema lacks a column of the predicate.
     """
-    scope = Scope(schema, here(zone))
+    try:
+        scope = Scope(schema, here(zone))
+    except UnknownZoneError as error:
+        raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
     for node in walk(predicate):
         match node:
             case e.Unknown(reason=reason, pattern=None):
