@@ -94,9 +94,9 @@ def kept(table: str, sql: str) -> list[str]:
 
 
 _QUESTIONS = {
-    "columns": ("column_stats", "golden", "amount > 100 AND currency = 'USD'", 61),
-    "record key": ("record_index", "golden", "txn_id = 'TXN-011'", 93),
-    "secondary index": ("secondary_index_merchant_idx", "golden", "merchant_name = 'Grab'", 111),
+    "columns": ("column_stats", "golden", "amount > 100 AND currency = 'USD'", 62),
+    "record key": ("record_index", "golden", "txn_id = 'TXN-011'", 94),
+    "secondary index": ("secondary_index_merchant_idx", "golden", "merchant_name = 'Grab'", 112),
     "synthetic": ("column_stats", "synthetic", "spread < 50000", 30),
     "large": ("column_stats", "large", "spread < 50000", 33),
     "extension": ("column_stats", "extended", "id = 5", 36),
@@ -159,9 +159,9 @@ _COMMANDS: Mapping[tuple[str, ...], tuple[int, int | None]] = {
     ("prune", "synthetic", "spread < 50000"): (30, _COLD_WAVES),
     ("explain", "synthetic", "spread < 50000"): (31, _COLD_WAVES),
     ("inspect", "synthetic"): (31, _COLD_WAVES),
-    ("prune", "golden", "txn_id = 'TXN-011'"): (93, _COLD_WAVES),
-    ("explain", "golden", "merchant_name = 'Grab'"): (111, _COLD_WAVES),
-    ("inspect", "golden"): (130, _COLD_WAVES + 1),
+    ("prune", "golden", "txn_id = 'TXN-011'"): (94, _COLD_WAVES),
+    ("explain", "golden", "merchant_name = 'Grab'"): (112, _COLD_WAVES),
+    ("inspect", "golden"): (131, _COLD_WAVES + 1),
 }
 
 

@@ -56,6 +56,10 @@ class State(str, Enum):
     `checked_statuses` reports it."""
 
 
+_IN_USE = frozenset({State.ACTIVE, State.LAGGING})
+"""The states in which queries read the index's files."""
+
+
 @dataclass(frozen=True)
 class IndexStatus:
     """The status of one index.
@@ -132,7 +136,7 @@ def checked_statuses(catalog: IndexCatalog) -> list[IndexStatus]:
     Raises:
         HudiError: The table cannot be read.
     """
-    found = [_opened(catalog, status) for status in statuses(catalog)]
+    found = _opened(catalog, statuses(catalog))
     counted = [status for status in found if _needs_record_index(status)]
     if not counted or catalog.metadata is None:
         return found
@@ -142,17 +146,21 @@ def checked_statuses(catalog: IndexCatalog) -> list[IndexStatus]:
 
 def is_broken(catalog: IndexCatalog, status: IndexStatus) -> bool:
     """Return whether the files of an index are gone or damaged, so that no query uses it."""
-    return _opened(catalog, status).state is State.BROKEN
+    return _opened(catalog, [status])[0].state is State.BROKEN
 
 
-def _opened(catalog: IndexCatalog, status: IndexStatus) -> IndexStatus:
-    """Return the status after its files were opened."""
+def _opened(catalog: IndexCatalog, found: Sequence[IndexStatus]) -> list[IndexStatus]:
+    """Return the statuses after the indexes' files were opened."""
     extension = None if catalog.extension is None else catalog.extension.records
-    records = catalog.metadata if status.store is Store.HUDI else extension
-    if records is None or status.state not in (State.ACTIVE, State.LAGGING):
-        return status
-    why = unopened(records, status.partitions)
-    return replace(status, state=State.BROKEN, covers=None, note=why) if why else status
+    of_store = {Store.HUDI: catalog.metadata, Store.EXTENSION: extension}
+    whys = unopened(
+        [of_store[one.store] if one.state in _IN_USE else None for one in found],
+        [one.partitions for one in found],
+    )
+    return [
+        replace(one, state=State.BROKEN, covers=None, note=why) if why else one
+        for one, why in zip(found, whys, strict=True)
+    ]
 
 
 def _needs_record_index(status: IndexStatus) -> bool:
