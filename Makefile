@@ -154,7 +154,7 @@ rows: $(VENV) $(RUNTIME) ## random tables of Hudi, read by Spark and by scan: CA
 		$(if $(SEED),--seed $(SEED))
 
 test-browser: $(VENV) ## of `make test`, what a Chromium shows; PYHUDI_NEED_BROWSER=1 fails where there is none
-	$(BIN)/pytest -m browser tests/pages tests/service $(PYTEST_ARGS)
+	$(BIN)/pytest -m browser tests/api/pages tests/service $(PYTEST_ARGS)
 
 test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them; PYHUDI_NEED_ENGINE=1 starts an engine
 	docker/engine.sh $(BIN)/pytest tests/containers $(PYTEST_ARGS)
@@ -393,7 +393,7 @@ truth-engines: $(TRUTH_ENGINES) ## fetch Trino and Presto into .work/truth; `mak
 	@touch $@
 
 venv: $(VENV) ## the virtual environment with the project in it
-$(VENV): pyproject.toml hatch_build.py handler-java/pom.xml $(wildcard pyhudi_expr/mdt/bytes/kernel.[ch])
+$(VENV): pyproject.toml hatch_build.py handler-java/pom.xml $(wildcard pyhudi_expr/tables/mdt/bytes/kernel.[ch])
 	@[ -n "$(PYTHON)" ] || { echo "no Python >= 3.10 with venv found; set PYTHON=..." >&2; exit 1; }
 	@echo "installing Python packages into .venv ..."
 	@# An installation that was interrupted may have left a package without its programs.

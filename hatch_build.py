@@ -20,7 +20,7 @@ try:
 except ImportError:  # run by hand
     BuildHookInterface = object
 
-_HEADER = Path("pyhudi_expr/mdt/bytes/kernel.h")
+_HEADER = Path("pyhudi_expr/tables/mdt/bytes/kernel.h")
 _SOURCE = _HEADER.with_name("kernel.c")
 #: Of `make spark-jar`; a wheel that is built without it has no extension for Spark.
 _SPARK_JAR = Path("handler-java/target/spark/pyhudi-spark-extension.jar")

@@ -78,8 +78,8 @@ def peak() -> int:
 
 def _main(table: str, sql: str, directory: str | None = None) -> None:
     # Imported here, because importing is part of what is measured.
-    from pyhudi_expr.frontend.sql.parser import parse_predicate
-    from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+    from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+    from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 
     options = PruneOptions(snapshot_dir=Path(directory) if directory else None)
     report(Pruner(options).prune(table, PruneRequest(parse_predicate(sql))).files_kept)

@@ -17,9 +17,9 @@ from bench import cold
 from bench.reporting.measuring import Measurement, benchmark, median_seconds
 from bench.tables import event_table
 from devtools.runtime import ROOT
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+from pyhudi_expr.api.pages.explanation import explain_page
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.pages.explanation import explain_page
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 PICTURE = Path(__file__).parents[1] / "docs" / "explain.png"
 PREDICATE = (

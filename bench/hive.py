@@ -18,7 +18,7 @@ from devtools.hiveserver import ENGINES, HUDI_INPUT_FORMAT_SETTINGS, HiveServer
 from devtools.runtime import WORK
 from devtools.scan_reports import ScanReports, ScanTotals
 from devtools.service import ServiceProcess
-from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.manage.hive.session import HiveSession
 
 _RUN_DIR = WORK / "bench" / "hive"
 _OURS, _HUDIS = "bench_events", "bench_events_hudi"

@@ -9,8 +9,8 @@ from bench.reporting.measuring import Measurement, benchmark, median_seconds
 from bench.tables import synthetic
 from bench.tables.iceberg_table import FILES, PARTITIONS, WAREHOUSE, ensure_written
 from bench.tables.questions import question_of
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 
 _WARM_RUNS, _PLANNED_RUNS, _COLD_ROUNDS = 31, 2, 5
 

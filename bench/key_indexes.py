@@ -14,11 +14,11 @@ from bench.reporting.measuring import Measurement, benchmark, median_seconds, se
 from bench.tables.key_tables import SECONDARY_INDEX, ensure_written
 from bench.tables.synthetic import ROWS_PER_FILE
 from pyhudi_expr.expr.nodes import Column, In, Literal
-from pyhudi_expr.mdt.certificates import stored
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.hudi_names import RECORD_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.certificates import stored
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 _FILES, _PARTITIONS = 10_000, 10
 _KEYS = 10_000

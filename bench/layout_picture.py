@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from bench.tables import layout_data
-from pyhudi_expr.layout import Curve, Layout
-from pyhudi_expr.layout.plots import Panel, draw_panels
-from pyhudi_expr.layout.row_order import Pieces, row_order
-from pyhudi_expr.layout.tiling import Tiling, quantile_boxes
+from pyhudi_expr.manage.layout import Curve, Layout
+from pyhudi_expr.manage.layout.plots import Panel, draw_panels
+from pyhudi_expr.manage.layout.row_order import Pieces, row_order
+from pyhudi_expr.manage.layout.tiling import Tiling, quantile_boxes
 
 PICTURE = Path(__file__).parents[1] / "docs" / "layouts.png"
 _ROWS, _FILES = 60_000, 64

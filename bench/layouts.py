@@ -20,11 +20,11 @@ from bench.tables.layout_data import COLUMNS, Ranges
 from devtools.runtime import WORK
 from devtools.spark import session_settings, spark_session
 from devtools.tables import TableSpec, create
-from pyhudi_expr.layout import Curve, Layout, Mapping, interleave
-from pyhudi_expr.layout.direct_mapping import BITS, direct
-from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.manage.layout import Curve, Layout, Mapping, interleave
+from pyhudi_expr.manage.layout.direct_mapping import BITS, direct
+from pyhudi_expr.manage.layout.selection import Size
 from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 ROWS = 2_000_000
 FILES = 64

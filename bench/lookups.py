@@ -23,13 +23,13 @@ from bench.tables.logged_updates import logged_updates
 from pyhudi_expr.expr.nodes import Column, In, Literal
 from pyhudi_expr.index.lookups.record_index import record_index
 from pyhudi_expr.index.lookups.secondary_index import secondary_indexes
-from pyhudi_expr.mdt.certificates import stored
-from pyhudi_expr.mdt.certificates.extending import extend_records, extend_values
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.hudi_names import METADATA_DIR, RECORD_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.tables.hudi_names import METADATA_DIR, RECORD_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.mdt.certificates import stored
+from pyhudi_expr.tables.mdt.certificates.extending import extend_records, extend_values
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 
 _RUNS = 5
 _WARMING_VALUES = 5_000

@@ -26,8 +26,8 @@ from devtools.s3.hadoop import hive_server, upload
 from devtools.s3.proxy import RecordingProxy
 from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
-from pyhudi_expr.hive.session import HiveSession
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.manage.hive.session import HiveSession
+from pyhudi_expr.protocol.client import PruningClient
 
 _RUN_DIR = WORK / "bench" / "object-store"
 _DELAYS = (0, 30, 60)

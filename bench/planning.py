@@ -20,7 +20,7 @@ def ours(table: str, most: int, least: float, first: str) -> int:
     import pyarrow as pa
 
     from pyhudi_expr.expr.nodes import And, Column, Comparison, Literal, Op, Or
-    from pyhudi_expr.prune import Pruner, PruneRequest
+    from pyhudi_expr.index.prune import Pruner, PruneRequest
 
     spread, amount, code = (Column((name,)) for name in ("spread", "amount", "code"))
     above = Comparison(Op.GT, amount, Literal(least, pa.float64()))

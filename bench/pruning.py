@@ -20,12 +20,12 @@ from devtools.runtime import WORK
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.domains import float_ordinals
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.opening import SnapshotOptions
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 #: Files and partitions of the tables.
 SIZES = ((10_000, 100), (100_000, 100), (1_000_000, 1_000))

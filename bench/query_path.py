@@ -24,8 +24,8 @@ from devtools.runtime import WORK
 from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
 from devtools.spark import spark_session
-from pyhudi_expr.hive.session import HiveSession
-from pyhudi_expr.indexing.build_options import BuildResult
+from pyhudi_expr.manage.hive.session import HiveSession
+from pyhudi_expr.manage.indexing.build_options import BuildResult
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
 

@@ -14,10 +14,10 @@ from bench.reporting.measuring import Measurement, benchmark, median_seconds, se
 from bench.tables import synthetic
 from devtools.runtime import WORK
 from devtools.service import ServiceProcess
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 
 _RUN_DIR = WORK / "bench"
 _WARM_RUNS = 31

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from bench.reporting.measuring import Measurement, benchmark, seconds
 from devtools.runtime import WORK
 from devtools.spark import spark_session
-from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.virtual_keys.rewriting import rewrite
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.key_storage import KeyStorage, key_storage
+from pyhudi_expr.tables.locks import TableLock
 
 _ROOT = WORK / "bench" / "virtual-keys"
 _ROWS, _FILES = 300_000, 4

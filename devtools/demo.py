@@ -20,7 +20,7 @@ from devtools.process import ServerError, interrupt_at_sigterm
 from devtools.runtime import WORK, RuntimeMissingError
 from devtools.scan_reports import ScanReports, ScanTotals
 from devtools.service import ServiceProcess
-from pyhudi_expr.hive.session import HiveSession, QueryError
+from pyhudi_expr.manage.hive.session import HiveSession, QueryError
 
 _RUN_DIR = WORK / "demo" / "run"
 _LOG_WIDTH = 180

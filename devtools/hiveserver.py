@@ -28,7 +28,7 @@ from devtools.runtime import (
     free_port,
     is_listening,
 )
-from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.manage.hive.session import HiveSession
 
 START_SECONDS = 180.0
 # It waits for running queries before it ends; there is no state to lose.

@@ -9,7 +9,7 @@ from thrift.Thrift import TException
 
 from devtools.process import ServerProcess
 from devtools.runtime import ROOT, free_port, is_listening
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
 
 START_SECONDS = 60.0
 

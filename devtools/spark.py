@@ -20,7 +20,7 @@ from devtools.runtime import (
     hudi_bundle,
     java,
 )
-from pyhudi_expr.indexing.writer_options import HUDI_SESSION, NO_DEBUGGER
+from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION, NO_DEBUGGER
 
 SHORT_QUERIES = {
     "spark.driver.defaultJavaOptions": " ".join((*SHORT_RUN, NO_DEBUGGER)),

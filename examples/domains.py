@@ -5,10 +5,10 @@ python domains.py HOST:PORT TABLE [ZONE] < domain.json
 
 import sys
 
+from pyhudi_expr.expr.frontend.trino.tuple_domain import DomainError, parse_tuple_domain
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.trino.tuple_domain import DomainError, parse_tuple_domain
-from pyhudi_expr.protocol.ttypes import PruneStatus, VerdictKind
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus, VerdictKind
 
 
 def main(address: str, table: str, zone: str = "UTC") -> int:

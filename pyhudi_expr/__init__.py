@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from pyhudi_expr.api.plan import Plan
     from pyhudi_expr.api.scan import Scan
     from pyhudi_expr.api.table import Table
-    from pyhudi_expr.frontend.arrow.filter_lists import FilterError as FilterError
-    from pyhudi_expr.frontend.sql import PredicateSyntaxError as PredicateSyntaxError
-    from pyhudi_expr.table.errors import BeforeFirstCommit as BeforeFirstCommit
-    from pyhudi_expr.table.errors import CorruptFile as CorruptFile
-    from pyhudi_expr.table.errors import FilterNotApplicable as FilterNotApplicable
-    from pyhudi_expr.table.errors import HudiError, PyHudiWarning
-    from pyhudi_expr.table.errors import InvalidType as InvalidType
-    from pyhudi_expr.table.errors import InvalidValue as InvalidValue
-    from pyhudi_expr.table.errors import TableNotFound as TableNotFound
-    from pyhudi_expr.table.errors import UnknownColumn as UnknownColumn
-    from pyhudi_expr.table.errors import UnsupportedTable as UnsupportedTable
+    from pyhudi_expr.errors import BeforeFirstCommit as BeforeFirstCommit
+    from pyhudi_expr.errors import CorruptFile as CorruptFile
+    from pyhudi_expr.errors import FilterNotApplicable as FilterNotApplicable
+    from pyhudi_expr.errors import HudiError, PyHudiWarning
+    from pyhudi_expr.errors import InvalidType as InvalidType
+    from pyhudi_expr.errors import InvalidValue as InvalidValue
+    from pyhudi_expr.errors import TableNotFound as TableNotFound
+    from pyhudi_expr.errors import UnknownColumn as UnknownColumn
+    from pyhudi_expr.errors import UnsupportedTable as UnsupportedTable
+    from pyhudi_expr.expr.frontend.arrow.filter_lists import FilterError as FilterError
+    from pyhudi_expr.expr.frontend.sql import PredicateSyntaxError as PredicateSyntaxError
 
     __version__: str
 
@@ -67,19 +67,19 @@ __all__ = [
     "table",
 ]
 
-_ERRORS = "pyhudi_expr.table.errors"
+_ERRORS = "pyhudi_expr.errors"
 #: The module of each name. Modules are imported on use, because some take long.
 _MODULES = {
     "BeforeFirstCommit": _ERRORS,
     "CorruptFile": _ERRORS,
     "Explanation": "pyhudi_expr.api.explanation",
-    "FilterError": "pyhudi_expr.frontend.arrow.filter_lists",
-    "FilterNotApplicable": "pyhudi_expr.table.errors",
+    "FilterError": "pyhudi_expr.expr.frontend.arrow.filter_lists",
+    "FilterNotApplicable": "pyhudi_expr.errors",
     "HudiError": _ERRORS,
     "InvalidType": _ERRORS,
     "InvalidValue": _ERRORS,
     "Plan": "pyhudi_expr.api.plan",
-    "PredicateSyntaxError": "pyhudi_expr.frontend.sql",
+    "PredicateSyntaxError": "pyhudi_expr.expr.frontend.sql",
     "PyHudiWarning": _ERRORS,
     "Scan": "pyhudi_expr.api.scan",
     "Table": "pyhudi_expr.api.table",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage import Storage
 
 _CHANGES = ("write", "create", "replace", "delete", "delete_dir", "move")
 """The methods of a storage that change files."""

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, META_COLUMNS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.timeline.action_records import WrittenFile, commit_record
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, META_COLUMNS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.timeline.action_records import WrittenFile, commit_record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -35,7 +35,7 @@ _LIVES = frozenset(
     )
 )
 """Files whose cases each write a table of their own in many commits, so that one of them takes as
-long as a hundred others. `tests/prune/changes/test_random_histories.py` remains of such tests."""
+long as a hundred others. `tests/index/prune/changes/test_random_histories.py` remains of such tests."""
 
 _Table = frozenset[tuple[str, str]]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage import Storage
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from devtools.service import ServiceProcess
 from pyhudi_expr.arrays import AnyArray, Int64Array, value_list
 from pyhudi_expr.expr.keys import KeyList
 from pyhudi_expr.expr.nodes import Column, HudiExpression, In, InKeys, Literal
-from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 
 _FILES = 2_000
 _KEYS = 100_000

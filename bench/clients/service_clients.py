@@ -19,10 +19,10 @@ from thrift.transport.TTransport import TMemoryBuffer
 from bench.clients.answers import Answers, processor_seconds
 from devtools.service import ServiceProcess
 from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, Literal, Op
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 
 _TIMEOUT = 60.0
 _QUESTIONS = 2_000

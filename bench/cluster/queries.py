@@ -19,7 +19,7 @@ from devtools.cluster.service import ClusterService
 from devtools.ddl import create_plain, create_with_handler
 from devtools.runtime import WORK
 from devtools.scan_reports import ScanReports
-from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.manage.hive.session import HiveSession
 
 _RUN_DIR = WORK / "bench" / "cluster"
 _OURS, _HIVES = "events", "events_parquet"

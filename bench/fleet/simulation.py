@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pyhudi_expr.service.client import services_for
+from pyhudi_expr.protocol.client import services_for
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -16,8 +16,8 @@ from devtools.runtime import WORK
 from devtools.spark import session_settings, spark_session
 from devtools.tables import TableSpec, create
 from pyhudi_expr.api.defaults import FOOTER_WAIT_SECONDS
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.spark.query.dataframes import pruned
 
 ROWS = 2_000_000

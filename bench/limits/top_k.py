@@ -18,7 +18,7 @@ from devtools.hiveserver import ENGINES, HiveServer
 from devtools.runtime import WORK
 from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
-from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.manage.hive.session import HiveSession
 
 _RUN_DIR = WORK / "bench" / "top-k"
 _NAME = "top_k_events"

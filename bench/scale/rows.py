@@ -20,7 +20,7 @@ from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
 from devtools.runtime import WORK
 from devtools.service import ServiceProcess
-from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.manage.hive.session import HiveSession
 
 _RUN_DIR = WORK / "bench" / "rows"
 _FILES, _GROUPS = 8, 9

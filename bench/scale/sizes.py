@@ -16,9 +16,9 @@ from bench.tables import commits, synthetic
 from bench.tables.questions import question_of
 from bench.tables.synthetic_snapshot import snapshot_of
 from devtools.runtime import ROOT, WORK
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.service.verdicts import verdicts
 
 #: Files and partitions. A dropped partition has a verdict of its own, so that their number counts,

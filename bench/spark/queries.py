@@ -19,7 +19,7 @@ from bench.tables import event_table, synthetic
 from devtools.runtime import SPARK_JAR, WORK
 from devtools.service import ServiceProcess
 from devtools.spark import session_settings, spark_session
-from pyhudi_expr.indexing.writer_options import HUDI_SESSION
+from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.spark.session import EXTENSION
 
 _OURS, _HUDI, _WHOLE = "with the extension", "Hudi's skipping", "no skipping"

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench.tables.event_table import DAYS, FILES, ROWS_PER_FILE, ensure_written
 from pyhudi_expr.index.catalog.status import index_statuses
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 NO_STATISTICS = {
     "hoodie.metadata.index.column.stats.enable": "false",

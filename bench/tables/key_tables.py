@@ -22,16 +22,16 @@ from bench.tables import synthetic
 from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from devtools.runtime import WORK
 from pyhudi_expr.arrays import AnyArray, string_list
-from pyhudi_expr.mdt.bytes import key_shards
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.bytes.key_shards import shards
-from pyhudi_expr.mdt.bytes.keys import column_prefix
-from pyhudi_expr.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, METADATA_DIR, RECORD_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, METADATA_DIR, RECORD_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes import key_shards
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.key_shards import shards
+from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
+from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 SECONDARY_INDEX = "secondary_index_spread"
 

@@ -22,14 +22,14 @@ from bench.tables.key_tables import SECONDARY_INDEX, index_directory, location, 
 from bench.tables.synthetic import write_table
 from devtools.runtime import WORK
 from pyhudi_expr.arrays import string_list
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.mdt.hfile.writer import LOOKUP_BLOCK_BYTES
-from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS, RECORD_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, PARTITION_STATS, RECORD_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.tables.mdt.hfile.writer import LOOKUP_BLOCK_BYTES
+from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 ROWS_PER_FILE = 10_000
 FIRST = 10**9

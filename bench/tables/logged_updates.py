@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.tables.large_indexes import FIRST, spread_of
-from pyhudi_expr.mdt.bytes.keys import secondary_shard_key, shard
-from pyhudi_expr.mdt.log import writer as log_writer
-from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.mdt.store.block_cache import StoredFile
-from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.table.hudi_names import METADATA_DIR
+from pyhudi_expr.tables.hudi_names import METADATA_DIR
+from pyhudi_expr.tables.mdt.bytes.keys import secondary_shard_key, shard
+from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.store.block_cache import StoredFile
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 
 _INSTANT = "20240601000009000"
 

@@ -33,17 +33,19 @@ import pyarrow as pa
 
 from devtools.runtime import WORK
 from pyhudi_expr.expr.nodes import PythonValue
-from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, id64, id128
-from pyhudi_expr.mdt.hfile import protobuf
-from pyhudi_expr.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.mdt.records import payloads, value_types
-from pyhudi_expr.mdt.records import schema as record_schema
-from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS as COLUMN_STATS_RECORD
-from pyhudi_expr.mdt.records.metadata_records import PARTITION_STATS as PARTITION_STATS_RECORD
-from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.records.value_types import value_type
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
-from pyhudi_expr.table.timeline.action_records import commit_record
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
+from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, id64, id128
+from pyhudi_expr.tables.mdt.hfile import protobuf
+from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.tables.mdt.records import payloads, value_types
+from pyhudi_expr.tables.mdt.records import schema as record_schema
+from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS as COLUMN_STATS_RECORD
+from pyhudi_expr.tables.mdt.records.metadata_records import (
+    PARTITION_STATS as PARTITION_STATS_RECORD,
+)
+from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.value_types import value_type
+from pyhudi_expr.tables.timeline.action_records import commit_record
 
 ROWS_PER_FILE = 1_000
 
@@ -221,7 +223,7 @@ def _partition_stats(files: _Files, columns: Sequence[_Column]) -> Iterator[tupl
 
 
 def shards_of(keys: Texts, shards: int) -> Ints:
-    """Compute `pyhudi_expr.mdt.bytes.keys.shard` for ASCII keys of one length, all at once."""
+    """Compute `pyhudi_expr.tables.mdt.bytes.keys.shard` for ASCII keys of one length, all at once."""
     characters = keys.astype(bytes)
     units = characters.view(np.uint8).reshape(len(keys), characters.dtype.itemsize)
     hashes = np.zeros(len(keys), np.uint32)

@@ -22,10 +22,10 @@ from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
 from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.mdt.store.disk_cache import DiskCache, Identity
-from pyhudi_expr.mdt.store.listing_snapshots import kept_listing
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, Identity
+from pyhudi_expr.tables.mdt.store.listing_snapshots import kept_listing
 
 _INSTANT = "20240601000000000"
 _FILE_BYTES = 8_000_000

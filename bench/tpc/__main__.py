@@ -21,7 +21,7 @@ from bench.tpc.suites import SUITES
 from devtools.process import ServerError, interrupt_at_sigterm
 from devtools.runtime import WORK, RuntimeMissingError
 from devtools.service import ServiceProcess
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.errors import HudiError
 
 _DIRECTORY = WORK / "bench" / "tpc"
 _WIDTH = 180

@@ -27,8 +27,8 @@ from devtools.cluster.configuration import (
 from devtools.cluster.security import NAMES, Security
 from devtools.process import ServerError, ServerProcess, run_logged
 from devtools.runtime import RuntimeMissingError, java
-from pyhudi_expr.table.storage.hadoop.connections import Connections
-from pyhudi_expr.table.storage.hadoop.sessions import Sessions
+from pyhudi_expr.tables.storage.hadoop.connections import Connections
+from pyhudi_expr.tables.storage.hadoop.sessions import Sessions
 
 NODES = 2
 _START_SECONDS = 120.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from devtools.cluster.hadoop import Cluster
 from devtools.service import ServiceProcess
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
 
 _TOKEN_BYTES = 24
 

@@ -12,8 +12,8 @@ from cffi import FFI
 
 from devtools.runtime import ROOT
 
-_HEADER = ROOT / "pyhudi_expr/mdt/bytes/kernel.h"
-_MODULE = "pyhudi_expr.mdt.bytes.kernel_types"
+_HEADER = ROOT / "pyhudi_expr/tables/mdt/bytes/kernel.h"
+_MODULE = "pyhudi_expr.tables.mdt.bytes.kernel_types"
 TARGET = _HEADER.with_name("kernel_types.py")
 
 

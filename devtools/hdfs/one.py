@@ -15,8 +15,8 @@ from devtools.hdfs.servers import (
 )
 from devtools.process import ServerProcess
 from devtools.runtime import free_port
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.tables.storage import Storage
 
 _START_SECONDS = 120.0
 

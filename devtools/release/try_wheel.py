@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 import pyhudi_expr
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.mdt.bytes.kernel import library
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.tables.mdt.bytes.kernel import library
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from devtools.runtime import RuntimeMissingError
 from devtools.s3.hadoop import s3a_settings, spark_s3a_jars
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.server import S3Server
-from pyhudi_expr.table.storage import using_storage_options
+from pyhudi_expr.tables.storage import using_storage_options
 
 _OWN_SETTINGS = (
     *("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from devtools.hive_versions import HIVE_4
 from devtools.hiveserver import HiveServer
 from devtools.runtime import SHORT_RUN, WORK, RuntimeMissingError
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage import Storage
 
 _JARS = WORK / "s3a"
 _SPARK_JARS = WORK / "s3a-spark"

@@ -17,14 +17,14 @@ import pyarrow as pa
 
 from pyhudi_expr.api.defaults import DEFAULT_ZONE
 from pyhudi_expr.arrays import AnyScalar
+from pyhudi_expr.errors import HudiError, InvalidType, InvalidValue
+from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS, SqlDialect
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
-from pyhudi_expr.frontend.sql.dialects import DIALECTS, SqlDialect
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.table.errors import HudiError, InvalidType, InvalidValue
-from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.properties import TableProperties
-from pyhudi_expr.table.storage import option_texts
-from pyhudi_expr.table.timeline.timeline import query_instant
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.storage import option_texts
+from pyhudi_expr.tables.timeline.timeline import query_instant
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path or URI of a table."""

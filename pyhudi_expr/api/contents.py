@@ -11,8 +11,8 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, timestamp_type
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.index_sizes import index_sizes
 from pyhudi_expr.index.catalog.status import checked_statuses
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.timeline.timeline import Timeline
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.timeline.timeline import Timeline
 
 _DIGITS = len("yyyyMMddHHmmssSSS")
 _INDEXES = pa.schema(

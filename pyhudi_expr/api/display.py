@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 
 def lines(title: str, facts: Iterable[tuple[str, str]]) -> str:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyhudi_expr.api.explanation_lines import explanation_text
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.explanation import Explanation as ExplanationTree
 from pyhudi_expr.index.explanation import remarks
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline.timeline import Instant
 
 if TYPE_CHECKING:
     from pyhudi_expr.api.plan import Plan
@@ -59,7 +59,7 @@ class Explanation:
         Raises:
             HudiError: jinja2 is missing (the extra `cli` has it), or the file cannot be written.
         """
-        from pyhudi_expr.pages.explanation import explain_page
+        from pyhudi_expr.api.pages.explanation import explain_page
 
         plan = self.plan
         page = explain_page(plan.uri, plan.predicate, plan.result, self.tree, self._instants)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.index.explanation import Explanation
-from pyhudi_expr.table.hudi_names import RECORD_KEY
+from pyhudi_expr.tables.hudi_names import RECORD_KEY
 
 _INDENT = "  "
 _UNKNOWN = "UNKNOWN ("

@@ -8,9 +8,9 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from pyhudi_expr.api.arguments import whole_number
-from pyhudi_expr.audit.runner import AuditOptions, Progress, audit
-from pyhudi_expr.table.errors import PyHudiWarning
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.errors import PyHudiWarning
+from pyhudi_expr.manage.audit.runner import AuditOptions, Progress, audit
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 _TEXTS = ("store", "partition", "fault", "severity", "file", "subject", "expected", "found")
 _FINDINGS = pa.schema(

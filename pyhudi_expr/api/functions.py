@@ -22,11 +22,11 @@ from pyhudi_expr.api.defaults import (
 from pyhudi_expr.api.predicates import Predicate
 from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.api.table import Table
-from pyhudi_expr.prune import PruneOptions, Pruner
-from pyhudi_expr.reading.orders import Order
-from pyhudi_expr.reading.scan import Progress
-from pyhudi_expr.table.errors import InvalidType
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.errors import InvalidType
+from pyhudi_expr.index.prune import PruneOptions, Pruner
+from pyhudi_expr.rows.orders import Order
+from pyhudi_expr.rows.scan import Progress
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 
 def table(
@@ -89,7 +89,7 @@ def scan(
         limit: The maximum number of rows.
         order_by: The order of the rows, see `Table.scan`.
         progress: Called after each batch.
-        pruner: A `pyhudi_expr.prune.Pruner` with other options, or with the table in its cache.
+        pruner: A `pyhudi_expr.index.prune.Pruner` with other options, or with the table in its cache.
         storage_options: Settings of the table's storage, see `table`. A `pruner` has its own.
 
     Raises:

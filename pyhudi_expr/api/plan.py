@@ -12,9 +12,9 @@ from pyhudi_expr.api.contents import files_table
 from pyhudi_expr.api.display import html, lines
 from pyhudi_expr.api.explanation import Explanation
 from pyhudi_expr.api.sizes import share_text
+from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowJudge, without_merged_slices
+from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.kept_rows import OF_ANY_SIZE, KeptRows, RowJudge, without_merged_slices
-from pyhudi_expr.prune import PruneResult
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,7 +26,7 @@ class Plan:
     Attributes:
         uri: The table.
         predicate: The predicate, as text.
-        result: The same as a value of `pyhudi_expr.prune`, for programs that go deeper.
+        result: The same as a value of `pyhudi_expr.index.prune`, for programs that go deeper.
     """
 
     uri: str

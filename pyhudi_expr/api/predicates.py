@@ -13,15 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.errors import InvalidType, PyHudiWarning
 from pyhudi_expr.expr.bound import BoundColumn, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
+from pyhudi_expr.expr.frontend.sql.conditions import is_query
+from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.expr.nodes import Call, Case, HudiExpression, Literal, children, walk
-from pyhudi_expr.frontend.sql.conditions import is_query
-from pyhudi_expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.index.opening import NO_METADATA_TABLE, NO_STATISTICS
-from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.reading.scan import parse_filter
-from pyhudi_expr.table.errors import InvalidType, PyHudiWarning
+from pyhudi_expr.index.prune import PruneResult
+from pyhudi_expr.rows.scan import parse_filter
 
 Predicate: TypeAlias = str | pc.Expression | Sequence[Any] | HudiExpression
 """SQL text, a pyarrow expression, a list of filters, or a tree of `pyhudi_expr.expr.nodes`."""

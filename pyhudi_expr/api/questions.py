@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.api.plan import Plan
 from pyhudi_expr.api.predicates import Predicate, text_of
+from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.dialects import SqlDialect
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.listing import TableView
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import pyarrow as pa
 from pyhudi_expr.api.display import html, lines
 from pyhudi_expr.api.plan import Plan
 from pyhudi_expr.api.progress import progress_bar
-from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.reading.scan import Progress
-from pyhudi_expr.reading.scan import Scan as RowScan
-from pyhudi_expr.table.errors import InvalidType, InvalidValue
-from pyhudi_expr.table.optional_dependencies import require_extra
+from pyhudi_expr.errors import InvalidType, InvalidValue
+from pyhudi_expr.index.prune import PruneResult
+from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.rows.scan import Progress
+from pyhudi_expr.rows.scan import Scan as RowScan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +138,7 @@ class Scan:
 
     @property
     def result(self) -> PruneResult:
-        """The plan as a value of `pyhudi_expr.prune`."""
+        """The plan as a value of `pyhudi_expr.index.prune`."""
         return self.plan.result
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -43,11 +43,11 @@ from pyhudi_expr.api.progress import Bar, progress_bar
 from pyhudi_expr.api.questions import Question, snapshot_at
 from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
+from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.prune import PruneOptions, Pruner
-from pyhudi_expr.reading.orders import Order
-from pyhudi_expr.reading.scan import Progress, scan_snapshot, unheard
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.rows.orders import Order
+from pyhudi_expr.rows.scan import Progress, scan_snapshot, unheard
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.errors import HudiError
 
 DRY_RUN = click.option(
     "--dry-run", is_flag=True, help="Print what would be done, and change nothing."

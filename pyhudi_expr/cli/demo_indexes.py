@@ -14,25 +14,25 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import AnyArray, string_list
 from pyhudi_expr.index.catalog.registry import note_of, register
-from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.index_plan import IndexPlan
-from pyhudi_expr.indexing.preparation import prepare_create
-from pyhudi_expr.indexing.statements import CreateIndex
-from pyhudi_expr.mdt.bytes.keys import column_stats_key, partition_stats_key, secondary_key
-from pyhudi_expr.mdt.changes import async_indexing, bootstrap
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.changes.partitions import NewPartition
-from pyhudi_expr.mdt.changes.rollback import rollback_on_failure
-from pyhudi_expr.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.mdt.records import metadata_records, payloads
-from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.records.value_types import Bound, ValueType, value_type
-from pyhudi_expr.mdt.store import file_group_names
-from pyhudi_expr.table import hudi_names
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, METADATA_DIR, RECORD_INDEX, RECORD_KEY
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Storage
-from pyhudi_expr.table.timeline.action_records import WrittenFile
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.index_plan import IndexPlan
+from pyhudi_expr.manage.indexing.preparation import prepare_create
+from pyhudi_expr.manage.indexing.statements import CreateIndex
+from pyhudi_expr.tables import hudi_names
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, METADATA_DIR, RECORD_INDEX, RECORD_KEY
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.keys import column_stats_key, partition_stats_key, secondary_key
+from pyhudi_expr.tables.mdt.changes import async_indexing, bootstrap
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
+from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.tables.mdt.records import metadata_records, payloads
+from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType, value_type
+from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.tables.timeline.action_records import WrittenFile
 
 _OPTIONS = BuildOptions(wait=5)
 _SHARD = 0

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi_expr.table import config_keys
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import (
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables.hudi_names import (
     COMMIT_SEQNO,
     COMMIT_TIME,
     FILE_NAME,
@@ -24,7 +24,7 @@ from pyhudi_expr.table.hudi_names import (
     PROPERTIES_FILE,
     RECORD_KEY,
 )
-from pyhudi_expr.table.timeline.action_records import WrittenFile, commit_record
+from pyhudi_expr.tables.timeline.action_records import WrittenFile, commit_record
 
 DAYS, FILES_OF_DAY, ROWS_OF_FILE = 10, 8, 2_000
 INSTANT, _COMPLETED = "20240111000000000", "20240111000001000"

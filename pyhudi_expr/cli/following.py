@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import click
 
-from pyhudi_expr.following.commit_calls import CommitCalls, repeat
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.following.commit_calls import CommitCalls, repeat
 
 SECONDS = click.FloatRange(min=0, min_open=True)
 

@@ -11,20 +11,20 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.confirmation import confirm
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.table_location import table_location
-from pyhudi_expr.hive.address import HiveAddress
-from pyhudi_expr.hive.doctor import examine
-from pyhudi_expr.hive.findings import Finding, Verdict
-from pyhudi_expr.hive.metastore_table import TableName, metastore_table
-from pyhudi_expr.hive.registration import (
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive.doctor import examine
+from pyhudi_expr.manage.hive.findings import Finding, Verdict
+from pyhudi_expr.manage.hive.metastore_table import TableName, metastore_table
+from pyhudi_expr.manage.hive.registration import (
     Registration,
     hive_location,
     registration,
     statements,
     view_registrations,
 )
-from pyhudi_expr.hive.session import ConnectionFailed, open_session
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.manage.hive.session import ConnectionFailed, open_session
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 _NOTHING: Mapping[str, str] = {}
 _COLOURS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.errors import HudiError
 
 AS_HTML = click.option(
     "--html",

@@ -12,14 +12,14 @@ import click
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import spark_session
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import metadata_of
 from pyhudi_expr.index.catalog.status import IndexStatus
-from pyhudi_expr.mdt.certificates import stored
-from pyhudi_expr.mdt.certificates.certificates import RecordCertificate, ValueCertificate
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.certificates import stored
+from pyhudi_expr.tables.mdt.certificates.certificates import RecordCertificate, ValueCertificate
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 Certified = dict[str, tuple[int, int]]
 """For each metadata partition the number of record keys, and of doubtful file groups."""

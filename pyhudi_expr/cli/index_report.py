@@ -10,11 +10,11 @@ from rich.table import Table
 from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_catalog
 from pyhudi_expr.index.catalog.index_sizes import PartitionSize, index_sizes
 from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, no_such_index
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage import Storage
 
 
 def index_reports(catalog: IndexCatalog, name: str | None = None) -> list[reports.Report]:

@@ -12,14 +12,14 @@ from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_report import index_reports
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
-from pyhudi_expr.table.properties import TableProperties
-from pyhudi_expr.table.storage import Storage
-from pyhudi_expr.table.timeline.timeline import Timeline
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.tables.timeline.timeline import Timeline
 
 Report = dict[str, Any]
 _SHOWN_PARTITIONS = 10

@@ -107,8 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _line(error: Exception) -> str:
-    from pyhudi_expr.frontend.sql.parser import PredicateSyntaxError
-    from pyhudi_expr.table.errors import HudiError
+    from pyhudi_expr.errors import HudiError
+    from pyhudi_expr.expr.frontend.sql.parser import PredicateSyntaxError
 
     text = " ".join(str(error).split())
     if isinstance(error, PredicateSyntaxError):
@@ -123,7 +123,7 @@ def _line(error: Exception) -> str:
 
 def _marked(error: Exception) -> str:
     """Return further lines: the place of a syntax error in the predicate."""
-    from pyhudi_expr.frontend.sql.parser import PredicateSyntaxError
+    from pyhudi_expr.expr.frontend.sql.parser import PredicateSyntaxError
 
     if not isinstance(error, PredicateSyntaxError):
         return ""

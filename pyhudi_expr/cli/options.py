@@ -27,8 +27,8 @@ def _apply_storage_options(
     if not texts or context.resilient_parsing:
         return
     # On use: the import takes time.
-    from pyhudi_expr.table.errors import HudiError
-    from pyhudi_expr.table.storage import (
+    from pyhudi_expr.errors import HudiError
+    from pyhudi_expr.tables.storage import (
         OPTIONS_VARIABLE,
         joined_options,
         parse_options,

@@ -12,17 +12,17 @@ import pyarrow as pa
 from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.api.predicates import quoted_columns
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
-from pyhudi_expr.frontend.sql.parser import DIALECTS
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.mdt.store.disk_cache import user_directory
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.timeline.timeline import query_instant
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
+from pyhudi_expr.tables.timeline.timeline import query_instant
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _BARE_DATE = re.compile(r"(?<![\w.])[12]\d{3}-\d\d-\d\d(?!\w)")

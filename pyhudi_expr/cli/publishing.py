@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.nodes import ALWAYS, Column, IsNull
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.shared_snapshots import SharedSnapshots
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.storage import process_options
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.tables.mdt.store.shared_snapshots import SharedSnapshots
+from pyhudi_expr.tables.storage import process_options
 
 KeepBounds = Callable[
     [ColumnStats, FileListing, Sequence[BoundColumn], BoundsSnapshots],

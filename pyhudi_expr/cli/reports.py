@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyhudi_expr.index.catalog.status import IndexStatus
     from pyhudi_expr.index.explanation import Explanation
-    from pyhudi_expr.prune import PruneResult
+    from pyhudi_expr.index.prune import PruneResult
 
 Report = dict[str, Any]
 _FILE_WIDTH = 240

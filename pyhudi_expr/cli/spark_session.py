@@ -14,8 +14,8 @@ import click
 from rich.console import Console
 
 from pyhudi_expr.cli.progress import job_progress, progress_while
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.optional_dependencies import require_extra
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.optional_dependencies import require_extra
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,8 +19,8 @@ from pyhudi_expr.index.shared_calls import SharedCalls
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.snapshot_cache import SnapshotCache, SnapshotKey
 from pyhudi_expr.index.table_state import TableState
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.storage import Storage
 
 
 class CurrentSnapshots:

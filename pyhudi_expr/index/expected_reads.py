@@ -9,8 +9,7 @@ announced when that is known.
 
 from __future__ import annotations
 
-from pyhudi_expr.mdt.extension.reader import EXTENSION_DIR, Extension
-from pyhudi_expr.table.hudi_names import (
+from pyhudi_expr.tables.hudi_names import (
     COLUMN_STATS,
     FILES,
     HOODIE_DIR,
@@ -21,8 +20,9 @@ from pyhudi_expr.table.hudi_names import (
     PROPERTIES_FILE,
     SCHEMA_DIR,
 )
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Expected, Storage
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR, Extension
+from pyhudi_expr.tables.storage import Expected, Storage
 
 _TIMELINE_DIR = f"{HOODIE_DIR}/timeline"
 # The timeline of layout 1 is in the first directory, that of layout 2 in the second.

@@ -27,7 +27,7 @@ from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.expr.render import render
 from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
 from pyhudi_expr.index.row_counts import Counts
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing
 
 
 @dataclass(frozen=True)

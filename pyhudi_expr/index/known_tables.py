@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.group_entries import GroupEntries
 from pyhudi_expr.index.statistics.joined_column_stats import JoinedColumnStats
-from pyhudi_expr.mdt.store.listing_following import KnownListing, following_listing
-from pyhudi_expr.mdt.store.listing_snapshots import (
+from pyhudi_expr.tables.joined_listing import JoinedListing
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.store.listing_following import KnownListing, following_listing
+from pyhudi_expr.tables.mdt.store.listing_snapshots import (
     found_listing,
     is_worth_keeping,
     listing_identity,
     remember_state,
     remembered,
 )
-from pyhudi_expr.mdt.store.listing_state import ListingState
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.joined_listing import JoinedListing
-from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.store.listing_state import ListingState
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 
 @dataclass(frozen=True)

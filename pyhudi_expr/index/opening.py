@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.known_tables import KnownTable, following_table
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
-from pyhudi_expr.mdt.extension.reader import Extension, extension_table
-from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.listing_following import KnownListing, opened_state
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
-from pyhudi_expr.table.properties import TableType
-from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.extension.reader import Extension, extension_table
+from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.tables.mdt.store.listing_following import KnownListing, opened_state
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.tables.properties import TableType
+from pyhudi_expr.tables.schema_history import SchemaHistory, schema_history
 
 if TYPE_CHECKING:
     from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes

@@ -17,7 +17,7 @@ from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence, as_array
 from pyhudi_expr.index.partition_values import BoundsOfPartition
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing
 
 
 class PartitionReader(Enum):

@@ -24,8 +24,8 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
 from pyhudi_expr.expr.evaluate import DerivedStatistics, Statistics
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.properties import TableProperties
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 #: Path segments for a null or an empty value, of today's and of early Hudi versions.

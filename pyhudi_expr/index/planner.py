@@ -21,6 +21,7 @@ from typing import Protocol
 
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundAnd, BoundColumn, BoundExpression, BoundNot, BoundOr, Leaf
 from pyhudi_expr.expr.evaluate import (
     Evidence,
@@ -34,9 +35,8 @@ from pyhudi_expr.index.costs import LookupCost, RemainingRead
 from pyhudi_expr.index.partition_semantics import FROM_FILES, ReaderSemantics
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.slice_sets import SliceSet
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.positions import SliceFiles
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.positions import SliceFiles
 
 
 @dataclass(frozen=True)

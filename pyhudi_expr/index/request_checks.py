@@ -7,9 +7,9 @@ from difflib import get_close_matches
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyField
+from pyhudi_expr.errors import UnknownColumn
 from pyhudi_expr.expr.nodes import Column, HudiExpression, Term, walk
-from pyhudi_expr.table.errors import UnknownColumn
-from pyhudi_expr.table.hudi_names import META_COLUMNS
+from pyhudi_expr.tables.hudi_names import META_COLUMNS
 
 _CURLY_QUOTES = "‘’“”"
 _SHOWN = 12

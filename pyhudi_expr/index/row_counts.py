@@ -26,12 +26,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
-from pyhudi_expr.mdt.bytes.keys import column_prefix
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.timeline.commit_metadata import read_record
-from pyhudi_expr.table.timeline.timeline import Instant
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.timeline.commit_metadata import read_record
+from pyhudi_expr.tables.timeline.timeline import Instant
 
 UNKNOWN = -1
 

@@ -24,9 +24,9 @@ from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundExpression, Leaf, columns
 from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.positions import SliceFiles
-from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.positions import SliceFiles
+from pyhudi_expr.tables.properties import TableProperties
 
 
 class SliceMerging(Enum):

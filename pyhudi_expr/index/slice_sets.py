@@ -8,8 +8,8 @@ import numpy as np
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.computed_once import computed_once
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.positions import SliceFiles, ranges
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.positions import SliceFiles, ranges
 
 _FEW = 4
 """One in so many slices at most is evaluated apart; more are evaluated with all others."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
@@ -40,15 +41,14 @@ from pyhudi_expr.index.statistics.null_keys import find_null_key
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.index.table_state import TableState
-from pyhudi_expr.keys.definition import hidden_columns
-from pyhudi_expr.keys.key_columns import require_key_columns
-from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import PARTITION_STATS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.schema_history import SchemaHistory
+from pyhudi_expr.tables.hudi_names import PARTITION_STATS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import hidden_columns
+from pyhudi_expr.tables.keys.key_columns import require_key_columns
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.schema_history import SchemaHistory
 
 if TYPE_CHECKING:
     from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
@@ -174,7 +174,7 @@ class TableSnapshot:
             MissingKey: A key column is null in a row.
         """
         if self._null_key is not None:
-            from pyhudi_expr.keys.generators import MissingKey
+            from pyhudi_expr.tables.keys.generators import MissingKey
 
             raise MissingKey(self._null_key)
 

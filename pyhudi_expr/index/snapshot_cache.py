@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from pyhudi_expr.index.shared_calls import SharedCalls
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.listing import TableView
 
 SnapshotKey: TypeAlias = tuple[str, TableView, str | None]
 """A table's base path, what is read of it, and the instant of time travel."""

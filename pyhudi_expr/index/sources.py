@@ -13,8 +13,8 @@ from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.commit_times import CommitTimes
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
-from pyhudi_expr.table.hudi_names import COMMIT_TIME, PARTITION_STATS
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_names import COMMIT_TIME, PARTITION_STATS
+from pyhudi_expr.tables.listing import FileListing
 
 #: Name of the evidence from partition values.
 VALUES = "partition values"

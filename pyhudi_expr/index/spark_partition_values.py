@@ -32,7 +32,7 @@ from pyhudi_expr.expr.domains import (
 )
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.index.partition_values import day_of
-from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.tables.properties import TableProperties
 
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPE = re.compile("%([0-9a-fA-F]{2})")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyhudi_expr.mdt.extension.reader import EXTENSION_DIR
-from pyhudi_expr.table.errors import HudiError, TableNotFound
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.properties import TableProperties
-from pyhudi_expr.table.storage import Storage
-from pyhudi_expr.table.timeline.timeline import Timeline
+from pyhudi_expr.errors import HudiError, TableNotFound
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
+from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.tables.timeline.timeline import Timeline
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Registry, Store, kind_of
 from pyhudi_expr.index.catalog.status import (
     IndexStatus,
@@ -12,21 +13,20 @@ from pyhudi_expr.index.catalog.status import (
     index_statuses,
     no_such_index,
 )
-from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.index_plan import InvalidIndex
-from pyhudi_expr.indexing.leftovers import remove_leftovers
-from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
-from pyhudi_expr.indexing.statements import DropIndex
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.index_plan import InvalidIndex
+from pyhudi_expr.manage.indexing.leftovers import remove_leftovers
+from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping
+from pyhudi_expr.manage.indexing.statements import DropIndex
 from pyhudi_expr.manage.invariants import active_indexes, stopped_indexes
 from pyhudi_expr.manage.operations import Action, Change, run
-from pyhudi_expr.mdt.certificates.stored import delete_certificate
-from pyhudi_expr.mdt.changes import partitions
-from pyhudi_expr.mdt.extension import changes as extension
-from pyhudi_expr.mdt.extension.changes import EXTENSION_DIR, Extension
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import METADATA_DIR, RECORD_INDEX, SECONDARY_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables.hudi_names import METADATA_DIR, RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt.certificates.stored import delete_certificate
+from pyhudi_expr.tables.mdt.changes import partitions
+from pyhudi_expr.tables.mdt.extension import changes as extension
+from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR, Extension
 
 
 @dataclass(frozen=True)

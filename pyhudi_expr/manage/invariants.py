@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.manage.stored_keys import SliceKeys, stored_keys
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 _SHOWN = 3
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeVar
 
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.locks import LockNotAcquired, UnknownLock
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.tables.locks import LockNotAcquired, UnknownLock
 
 
 class Action(str, Enum):

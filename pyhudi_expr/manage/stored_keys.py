@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
-from pyhudi_expr.keys.key_storage import BaseFile, base_files
-from pyhudi_expr.reading.log_rows import log_keys
-from pyhudi_expr.reading.slice_files import FileSlice, file_slices
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.rows.log_rows import log_keys
+from pyhudi_expr.rows.slice_files import FileSlice, file_slices
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.key_storage import BaseFile, base_files
+from pyhudi_expr.tables.listing import FileListing
 
 _THREADS = 4
 """Log files are held in memory as they are read."""

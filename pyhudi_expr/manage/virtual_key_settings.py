@@ -7,9 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyhudi_expr.arrays import arrow_nulls
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import index_statuses
-from pyhudi_expr.keys.definition import (
+from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables.hudi_names import (
+    BLOOM_FILTERS,
+    RECORD_INDEX,
+    SECONDARY_INDEX,
+    SECONDARY_INDEX_PREFIX,
+)
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import (
     APPEND_ONLY,
     CLASS,
     COLUMNS,
@@ -24,18 +33,9 @@ from pyhudi_expr.keys.definition import (
     split_names,
     virtual_keys,
 )
-from pyhudi_expr.keys.hudi_limits import require_mergeable
-from pyhudi_expr.keys.key_columns import key_types
-from pyhudi_expr.table import config_keys
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import (
-    BLOOM_FILTERS,
-    RECORD_INDEX,
-    SECONDARY_INDEX,
-    SECONDARY_INDEX_PREFIX,
-)
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.properties import TableType
+from pyhudi_expr.tables.keys.hudi_limits import require_mergeable
+from pyhudi_expr.tables.keys.key_columns import key_types
+from pyhudi_expr.tables.properties import TableType
 
 _KEY_INDEXES = (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS)
 _HUDI_KEY_PARTITIONS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX)

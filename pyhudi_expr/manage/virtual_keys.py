@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pyhudi_expr.keys.definition import KeyDefinition, is_virtual
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.invariants import (
     active_indexes,
     require_stored_keys,
@@ -32,12 +32,12 @@ from pyhudi_expr.manage.virtual_key_settings import (
     settings_disabled,
     settings_enabled,
 )
-from pyhudi_expr.table import config_keys, properties_writer
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.pending_writes import writers_at_work
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables import config_keys, properties_writer
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import KeyDefinition, is_virtual
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.pending_writes import writers_at_work
+from pyhudi_expr.tables.storage import Storage
 
 _PURPOSE = "virtual keys"
 Settings = tuple[tuple[str, str | None], ...]

@@ -18,7 +18,7 @@ import ssl
 import time
 from pathlib import Path
 
-from pyhudi_expr.protocol import constants
+from pyhudi_expr.protocol.generated import constants
 from pyhudi_expr.service.job_tokens import JobToken, read
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 

@@ -6,11 +6,11 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.frontend.common.hive_types import type_name
 from pyhudi_expr.expr.nodes import Literal, PythonValue
-from pyhudi_expr.frontend.common.hive_types import type_name
-from pyhudi_expr.frontend.thrift.literals import encode_literal
 from pyhudi_expr.index.statistics.column_summaries import ColumnSummary
-from pyhudi_expr.protocol import ttypes
+from pyhudi_expr.protocol.conversion.literals import encode_literal
+from pyhudi_expr.protocol.generated import ttypes
 
 _NANOS = 10**9
 #: Types whose bounds may be truncated, so that they are not values.

@@ -11,22 +11,26 @@ from typing import Any, NoReturn
 
 import structlog
 
+from pyhudi_expr.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.expr.bound import unknown_reasons
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
-from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
-from pyhudi_expr.frontend.thrift.semantics import decode_semantics
+from pyhudi_expr.index.kept_rows import RowJudge
+from pyhudi_expr.index.limits.narrowing import narrowed
 from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.installation import version
-from pyhudi_expr.kept_rows import RowJudge
-from pyhudi_expr.keys.generators import MissingKey
-from pyhudi_expr.keys.key_columns import MissingKeyColumn
-from pyhudi_expr.limits.narrowing import narrowed
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import MetadataResponse, PruneResponse, PruneStatus, ServiceInfo
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.protocol.conversion.decoder import BadRequestError, Limits, decode
+from pyhudi_expr.protocol.conversion.semantics import decode_semantics
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.ttypes import (
+    MetadataResponse,
+    PruneResponse,
+    PruneStatus,
+    ServiceInfo,
+)
 from pyhudi_expr.service.answers.announcements import Announcements
 from pyhudi_expr.service.answers.known_rows import add_known_rows
 from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
@@ -41,9 +45,10 @@ from pyhudi_expr.service.selected_rows import row_options, selected_rows
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError, TableRoots
 from pyhudi_expr.service.verdicts import counts, kept_slices, verdicts
-from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
-from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.parsing.budget import OverBudgetError, spending_as_a_question
+from pyhudi_expr.tables.keys.generators import MissingKey
+from pyhudi_expr.tables.keys.key_columns import MissingKeyColumn
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.parsing.budget import OverBudgetError, spending_as_a_question
 
 _VIEWS = {
     ttypes.TableView.SNAPSHOT: TableView.SNAPSHOT,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from pyhudi_expr.pages.activity import (
+from pyhudi_expr.api.pages.activity import (
     Activity,
     AnsweredRequest,
     IndexSaving,
@@ -16,7 +16,7 @@ from pyhudi_expr.pages.activity import (
     Totals,
     Trend,
 )
-from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.index.prune import PruneResult
 
 _MAX_RECENT = 200
 _MAX_TABLES = 500

@@ -15,19 +15,19 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.api.metadata_views import VIEWS, MetadataView
 from pyhudi_expr.arrays import AnyArray, BoolArray, combined, string_list, value_list
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.frontend.common.hive_types import nested_type_name
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.common.hive_types import nested_type_name
-from pyhudi_expr.frontend.thrift.decoder import BadRequestError
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.protocol.conversion.decoder import BadRequestError
+from pyhudi_expr.protocol.generated import ttypes
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from prometheus_client import (
 )
 from prometheus_client.metrics_core import Metric
 
-from pyhudi_expr.following.staleness import Staleness
+from pyhudi_expr.api.pages.activity import Activity, AnsweredRequest
 from pyhudi_expr.index.catalog.registry import kind_of
-from pyhudi_expr.kept_rows import KeptRows
-from pyhudi_expr.pages.activity import Activity, AnsweredRequest
-from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
-from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.index.kept_rows import KeptRows
+from pyhudi_expr.index.prune import PruneResult
+from pyhudi_expr.manage.following.staleness import Staleness
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.history import History
 
 #: The content type of `text`.

@@ -13,8 +13,8 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
+from pyhudi_expr.expr.frontend.json.encoder import dumps
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.json.encoder import dumps
 
 _MOST_BYTES = 64 << 20
 """Of the file; then it becomes `.1`, in the place of an older one."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from pyhudi_expr.arrays import string_list
-from pyhudi_expr.kept_rows import KeptRows, RowOptions
-from pyhudi_expr.protocol.ttypes import SelectedRows
+from pyhudi_expr.index.kept_rows import KeptRows, RowOptions
+from pyhudi_expr.protocol.generated.ttypes import SelectedRows
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing
 
 
 def row_options(settings: ServiceSettings) -> RowOptions:

@@ -20,9 +20,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from pyhudi_expr.mdt.store.disk_cache import user_directory
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.storage import option_texts
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
+from pyhudi_expr.tables.storage import option_texts
 
 
 class SettingsError(ValueError):
@@ -81,7 +81,7 @@ def _option_texts(options: object) -> object:
         texts = option_texts(options)
     except HudiError as error:
         raise ValueError(str(error)) from None
-    from pyhudi_expr.table.storage.object_options import unknown_options  # imports obstore
+    from pyhudi_expr.tables.storage.object_options import unknown_options  # imports obstore
 
     unknown = unknown_options(texts)
     if unknown:

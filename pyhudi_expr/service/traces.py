@@ -6,8 +6,8 @@ attributes hold no constants of queries.
 
 from __future__ import annotations
 
+from pyhudi_expr.api.pages.activity import AnsweredRequest
 from pyhudi_expr.installation import version
-from pyhudi_expr.pages.activity import AnsweredRequest
 from pyhudi_expr.service.settings import SettingsError
 
 try:

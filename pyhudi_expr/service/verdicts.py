@@ -8,12 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyhudi_expr.arrays import Int64Array, string_list
+from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.row_counts import RowCount
-from pyhudi_expr.protocol.ttypes import KeptSlices, PartitionVerdict, PruneCounts, VerdictKind
-from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.positions import ranges
-from pyhudi_expr.table.timeline.timeline import Timeline
+from pyhudi_expr.protocol.generated.ttypes import (
+    KeptSlices,
+    PartitionVerdict,
+    PruneCounts,
+    VerdictKind,
+)
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.positions import ranges
+from pyhudi_expr.tables.timeline.timeline import Timeline
 
 MOST_FILES = 10_000
 """A list of so many takes 2 MB and 10 ms; reading more takes far longer than listing them."""

@@ -3,7 +3,7 @@
 Executors need this package, but no Hudi jar. Needs the extra `spark`.
 """
 
-from pyhudi_expr.indexing.writer_options import writer_options
+from pyhudi_expr.manage.indexing.writer_options import writer_options
 from pyhudi_expr.spark.session import configure
 
 __all__ = ["configure", "writer_options"]

@@ -1,7 +1,7 @@
 """Audit the indexes of rows and of functions in Spark's tasks, for large tables.
 
 The rows of file slices and the entries of indexes become hashes, in the tasks. Those of one record
-key meet in one task, which compares them as `pyhudi_expr.audit` does in one process. The driver
+key meet in one task, which compares them as `pyhudi_expr.manage.audit` does in one process. The driver
 gets only counts and some examples of what is wrong.
 """
 
@@ -18,32 +18,32 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import Row as SparkRow
 
 from pyhudi_expr.arrays import Int32Array, Int64Array, arrow_schema_of
-from pyhudi_expr.audit.expressions import check_results
-from pyhudi_expr.audit.extension_coverage import check_coverage
-from pyhudi_expr.audit.findings import Fault, Finding
-from pyhudi_expr.audit.key_places import KeyPlaces, PlacedKeys, place_findings, with_trust
-from pyhudi_expr.audit.runner import RowChecks, row_reader
-from pyhudi_expr.audit.scope import AuditedRecords, AuditedTable
-from pyhudi_expr.audit.slice_keys import EXAMPLES, RowFault, RowReader, SliceNames, hashed
-from pyhudi_expr.audit.value_entries import IndexedValues, ValueEntries, value_findings
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
-from pyhudi_expr.mdt.bytes.key_hashes import Hashes
-from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.hfile.reader import HFile
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.reading.slice_files import slice_of, slice_table
+from pyhudi_expr.manage.audit.expressions import check_results
+from pyhudi_expr.manage.audit.extension_coverage import check_coverage
+from pyhudi_expr.manage.audit.findings import Fault, Finding
+from pyhudi_expr.manage.audit.key_places import KeyPlaces, PlacedKeys, place_findings, with_trust
+from pyhudi_expr.manage.audit.runner import RowChecks, row_reader
+from pyhudi_expr.manage.audit.scope import AuditedRecords, AuditedTable
+from pyhudi_expr.manage.audit.slice_keys import EXAMPLES, RowFault, RowReader, SliceNames, hashed
+from pyhudi_expr.manage.audit.value_entries import IndexedValues, ValueEntries, value_findings
+from pyhudi_expr.rows.slice_files import slice_of, slice_table
 from pyhudi_expr.spark.entries import file_entries
 from pyhudi_expr.spark.jobs.batch_runner import Read, Row, SparkRunner, Step
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.spark.jobs.task_options import with_storage_options
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import (
+from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     EXPRESSION_INDEX_PREFIX,
     RECORD_INDEX,
     SECONDARY_INDEX_PREFIX,
 )
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes
+from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 _ROWS, _ENTRIES, _UNREAD = 0, 1, 2
 _HASHES = "index int, side int, slice int, key long, entry long"
@@ -73,7 +73,7 @@ _BYTES_OF_TASK = 64 << 20
 
 
 def row_checks(spark: SparkSession) -> RowChecks:
-    """Return the checks of rows for `pyhudi_expr.audit.runner.audit`."""
+    """Return the checks of rows for `pyhudi_expr.manage.audit.runner.audit`."""
 
     def check(
         records: AuditedRecords,

@@ -12,12 +12,19 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from pyhudi_expr.errors import HudiError, TableNotFound
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, index_status
-from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
-from pyhudi_expr.indexing.preparation import RefreshPlan, Work, prepare_create, prepare_refresh
-from pyhudi_expr.indexing.statements import (
+from pyhudi_expr.manage.dropping import drop_index
+from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
+from pyhudi_expr.manage.indexing.preparation import (
+    RefreshPlan,
+    Work,
+    prepare_create,
+    prepare_refresh,
+)
+from pyhudi_expr.manage.indexing.statements import (
     CreateIndex,
     DropIndex,
     RefreshIndex,
@@ -25,18 +32,16 @@ from pyhudi_expr.indexing.statements import (
     Statement,
     parse,
 )
-from pyhudi_expr.indexing.writer_options import writer_options
-from pyhudi_expr.manage.dropping import drop_index
-from pyhudi_expr.mdt.changes import bootstrap, partitions
+from pyhudi_expr.manage.indexing.writer_options import writer_options
 from pyhudi_expr.spark.builds import indexed_values as reverse
 from pyhudi_expr.spark.builds.certifying import certify
 from pyhudi_expr.spark.builds.extension_indexes import extension_build, extension_refresh
 from pyhudi_expr.spark.builds.hudi_indexes import hudi_build
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
-from pyhudi_expr.table import locks
-from pyhudi_expr.table.errors import HudiError, TableNotFound
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Storage, using_storage_options
+from pyhudi_expr.tables import locks
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes import bootstrap, partitions
+from pyhudi_expr.tables.storage import Storage, using_storage_options
 
 
 def execute(

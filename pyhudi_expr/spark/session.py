@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.errors import HudiError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,9 +21,9 @@ import pytest
 
 import pyhudi_expr as ph
 from pyhudi_expr.api.arguments import instant_text
-from pyhudi_expr.frontend.sql.parser import DIALECTS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
 
 COW = "cow_v9_txns_simple_meta"
 

@@ -11,7 +11,7 @@ import pytest
 
 import pyhudi_expr as ph
 from devtools.s3.server import S3Server
-from pyhudi_expr.table.storage.process_options import OPTIONS_VARIABLE
+from pyhudi_expr.tables.storage.process_options import OPTIONS_VARIABLE
 
 pytestmark = pytest.mark.s3
 

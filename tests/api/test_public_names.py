@@ -138,7 +138,7 @@ import pyhudi_expr as ph
 spent = time.perf_counter() - started
 print(spent)
 print([name for name in ("numpy", "pyarrow", "pandas", "sqlglot") if name in sys.modules])
-import pyhudi_expr.table.errors
+import pyhudi_expr.errors
 assert ph.table.__name__ == "table" and ph.HudiError is pyhudi_expr.api.display.HudiError
 """
 

@@ -23,9 +23,9 @@ import pytest
 from hypothesis import settings
 
 import pyhudi_expr as ph
-from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.index.prune import PruneOptions, Pruner
 from tests.example_counts import examples
-from tests.reading.nasty_tables import arrow_filters, filter_lists, sql_texts, write_nasty_table
+from tests.rows.nasty_tables import arrow_filters, filter_lists, sql_texts, write_nasty_table
 
 SEED = 11 if settings().derandomize else None
 CASES = max(40, examples(60))  # of fewer, none may prune a small table

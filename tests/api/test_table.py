@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 
 import pyhudi_expr as ph
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 COW, MOR = "cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"
 WITH_LOGS = "mor_v6_simplekeygen_nonhivestyle"

@@ -10,8 +10,8 @@ import pytest
 from bench.tables.key_tables import SECONDARY_INDEX, add_key_indexes
 from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from pyhudi_expr.expr.nodes import Column, In, Literal
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.table.hudi_names import RECORD_INDEX
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 
 FILES = 6
 

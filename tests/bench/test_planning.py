@@ -5,8 +5,8 @@ from pathlib import Path
 from bench import planning
 from bench.tables.questions import question_of
 from bench.tables.synthetic import write_table
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 
 FILES = 1_000
 

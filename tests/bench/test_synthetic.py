@@ -8,13 +8,13 @@ import pytest
 from bench.service import cases
 from bench.tables import synthetic
 from bench.tables.synthetic import ROWS_PER_FILE, shards_of, write_table
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.mdt.bytes.keys import column_stats_key, partition_stats_key, shard
-from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS as COLUMN_STATS_RECORD
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.keys import column_stats_key, partition_stats_key, shard
+from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS as COLUMN_STATS_RECORD
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 FILES, PARTITIONS = 400, 8
 

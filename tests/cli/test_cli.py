@@ -12,8 +12,8 @@ import pytest
 
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import cli
-from pyhudi_expr.table.hudi_table import HudiTable
-from tests.reading.nasty_tables import write_nasty_table
+from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.rows.nasty_tables import write_nasty_table
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from pyhudi_expr.cli.main import cli
 from tests.cli.conftest import Run
 from tests.cli.terminals import at_a_terminal
-from tests.table.directory_contents import contents
+from tests.tables.directory_contents import contents
 
 DESTRUCTIVE = (
     "layout cluster",

@@ -6,9 +6,9 @@ import pytest
 from rich.console import Console
 
 from pyhudi_expr.cli.explanation_view import print_explanation
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 
 
 def shown(monkeypatch, table, predicate, width, **settings):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.mdt.store.file_group import all_cells
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.reading.scan import scan
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.rows.scan import scan
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.store.file_group import all_cells
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.cli.conftest import Run
 
 

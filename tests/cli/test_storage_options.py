@@ -11,9 +11,9 @@ import click
 import pytest
 
 from pyhudi_expr.cli.main import cli, main
-from pyhudi_expr.table.storage.process_options import OPTIONS_VARIABLE, process_options
+from pyhudi_expr.tables.storage.process_options import OPTIONS_VARIABLE, process_options
 from tests.cli.conftest import Run
-from tests.table.storage.failing_servers import repeating_server
+from tests.tables.storage.failing_servers import repeating_server
 
 _SECRETS = ("S3CR3T-KEY-0f1e", "S3SS10N-T0K3N-77")
 _TABLE = "s3://lake/trips"

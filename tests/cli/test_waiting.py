@@ -10,8 +10,8 @@ import pytest
 
 from pyhudi_expr.api import progress_bar
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.reading.pruned_rows import PrunedRows
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.rows.pruned_rows import PrunedRows
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 _LIMIT = 20.0
 #: Commands that read a table, without a service.

@@ -9,7 +9,7 @@ import pytest
 from devtools.cluster.hadoop import Cluster
 from devtools.cluster.hive import MASTER, MR, SERVER
 from devtools.cluster.service import ClusterService
-from pyhudi_expr.hive.doctor import EXPLAIN_HOOK
+from pyhudi_expr.manage.hive.doctor import EXPLAIN_HOOK
 from tests.cluster.cluster_hive import ClusterHive
 from tests.cluster.secrets import files_holding
 

@@ -17,7 +17,7 @@ import pytest
 from devtools.cluster import tables
 from devtools.cluster.hadoop import Cluster
 from devtools.runtime import COLLECTOR, ROOT, SHORT_RUN, hudi_bundle, java
-from pyhudi_expr.indexing.writer_options import NO_DEBUGGER
+from pyhudi_expr.manage.indexing.writer_options import NO_DEBUGGER
 from pyhudi_expr.spark.jobs.executor_archive import executor_archive
 from pyhudi_expr.spark.session import EXTENSION, extension_jar
 

@@ -23,8 +23,8 @@ from testcontainers.compose import DockerCompose
 from devtools.hiveserver import ENGINES
 from devtools.runtime import ROOT, free_port
 from docker import DockerClient
-from pyhudi_expr.hive.session import HiveSession
-from pyhudi_expr.service.client import services_for
+from pyhudi_expr.manage.hive.session import HiveSession
+from pyhudi_expr.protocol.client import services_for
 
 DOCKER = ROOT / "docker"
 REPORTS = "/var/lib/hive/reports/scans.jsonl"

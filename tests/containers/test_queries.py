@@ -69,7 +69,7 @@ def test_an_unauthenticated_client_is_not_answered(
     containers: Cluster, problem: str, arguments: str
 ) -> None:
     code = (
-        "import ssl; from pyhudi_expr.service.client import PruningClient as Client;"
+        "import ssl; from pyhudi_expr.protocol.client import PruningClient as Client;"
         f" print(Client('pruning-1', timeout=5{arguments}).info())"
     )
     done = subprocess.run(

@@ -13,8 +13,8 @@ import pytest
 
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import cli, main
-from pyhudi_expr.frontend.json.encoder import dumps
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.json.encoder import dumps
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from tests.docs.documents import (
     DOCUMENTS,
     ROOT,

@@ -10,9 +10,9 @@ import pytest
 import pyhudi_expr
 from devtools.tables import TableSpec, create
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.docs.documents import Runner, pieces
-from tests.prune.matching_slices import read
+from tests.index.prune.matching_slices import read
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

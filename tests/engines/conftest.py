@@ -15,7 +15,7 @@ from devtools.matrix import Matrices, Matrix, Partitioning
 from devtools.metastore import MetastoreServer
 from devtools.runtime import free_port
 from devtools.tables import HudiTable, TableType
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.engines.engine_queries import Queries

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from pyhudi_expr.protocol import PruningService, ttypes
+from pyhudi_expr.protocol.generated import PruningService, ttypes
 
 Answers: TypeAlias = Callable[[ttypes.PruneRequest], ttypes.PruneResponse]
 

@@ -12,7 +12,12 @@ from pyspark.sql import SparkSession
 
 from devtools.matrix import FILES, SCHEMA, Matrix, Partitioning, write_matrix
 from devtools.tables import TableType, upsert
-from pyhudi_expr.protocol.ttypes import PruneRequest, PruneResponse, PruneStatus, VerdictKind
+from pyhudi_expr.protocol.generated.ttypes import (
+    PruneRequest,
+    PruneResponse,
+    PruneStatus,
+    VerdictKind,
+)
 from tests.engines.conditions import expected_ids
 from tests.engines.conftest import PrestoTables
 from tests.engines.engine_queries import ON, Ids

@@ -11,7 +11,12 @@ from pyspark.sql import SparkSession
 from devtools.engines.statements import StatementError
 from devtools.matrix import FILES, SCHEMA, Matrices, Matrix, Partitioning, write_matrix
 from devtools.tables import TableType, upsert
-from pyhudi_expr.protocol.ttypes import KeptSlices, PruneRequest, PruneResponse, PruneStatus
+from pyhudi_expr.protocol.generated.ttypes import (
+    KeptSlices,
+    PruneRequest,
+    PruneResponse,
+    PruneStatus,
+)
 from tests.engines.conditions import OF_PARTITIONS, OTHERS, SKIPPING, WIDE, expected_ids
 from tests.engines.conftest import TrinoTables
 from tests.engines.engine_queries import OFF, Ids

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from devtools.runtime import HANDLER_JAR, HIVE_LIB, ROOT, java
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.service.running_server import running_server

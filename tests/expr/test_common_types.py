@@ -7,9 +7,9 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundComparison, BoundIn, BoundNot
+from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 
 SCOPE = Scope(pa.schema([("d", pa.decimal128(9, 2)), ("s", pa.string()), ("i", pa.int32())]))
 

@@ -25,6 +25,15 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.frontend.common.builders import (
+    FALSE,
+    NULL,
+    TRUE,
+    as_boolean_term,
+    conjunction,
+    disjunction,
+)
+from pyhudi_expr.expr.frontend.common.functions import as_condition, call, is_null
 from pyhudi_expr.expr.nodes import (
     Between,
     Case,
@@ -39,15 +48,6 @@ from pyhudi_expr.expr.nodes import (
     Term,
 )
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.common.builders import (
-    FALSE,
-    NULL,
-    TRUE,
-    as_boolean_term,
-    conjunction,
-    disjunction,
-)
-from pyhudi_expr.frontend.common.functions import as_condition, call, is_null
 
 #: The value of a condition for each row: 0 is FALSE, 1 TRUE, 2 NULL.
 Truths = npt.NDArray[np.int8]

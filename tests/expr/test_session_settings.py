@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from pyhudi_expr.expr.frontend.sql.parser import HIVE, parse_predicate
 from pyhudi_expr.expr.semantics import Engine, Semantics
-from pyhudi_expr.frontend.sql.parser import HIVE, parse_predicate
 from tests.expr.kept_files import kept
 
 FILES = [[1], [5], [9]]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, HIVE, SPARK, parse_predicate
 from pyhudi_expr.expr.functions.time_zones import FromWallClock, ToWallClock
 from pyhudi_expr.expr.semantics import Engine, Semantics, here
 from pyhudi_expr.expr.zones import (
@@ -22,7 +23,6 @@ from pyhudi_expr.expr.zones import (
     unknown_rules,
     zone_of,
 )
-from pyhudi_expr.frontend.sql.parser import DIALECTS, HIVE, SPARK, parse_predicate
 from tests.expr import kept_files
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

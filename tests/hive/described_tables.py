@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import pyhudi_expr as ph
-from pyhudi_expr.hive.metastore_table import TableName
-from pyhudi_expr.hive.registration import registration, statements, view_registrations
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.manage.hive.metastore_table import TableName
+from pyhudi_expr.manage.hive.registration import registration, statements, view_registrations
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.hive.query_results import Hive, Rows
 
 VIEWS = ("files", "history", "indexes", "column_ranges")

@@ -11,7 +11,7 @@ from devtools.hive_versions import HIVE_41
 from devtools.spark import session_settings
 from devtools.tables import HudiTable
 from tests.hive.query_results import NOTHING, Hive
-from tests.prune.predicates import ALL
+from tests.index.prune.predicates import ALL
 
 ZONE = "America/New_York"
 """The zone of the tests' HiveServer2."""

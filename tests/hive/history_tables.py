@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.shared import written_once
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenTable
 from tests.hive.query_results import Hive, Rows
 from tests.marks import long
 

@@ -13,7 +13,7 @@ from devtools.hiveserver import ENGINES, HiveServer
 from devtools.scan_reports import ScanReports, ScanTotals
 from devtools.service import ServiceProcess
 from devtools.tables import HudiTable
-from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.manage.hive.session import HiveSession
 
 Rows = list[tuple[Any, ...]]
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from pyhudi_expr.hive.columns import hive_columns
-from pyhudi_expr.table.errors import UnsupportedTable
-from pyhudi_expr.table.schema import arrow_schema
+from pyhudi_expr.errors import UnsupportedTable
+from pyhudi_expr.manage.hive.columns import hive_columns
+from pyhudi_expr.tables.schema import arrow_schema
 
 
 def columns(*fields):

@@ -22,7 +22,7 @@ from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.manage.hive.session import HiveSession
 from pyhudi_expr.spark.indexes import execute
 from tests.docs.documents import Piece, Runner, pieces
 

@@ -1,9 +1,9 @@
 """The predicate of a first query, which must be pruned."""
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.hive.probe import find_probe
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.manage.hive.probe import find_probe
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 
 def test_a_probe_excludes_the_files_that_it_claims(golden):

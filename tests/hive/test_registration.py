@@ -4,9 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from pyhudi_expr.hive.columns import HiveColumn
-from pyhudi_expr.hive.metastore_table import STORAGE_HANDLER, MetastoreTable, TableName, same_place
-from pyhudi_expr.hive.registration import (
+from pyhudi_expr.manage.hive.columns import HiveColumn
+from pyhudi_expr.manage.hive.metastore_table import (
+    STORAGE_HANDLER,
+    MetastoreTable,
+    TableName,
+    same_place,
+)
+from pyhudi_expr.manage.hive.registration import (
     Registration,
     RegistrationRefused,
     hive_location,
@@ -15,7 +20,7 @@ from pyhudi_expr.hive.registration import (
     statements,
     view_registrations,
 )
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 
 def column(name, type_="int", comment=""):

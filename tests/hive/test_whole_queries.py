@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.example_counts import examples
 from tests.hive.query_results import FETCH, TEZ, Hive
 from tests.truth import values

@@ -10,8 +10,8 @@ from pathlib import Path
 from devtools.ddl import create_with_handler
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import disable_stored, enable
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
 from tests.hive.query_results import Hive, Rows
 
 Golden = Mapping[str, Path]

@@ -12,7 +12,7 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries
-from pyhudi_expr.mdt.store.statistics import WRAPPED_TYPES, ColumnStatistics
+from pyhudi_expr.tables.mdt.store.statistics import WRAPPED_TYPES, ColumnStatistics
 
 #: Minimum, maximum, null count and value count of an entry.
 Entry = tuple[Any, Any, int | None, int | None]

@@ -15,8 +15,8 @@ from pyhudi_expr.index.current_snapshots import CurrentSnapshots
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.table_state import TableState
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.storage import Storage
 
 _PATIENCE = 20.0
 _CHANGE = ".hoodie/timeline/20990101000000000.commit.requested"

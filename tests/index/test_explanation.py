@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.planner import NamedEvidence
-from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.tables.listing import FileListing, TableView
 from tests.expr.statistics import NOTHING, RowStatistics
 
 SCHEMA = pa.schema(

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, METADATA_DIR, PARTITION_MARKER, SCHEMA_DIR
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Storage
-from pyhudi_expr.table.storage.read_ahead import ReadAheadBackend
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, METADATA_DIR, PARTITION_MARKER, SCHEMA_DIR
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.tables.storage.read_ahead import ReadAheadBackend
 from tests.stored_files import StoredFiles
 
 pytestmark = pytest.mark.s3

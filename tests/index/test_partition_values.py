@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.index.partition_values import PartitionValues, PathLayout, path_layout
-from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.tables.properties import TableProperties
 from tests.index.statistics_entries import UNKNOWN, column, plain
 
 HIVE = PathLayout(("p",), hive_style=True, encoded=False)

@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.render import render
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError, gather
 from pyhudi_expr.index.slice_merging import SliceMerging
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.errors import UnknownColumn
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.request_checks import check_columns
-from pyhudi_expr.table.errors import UnknownColumn
 
 SCHEMA = pa.schema(
     [

@@ -9,11 +9,11 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import Leaf, columns
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices, slice_merging
-from pyhudi_expr.table.listing import FileListing, TableView
-from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.properties import TableProperties
 
 PACKAGE = "org.apache.hudi.common.model."
 WHOLE, FIELDS, OPAQUE = SliceMerging.WHOLE_RECORDS, SliceMerging.FIELDS, SliceMerging.OPAQUE

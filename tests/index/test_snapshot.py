@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from bench.tables.synthetic import write_table
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.hudi_names import PROPERTIES_FILE
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.tables.hudi_names import PROPERTIES_FILE
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 NEW_FILE = "day=2020-01-01/11111111-1111-1111-1111-111111111111-0_0-1-2_20250101000000000.parquet"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench.tables import synthetic
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.prune import Pruner, PruneRequest
 
 _REQUEST = PruneRequest(parse_predicate("id >= 0"))
 

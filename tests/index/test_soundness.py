@@ -24,7 +24,7 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.index.statistics import parquet_footers
 from pyhudi_expr.index.statistics.statistics_decoding import decode, decode_merged
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage import Storage
 from tests.example_counts import examples
 from tests.expr.statistics import Row
 from tests.expr.strategies import Case, cases

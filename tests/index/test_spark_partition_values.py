@@ -16,9 +16,9 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.domains import float_ordinal
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.spark_partition_values import (
@@ -26,7 +26,7 @@ from pyhudi_expr.index.spark_partition_values import (
     SparkPartitionColumns,
     SparkPathValues,
 )
-from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.tables.properties import TableProperties
 from tests.index.statistics_entries import UNKNOWN, column, plain
 
 NULL = PathText(None)

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.statements import DropIndex
 from pyhudi_expr.manage.dropping import DropPlan, IndexDrop
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.statements import DropIndex
 from pyhudi_expr.manage.operations import OperationFailed, carry_out, run
-from pyhudi_expr.table.hudi_table import HudiTable
-from tests.table.directory_contents import contents
+from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.tables.directory_contents import contents
 
 TABLE = "cow_v9_txns_simple_meta"
 DROPPED = "merchant_idx"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.operations import Action, OperationFailed, carry_out, plan_record, run
 from pyhudi_expr.manage.stored_keys import SliceKeys
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
@@ -18,12 +19,11 @@ from pyhudi_expr.manage.virtual_keys import (
     RewriteWithoutKeys,
     Rewritten,
 )
-from pyhudi_expr.table import properties_writer
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.storage import Storage
-from tests.table.directory_contents import contents
+from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.storage import Storage
+from tests.tables.directory_contents import contents
 
 WITH_KEYS = "cow_v8_complexkeygen_hivestyle"
 WITHOUT_KEYS = "cow_v8_simplekeygen_hivestyle_no_metafields"

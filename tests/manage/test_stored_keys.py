@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi_expr.audit.findings import Fault
-from pyhudi_expr.audit.runner import AuditOptions, audit
+from pyhudi_expr.manage.audit.findings import Fault
+from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 from pyhudi_expr.manage.stored_keys import Extent, SliceKeys, extent, stored_keys
-from pyhudi_expr.table import properties_writer
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 COLUMN = "_hoodie_record_key"
 WITH_KEYS = "cow_v8_complexkeygen_hivestyle"

@@ -9,17 +9,17 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi_expr.keys.hudi_limits import UnmergeableKeys
-from pyhudi_expr.keys.key_storage import key_storage, warn_of_stored_keys
+from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.manage.virtual_key_settings import (
     KeyDefinitionChanged,
     VirtualKeySettings,
 )
 from pyhudi_expr.manage.virtual_keys import disable_stored, enable
-from pyhudi_expr.table import properties_writer
-from pyhudi_expr.table.errors import HudiError, UnsupportedTable
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.hudi_limits import UnmergeableKeys
+from pyhudi_expr.tables.keys.key_storage import key_storage, warn_of_stored_keys
+from pyhudi_expr.tables.locks import TableLock
 
 Golden = Mapping[str, Path]
 TWO_COLUMNS = "cow_v8_complexkeygen_hivestyle"

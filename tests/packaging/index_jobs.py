@@ -16,12 +16,12 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.layout.curves import Curve
-from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.manage.layout.curves import Curve
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.clustering.layout_frames import order_by
 from pyhudi_expr.spark.indexes import execute
@@ -29,8 +29,8 @@ from pyhudi_expr.spark.jobs.arrow_types import arrow_type
 from pyhudi_expr.spark.query.dataframes import prune_table, pruned
 from pyhudi_expr.spark.query.predicates import filters_of
 from pyhudi_expr.spark.session import COORDINATES, EXTENSION, configure
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.extension.reader import Extension
 
 OPTIONS = "store = 'extension', shards = 2"
 STATEMENTS = (

@@ -16,8 +16,9 @@ from tests.packaging.installing import run
 _VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 _PROGRAM = """
 import sys
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.index.prune import PruneRequest
 
 result = Pruner().prune(sys.argv[1], PruneRequest(parse_predicate("region = 'us'")))
 print(result.files_kept, result.files_total)

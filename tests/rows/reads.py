@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 import pyhudi_expr as ph
-from pyhudi_expr.table.errors import FilterNotApplicable, PyHudiWarning, UnsupportedTable
+from pyhudi_expr.errors import FilterNotApplicable, PyHudiWarning, UnsupportedTable
 from tests.rows.columns import Column, condition
 from tests.rows.states import State
 from tests.rows.witness import Witness, ask_spark, counted, shown_type

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.prune import Pruner
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.service.running_server import RunningServer, running_server

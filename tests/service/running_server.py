@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.network.server import PruningServer
 from pyhudi_expr.service.settings import ServiceSettings

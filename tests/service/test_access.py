@@ -12,11 +12,11 @@ from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TTransportException
 
 from devtools.runtime import free_port
-from pyhudi_expr.hive.address import HiveAddress
-from pyhudi_expr.hive.doctor import _services_from_here
-from pyhudi_expr.hive.findings import Verdict
+from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive.doctor import _services_from_here
+from pyhudi_expr.manage.hive.findings import Verdict
+from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
-from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from tests.service.certificates import make, service_tls, tls
 from tests.service.running_server import GatedHandler, closed_by_peer, frame, running_server

@@ -17,8 +17,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from devtools.runtime import free_port
-from pyhudi_expr.following.commit_messages import HEAD_BYTES
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.manage.following.commit_messages import HEAD_BYTES
 from pyhudi_expr.service.check import check
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
@@ -26,9 +26,9 @@ from pyhudi_expr.service.refreshing import Refresher
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.web import http as web
 from pyhudi_expr.service.web.callbacks import Callbacks
-from tests.mdt.extension import example_index
 from tests.service.running_server import PATIENCE
 from tests.service.test_handler import request
+from tests.tables.mdt.extension import example_index
 
 _TOKEN = "a token of the tests"
 _JSON = {"Content-Type": "application/json; charset=UTF-8"}

@@ -9,9 +9,9 @@ import pytest
 
 from devtools.runtime import free_port
 from devtools.service import ServiceProcess
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.web.console import Console

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from pyhudi_expr.following.index_lag import IndexLag
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.ttypes import PruneCounts, PruneResponse, PruneStatus
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.manage.following.index_lag import IndexLag
+from pyhudi_expr.protocol.generated.ttypes import PruneCounts, PruneResponse, PruneStatus
 from pyhudi_expr.service.metrics import Metrics
 
 DASHBOARD = Path(__file__).parents[2] / "docker" / "grafana-dashboard.json"

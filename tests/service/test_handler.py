@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import Node, NodeKind, PruneStatus, VerdictKind
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.ttypes import Node, NodeKind, PruneStatus, VerdictKind
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.listing import TableView
 
 IN_US = parse_predicate("region = 'us'")
 NEWEST = "99990101000000000"

@@ -1,11 +1,11 @@
 """The history: totals of tables and indexes since the start, in limited memory."""
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.history import History
 from pyhudi_expr.service.metrics import Metrics
-from tests.pages.test_console_pages import ANSWERED_REQUEST, FAILED, OTHER
+from tests.api.pages.test_console_pages import ANSWERED_REQUEST, FAILED, OTHER
 
 
 def test_requests_are_totalled_by_table():

@@ -13,12 +13,12 @@ from thrift.Thrift import TApplicationException
 from thrift.transport.TTransport import TMemoryBuffer, TTransportException
 
 from pyhudi_expr.expr.nodes import ALWAYS
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol import PruningService
-from pyhudi_expr.protocol.ttypes import PruneRequest, PruneResponse, PruneStatus
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.generated import PruningService
+from pyhudi_expr.protocol.generated.ttypes import PruneRequest, PruneResponse, PruneStatus
 from pyhudi_expr.service.access import TOKEN_PREFACE
-from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.job_tokens import JobToken, read, sign
 from pyhudi_expr.service.network.connection import OTHER_TABLE

@@ -15,13 +15,13 @@ import pytest
 
 import pyhudi_expr as ph
 from pyhudi_expr.api.metadata_views import VIEWS
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import MetadataRequest, MetadataResponse, PruneStatus
-from pyhudi_expr.prune import Pruner
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.ttypes import MetadataRequest, MetadataResponse, PruneStatus
 from pyhudi_expr.service.handler import PruningHandler, RefusingHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.ttypes import PruneStatus
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from tests.service.running_server import PATIENCE
 from tests.service.service_process import Process
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from devtools.runtime import free_port
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.ttypes import PruneStatus
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError, load
 from tests.service.running_server import PATIENCE
 from tests.service.service_process import Process
-from tests.table.storage.failing_servers import repeating_server
+from tests.tables.storage.failing_servers import repeating_server
 
 _VARIABLE = "PYHUDI_STORAGE_OPTIONS"
 _SECRETS = ("S3CR3T-KEY-0f1e", "S3SS10N-T0K3N-77")

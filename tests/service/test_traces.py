@@ -13,9 +13,9 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.ttypes import PruneStatus
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from tests.service.running_server import PATIENCE
 from tests.service.service_process import Process
 from tests.service.test_process import SECRET

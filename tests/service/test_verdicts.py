@@ -12,11 +12,16 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.expr.nodes import ALWAYS
+from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.row_counts import RowCount
-from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneResponse, PruneStatus, VerdictKind
-from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.protocol.generated.ttypes import (
+    PartitionVerdict,
+    PruneResponse,
+    PruneStatus,
+    VerdictKind,
+)
 from pyhudi_expr.service.verdicts import counts, verdicts
-from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.tables.listing import FileListing, TableView
 
 Files = dict[Any, list[list[str]]]
 

@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.frontend.thrift.semantics import encode_semantics
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.conversion.semantics import encode_semantics
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from tests.service.service_process import Process
 from tests.truth.files import Files
 from tests.truth.soundness import EvaluatedPredicate, Tally

@@ -21,10 +21,10 @@ from pyhudi_expr.expr import comparisons, rewrites, three_valued_logic
 from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundIsNull, BoundNot, BoundTerm
 from pyhudi_expr.expr.common_domains import NO_MARGIN
 from pyhudi_expr.expr.connectives import conjunction
+from pyhudi_expr.expr.frontend.common import hive_decimals
 from pyhudi_expr.expr.functions import rounding, strings
 from pyhudi_expr.expr.functions.temporal import time_format
 from pyhudi_expr.expr.nodes import HudiExpression, Term
-from pyhudi_expr.frontend.common import hive_decimals
 from tests.truth.rounds import rounds
 from tests.truth.templates import HIVE, SPARK
 from tests.truth.witnesses import Oracle, running_oracles

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
+from pyhudi_expr.expr.frontend.common import function_vocabularies
+from pyhudi_expr.expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.functions.registry import TABLES
 from pyhudi_expr.expr.nodes import OR_NULL, READINGS, Call, Unknown, walk
-from pyhudi_expr.frontend.common import function_vocabularies
-from pyhudi_expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
-from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from tests.truth.predicates import LANGUAGES, MAX_DEPTH, Grammar
 from tests.truth.templates import HIVE, PRESTO, SPARK, TRINO
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from devtools.runtime import RuntimeMissingError
-from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from tests.truth.engine import Answer, SessionOptions
 from tests.truth.engines.java_judge import JavaEngine, JavaEngineProcess, Values
 from tests.truth.engines.presto import PRESTO
@@ -29,7 +29,7 @@ ENGINES = {engine.name: engine for engine in (TRINO, PRESTO)}
 
 @dataclass(frozen=True)
 class JavaOracle:
-    """Trino or Presto, by SQL text. See `pyhudi_expr.frontend.trino.rules` for the zones."""
+    """Trino or Presto, by SQL text. See `pyhudi_expr.expr.frontend.trino.rules` for the zones."""
 
     process: JavaEngineProcess
 

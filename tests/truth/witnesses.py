@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from devtools.spark import SHORT_QUERIES, spark_session
+from pyhudi_expr.expr.frontend.sql.parser import HIVE, SPARK, parse_predicate
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.sql.parser import HIVE, SPARK, parse_predicate
-from pyhudi_expr.frontend.thrift.decoder import decode
+from pyhudi_expr.protocol.conversion.decoder import decode
 from tests.truth import templates
 from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
 from tests.truth.engines.hive import EvaluationMode, HiveEngine, HiveJvm, hive_jvm, sent_filter

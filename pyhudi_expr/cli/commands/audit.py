@@ -11,10 +11,6 @@ from typing import Any
 import click
 
 from pyhudi_expr.api.progress_bar import ProgressBar
-from pyhudi_expr.audit.findings import Audit, Finding, Severity
-from pyhudi_expr.audit.remedies import Repair, carry_out, plan_repair
-from pyhudi_expr.audit.runner import AuditOptions
-from pyhudi_expr.audit.runner import audit as audit_table
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.commands.index_building import build_options, with_writing
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
@@ -22,8 +18,12 @@ from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
-from pyhudi_expr.indexing.preparation import Work
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.manage.audit.findings import Audit, Finding, Severity
+from pyhudi_expr.manage.audit.remedies import Repair, carry_out, plan_repair
+from pyhudi_expr.manage.audit.runner import AuditOptions
+from pyhudi_expr.manage.audit.runner import audit as audit_table
+from pyhudi_expr.manage.indexing.preparation import Work
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 SLOWER, WRONG = 3, 4
 """Exit codes, besides those of all commands."""

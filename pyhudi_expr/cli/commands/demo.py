@@ -15,6 +15,7 @@ from rich.table import Table
 
 from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.api.defaults import DEFAULT_ZONE
+from pyhudi_expr.api.pages.explanation import explain_page
 from pyhudi_expr.api.sizes import share_text, size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
@@ -32,12 +33,11 @@ from pyhudi_expr.cli.predicate_options import (
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
-from pyhudi_expr.pages.explanation import explain_page
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
 
 _QUERIES = (
     "id = 12345",

@@ -13,8 +13,8 @@ from pyhudi_expr.cli.following import SECONDS, follow, listened
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
-from pyhudi_expr.table.optional_dependencies import require_extra
+from pyhudi_expr.manage.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
+from pyhudi_expr.optional_dependencies import require_extra
 
 _Command = Callable[..., None]
 _PASSWORD = "PYHUDI_HS2_PASSWORD"

@@ -28,17 +28,17 @@ from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import key_values, spark_session
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
-from pyhudi_expr.indexing import preparation
-from pyhudi_expr.indexing.index_plan import KINDS
-from pyhudi_expr.indexing.statements import CreateIndex, DropIndex, RefreshIndex
 from pyhudi_expr.manage.dropping import IndexDrop
+from pyhudi_expr.manage.indexing import preparation
+from pyhudi_expr.manage.indexing.index_plan import KINDS
+from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex, RefreshIndex
 from pyhudi_expr.manage.operations import carry_out, plan_record
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import SECONDARY_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.hudi_names import SECONDARY_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.storage import Storage
 
 
 @click.group(cls=Commands)

@@ -12,10 +12,10 @@ from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
-from pyhudi_expr.indexing import preparation
-from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
-from pyhudi_expr.table.locks import DIRECTORY, PROVIDER, TableLock
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.manage.indexing import preparation
+from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
+from pyhudi_expr.tables.locks import DIRECTORY, PROVIDER, TableLock
+from pyhudi_expr.tables.storage import Storage
 
 _Command = Callable[..., None]
 _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}

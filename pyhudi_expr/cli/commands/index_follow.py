@@ -21,13 +21,13 @@ from pyhudi_expr.cli.following import follow as follow_until_stopped
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.spark_session import with_spark
 from pyhudi_expr.cli.table_location import complete_directories
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
-from pyhudi_expr.indexing import preparation
-from pyhudi_expr.indexing.build_options import BuildResult
-from pyhudi_expr.indexing.statements import RefreshIndex
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.manage.indexing import preparation
+from pyhudi_expr.manage.indexing.build_options import BuildResult
+from pyhudi_expr.manage.indexing.statements import RefreshIndex
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 _ALL_CURRENT = "the extension's indexes are up to date"
 

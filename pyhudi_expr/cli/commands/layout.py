@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
+from pyhudi_expr.api.pages.layouts import layouts_page
 from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports, spark_session
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
@@ -18,16 +19,15 @@ from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.predicate_options import ZONE
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.request_checks import check_columns
-from pyhudi_expr.indexing.writer_options import HUDI_SESSION
-from pyhudi_expr.layout.analysis import Analysis, Shares, analyze
-from pyhudi_expr.layout.curves import Curve
-from pyhudi_expr.layout.plots import draw
-from pyhudi_expr.layout.row_order import InvalidLayout, Layout, Mapping
-from pyhudi_expr.layout.selection import Choice, Selection, Size, select
-from pyhudi_expr.pages.layouts import layouts_page
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
+from pyhudi_expr.manage.layout.analysis import Analysis, Shares, analyze
+from pyhudi_expr.manage.layout.curves import Curve
+from pyhudi_expr.manage.layout.plots import draw
+from pyhudi_expr.manage.layout.row_order import InvalidLayout, Layout, Mapping
+from pyhudi_expr.manage.layout.selection import Choice, Selection, Size, select
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 if TYPE_CHECKING:
     from pyhudi_expr.spark.clustering.clustering import Clustered

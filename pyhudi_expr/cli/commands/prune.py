@@ -26,12 +26,12 @@ from pyhudi_expr.cli.predicate_options import (
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.index.opening import NO_STATISTICS
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.listing import TableView
 
 _HINT = (
     "hint: --footers prunes files by their own footers; `pyhudi index create` builds column_stats"
@@ -123,11 +123,11 @@ def explain(
     explanation = result.explain(snapshot.row_counts())
     rows = None
     if judges_rows:
-        from pyhudi_expr.kept_rows import OF_ANY_SIZE, RowJudge, without_merged_slices
+        from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, RowJudge, without_merged_slices
 
         rows = RowJudge(OF_ANY_SIZE).rows(without_merged_slices(result), snapshot.table)
     if html is not None:
-        from pyhudi_expr.pages.explanation import explain_page
+        from pyhudi_expr.api.pages.explanation import explain_page
 
         instants = snapshot.table.timeline.instants
         write_page(html, explain_page(path, predicate, result, explanation, instants, rows))

@@ -34,16 +34,16 @@ from pyhudi_expr.cli.predicate_options import (
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
 from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.expr.frontend.sql.conditions import is_query
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
-from pyhudi_expr.frontend.sql.conditions import is_query
-from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
-from pyhudi_expr.prune import Pruner, PruneResult
-from pyhudi_expr.table.hudi_names import META_COLUMNS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.index.prune import Pruner, PruneResult
+from pyhudi_expr.tables.hudi_names import META_COLUMNS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
 
 if TYPE_CHECKING:
-    from pyhudi_expr.reading.scan import Progress
+    from pyhudi_expr.rows.scan import Progress
 
 _NULL = Text("NULL", "dim")
 
@@ -106,7 +106,7 @@ def scan(
     as_table = on_terminal and not as_json
     bar, begun = ProgressBar("reading rows"), _Begun(limit)
     with progress_while("pruning files"):
-        from pyhudi_expr.reading.scan import scan as scanned  # on use: the import takes time
+        from pyhudi_expr.rows.scan import scan as scanned  # on use: the import takes time
 
         schema = HudiTable.open(table_location(table)).schema(instant)
         rows = scanned(

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pyhudi_expr.cli.options import examples
-from pyhudi_expr.table.optional_dependencies import require_extra
+from pyhudi_expr.optional_dependencies import require_extra
 
 
 @click.command(

@@ -16,9 +16,7 @@ from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.indexing.writer_options import HUDI_SESSION
-from pyhudi_expr.keys.definition import is_virtual
-from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
+from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.manage.operations import Action, carry_out, plan_record
 from pyhudi_expr.manage.stored_keys import SliceKeys, extent, stored_keys
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
@@ -30,10 +28,12 @@ from pyhudi_expr.manage.virtual_keys import (
     RewriteWithoutKeys,
     Rewritten,
 )
-from pyhudi_expr.table import config_keys
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import is_virtual
+from pyhudi_expr.tables.keys.key_storage import KeyStorage, key_storage
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

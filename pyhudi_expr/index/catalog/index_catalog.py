@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import REGISTRY_PATH, RegisteredIndex, Registry, Store
 from pyhudi_expr.index.expected_reads import expect_commits, expect_opening
-from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Expected, Storage
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.storage import Expected, Storage
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
-from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import METADATA_DIR
+from pyhudi_expr.tables.hudi_names import METADATA_DIR
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 
 def missing_metadata(catalog: IndexCatalog) -> str:

@@ -7,16 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State
-from pyhudi_expr.mdt.hfile.cells import Cells
-from pyhudi_expr.mdt.hfile.reader import HFile
-from pyhudi_expr.mdt.records.metadata_records import is_deleted
-from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.mdt.store.parallel_iter import REMOTE_THREADS, THREADS
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.tables.mdt.hfile.cells import Cells
+from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.records.metadata_records import is_deleted
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.mdt.store.parallel_iter import REMOTE_THREADS, THREADS
 
 
 @dataclass(frozen=True)

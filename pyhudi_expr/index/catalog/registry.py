@@ -12,15 +12,15 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 
-from pyhudi_expr.table.errors import CorruptFile
-from pyhudi_expr.table.hudi_names import (
+from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.tables.hudi_names import (
     EXPRESSION_INDEX_PREFIX,
     HOODIE_DIR,
     SECONDARY_INDEX,
     SECONDARY_INDEX_PREFIX,
 )
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.storage import Storage
 
 REGISTRY_PATH = f"{HOODIE_DIR}/pyhudi/indexes.json"
 _FORMAT = 1

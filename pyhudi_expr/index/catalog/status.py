@@ -7,17 +7,14 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import Enum
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.index_files import missing_metadata, unopened
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store, kind_of
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index, unusable_reason
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.lookups.value_places import AnsweredSlices
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
-from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import (
+from pyhudi_expr.tables.hudi_names import (
     COLUMN_STATS,
     FILES,
     METADATA_DIR,
@@ -25,9 +22,12 @@ from pyhudi_expr.table.hudi_names import (
     RECORD_INDEX,
     SECONDARY_INDEX,
 )
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.timeline.timeline import WRITE_ACTIONS, Instant
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.tables.timeline.timeline import WRITE_ACTIONS, Instant
 
 _RESTORE = "restore"
 _MAY_DROP = WRITE_ACTIONS | {_RESTORE, "rollback"}

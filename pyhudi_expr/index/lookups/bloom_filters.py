@@ -23,18 +23,18 @@ from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.planner import Answer, CostedSource, Question
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
-from pyhudi_expr.mdt.records.bloom_filter import (
+from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, RECORD_KEY
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key
+from pyhudi_expr.tables.mdt.records.bloom_filter import (
     BloomFilter,
     HashedKeys,
     UnreadableFilterError,
     parse,
 )
-from pyhudi_expr.mdt.records.metadata_records import Payload
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, RECORD_KEY
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.mdt.records.metadata_records import Payload
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 #: A filter takes some milliseconds to read; this is how many a query can wait for.
 MOST_FILES = 500

@@ -19,13 +19,13 @@ from pyhudi_expr.index.lookups.direct_lookups import ValueLookup, by_shard
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex
 from pyhudi_expr.index.lookups.value_texts import WantedValues, extension_text, lookup_values
 from pyhudi_expr.index.planner import Question
-from pyhudi_expr.mdt.bytes.keys import (
+from pyhudi_expr.tables.mdt.bytes.keys import (
     composite_beginnings,
     composite_parts,
     escape,
     secondary_shard_key,
 )
-from pyhudi_expr.mdt.store.file_group import FileGroup
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 
 
 class BeginningLookup(ValueLookup):

@@ -29,7 +29,7 @@ from pyhudi_expr.expr.bound import (
     walk,
 )
 from pyhudi_expr.expr.nodes import Constant, Unknown
-from pyhudi_expr.mdt.bytes.keys import composite_value
+from pyhudi_expr.tables.mdt.bytes.keys import composite_value
 
 MOST_COMBINATIONS = 1000
 """Of the values of several columns; of more, fewer columns are looked up."""

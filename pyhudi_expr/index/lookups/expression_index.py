@@ -48,12 +48,12 @@ from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.planner import Answer, CostedSource, Question
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode
-from pyhudi_expr.mdt.bytes.keys import column_prefix
-from pyhudi_expr.mdt.bytes.string_index import StringIndex
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, COLUMN_STATS, EXPRESSION_INDEX_PREFIX
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, COLUMN_STATS, EXPRESSION_INDEX_PREFIX
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
+from pyhudi_expr.tables.mdt.bytes.string_index import StringIndex
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 IDENTITY = "identity"
 _DAYS = frozenset({Kind.DATE, Kind.WALL_CLOCK})

@@ -25,13 +25,17 @@ from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.index.lookups.composite_index import CompositeIndex
 from pyhudi_expr.index.lookups.record_index import RecordIndex
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex
-from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition, type_names
-from pyhudi_expr.mdt.extension.coverage import UNCOVERED
-from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.schema import nested_type
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.changes.index_definitions import (
+    COLUMN_TYPE,
+    IndexDefinition,
+    type_names,
+)
+from pyhudi_expr.tables.mdt.extension.coverage import UNCOVERED
+from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.schema import nested_type
 
 
 class _Covered:

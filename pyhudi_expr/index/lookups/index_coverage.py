@@ -24,12 +24,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray, string_list
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.file_names import log_files
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.properties import TableType
-from pyhudi_expr.table.timeline.commit_metadata import read_record
+from pyhudi_expr.tables.file_names import log_files
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.properties import TableType
+from pyhudi_expr.tables.timeline.commit_metadata import read_record
 
 _INDEXING = "indexing"
 _LOG_FILE_PER_WRITE = 2

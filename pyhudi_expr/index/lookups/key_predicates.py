@@ -38,6 +38,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from pyhudi_expr.arrays import string_list
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundColumn,
@@ -53,11 +54,10 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.nodes import Op, PythonValue, Unknown
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
-from pyhudi_expr.keys.definition import KeyDefinition, virtual_keys
-from pyhudi_expr.keys.generators import KeyGenerator
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import RECORD_KEY
-from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.tables.hudi_names import RECORD_KEY
+from pyhudi_expr.tables.keys.definition import KeyDefinition, virtual_keys
+from pyhudi_expr.tables.keys.generators import KeyGenerator
+from pyhudi_expr.tables.properties import TableProperties
 
 _TEXT = Domain(Kind.TEXT)
 _KEY_COLUMN = BoundColumn(RECORD_KEY, pa.string(), _TEXT)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.errors import HudiError
 
 T = TypeVar("T")
 

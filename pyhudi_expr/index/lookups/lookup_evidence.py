@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.bounds import Mask
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing
 
 
 class LookupEvidence:

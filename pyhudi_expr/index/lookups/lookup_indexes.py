@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundExpression
 from pyhudi_expr.index.lookups.bloom_filters import BloomFilters
 from pyhudi_expr.index.lookups.expression_index import (
@@ -24,12 +25,11 @@ from pyhudi_expr.index.lookups.key_predicates import (
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.planner import Source
-from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import BLOOM_FILTERS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 
 @dataclass(frozen=True)

@@ -57,17 +57,17 @@ from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts, row_counts
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
-from pyhudi_expr.mdt.certificates.stored import certify_records, record_certificate
-from pyhudi_expr.mdt.changes.index_definitions import index_definitions
-from pyhudi_expr.mdt.store.file_group import EncodedRecords
-from pyhudi_expr.mdt.store.hashed_records import newest
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.mdt.store.record_locations import group_of, locations
-from pyhudi_expr.table.hudi_names import RECORD_INDEX, RECORD_KEY
-from pyhudi_expr.table.listing import FileListing, TableView
-from pyhudi_expr.table.properties import TableType
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX, RECORD_KEY
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.tables.mdt.certificates.stored import certify_records, record_certificate
+from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
+from pyhudi_expr.tables.mdt.store.hashed_records import newest
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.mdt.store.record_locations import group_of, locations
+from pyhudi_expr.tables.properties import TableType
 
 IN_MEMORY_BYTES = 1 << 20
 """The largest index that is read into memory rather than looked up: some 200,000 entries."""

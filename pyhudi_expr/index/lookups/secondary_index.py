@@ -71,20 +71,20 @@ from pyhudi_expr.index.lookups.value_texts import (
     lookup_values,
 )
 from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
-from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
-from pyhudi_expr.mdt.certificates.pairing import number_flags
-from pyhudi_expr.mdt.certificates.stored import certify_values, value_certificate
-from pyhudi_expr.mdt.changes.index_definitions import (
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.tables.mdt.certificates.pairing import number_flags
+from pyhudi_expr.tables.mdt.certificates.stored import certify_values, value_certificate
+from pyhudi_expr.tables.mdt.changes.index_definitions import (
     COLUMN_TYPE,
     IndexDefinition,
     index_definitions,
 )
-from pyhudi_expr.mdt.store.file_group import EncodedRecords
-from pyhudi_expr.mdt.store.hashed_records import newest
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.mdt.store.secondary_keys import entries
-from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
+from pyhudi_expr.tables.mdt.store.hashed_records import newest
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.mdt.store.secondary_keys import entries
 
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT})
 #: Changes whenever the columns or their meaning change.

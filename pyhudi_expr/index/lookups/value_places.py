@@ -12,8 +12,8 @@ from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.index.lookups.direct_lookups import ValueLookup
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.record_index import KeyLocations
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes, hashes
 
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
 

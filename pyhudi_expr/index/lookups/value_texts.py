@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind, unscaled
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
-from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE
+from pyhudi_expr.tables.mdt.store.secondary_keys import NULL_VALUE
 
 _MICROS = 10**6
 

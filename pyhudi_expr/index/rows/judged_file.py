@@ -16,8 +16,8 @@ from pyhudi_expr.index.rows.page_bounds import Pages
 from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
 from pyhudi_expr.index.statistics.parquet_footers import UNKNOWN, as_bounds, chunk_ranges
 from pyhudi_expr.index.statistics.stored_bounds import FooterColumns, StoredColumn
-from pyhudi_expr.parquet.bloom_filter import BloomHeader
-from pyhudi_expr.parquet.footer import ParquetFooter
+from pyhudi_expr.tables.parquet.bloom_filter import BloomHeader
+from pyhudi_expr.tables.parquet.footer import ParquetFooter
 
 #: A column chunk: the row group, and the position of the column in it.
 Chunk = tuple[int, int]

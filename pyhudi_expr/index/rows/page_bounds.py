@@ -20,9 +20,9 @@ from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind
 from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
 from pyhudi_expr.index.statistics.parquet_footers import Range, chunk_ranges, null_count
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn, physical_bounds
-from pyhudi_expr.parquet.compact_protocol import NotParquetError
-from pyhudi_expr.parquet.footer import ParquetFooter
-from pyhudi_expr.parquet.page_index import PageStatistics, read_locations, read_statistics
+from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError
+from pyhudi_expr.tables.parquet.footer import ParquetFooter
+from pyhudi_expr.tables.parquet.page_index import PageStatistics, read_locations, read_statistics
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyhudi_expr.expr.bound import BoundLiteral
 from pyhudi_expr.expr.domains import Kind, unscaled
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn
-from pyhudi_expr.parquet.footer import ParquetFooter
+from pyhudi_expr.tables.parquet.footer import ParquetFooter
 
 _WIDTHS = {"INT32": 4, "INT64": 8}
 _FIXED = "FIXED_LEN_BYTE_ARRAY"

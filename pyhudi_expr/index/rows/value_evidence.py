@@ -20,8 +20,8 @@ from pyhudi_expr.index.rows.file_reading import FileReader
 from pyhudi_expr.index.rows.judged_file import Chunk, JudgedFile
 from pyhudi_expr.index.rows.plain_values import plain_value, width_of
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn
-from pyhudi_expr.parquet import bloom_filter, dictionary_page
-from pyhudi_expr.parquet.compact_protocol import NotParquetError
+from pyhudi_expr.tables.parquet import bloom_filter, dictionary_page
+from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError
 
 #: More values are not looked for: one of them is likely to be there.
 _MOST_VALUES = 64

@@ -20,11 +20,11 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.entry_source import EntrySource
-from pyhudi_expr.mdt.store.disk_cache import DiskCache, Identity
-from pyhudi_expr.mdt.store.group_state import group_states
-from pyhudi_expr.mdt.store.listing_snapshots import flags_of, is_worth_keeping, stored_flags
-from pyhudi_expr.table.hudi_names import COLUMN_STATS
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, Identity
+from pyhudi_expr.tables.mdt.store.group_state import group_states
+from pyhudi_expr.tables.mdt.store.listing_snapshots import flags_of, is_worth_keeping, stored_flags
 
 #: Changes whenever the columns or their meaning change, and whenever entries are decoded otherwise.
 _LAYOUT = 2

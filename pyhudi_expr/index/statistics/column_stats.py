@@ -38,12 +38,12 @@ from pyhudi_expr.index.statistics.statistics_decoding import (
     StatisticsEntries,
     decode,
 )
-from pyhudi_expr.mdt.bytes.keys import column_partition_prefix, column_prefix
-from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
-from pyhudi_expr.mdt.store.statistics import ColumnStatistics
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.keys import column_partition_prefix, column_prefix
+from pyhudi_expr.tables.mdt.store.parallel_iter import iter_unordered
+from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics
+from pyhudi_expr.tables.storage import Storage
 
 #: Name of the evidence from Parquet footers.
 FOOTERS = "footers"

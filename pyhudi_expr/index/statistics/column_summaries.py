@@ -33,7 +33,7 @@ from pyhudi_expr.index.statistics.bound_decoding import WRAPPED_DECIMAL_SCALE
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.statistics_decoding import decode
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing
 
 #: Types that cannot distinguish neighbouring values have fewer distinct values.
 _COUNTABLE = frozenset({Kind.INTEGER, Kind.DATE, Kind.BOOLEAN})

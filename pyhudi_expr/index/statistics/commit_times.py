@@ -19,9 +19,9 @@ from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.table.hudi_names import COMMIT_TIME
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_names import COMMIT_TIME
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
 
 _COMPLETION_TIMES_LAYOUT = 2
 

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, Int64Array, string_list
 from pyhudi_expr.computed_once import computed_once
-from pyhudi_expr.mdt.bytes.keys import id64, partition_key
-from pyhudi_expr.mdt.bytes.string_index import StringIndex
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.keys import id64, partition_key
+from pyhudi_expr.tables.mdt.bytes.string_index import StringIndex
 
 
 class EntryPositions:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.statistics import ColumnStatistics
+from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup
+from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics
 
 
 class EntrySource(Protocol):

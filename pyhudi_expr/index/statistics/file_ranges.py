@@ -21,7 +21,7 @@ from pyhudi_expr.expr.domains import (
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.statistics_decoding import decode
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing
 
 UNKNOWN = -1
 """Instead of a number of nulls or rows."""

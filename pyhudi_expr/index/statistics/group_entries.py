@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.file_group import FileGroup, announce
-from pyhudi_expr.mdt.store.listing_state import GroupStates, restricted
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.mdt.store.statistics import ColumnStatistics, read_statistics
-from pyhudi_expr.table.hudi_names import COLUMN_STATS
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS
+from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup, announce
+from pyhudi_expr.tables.mdt.store.listing_state import GroupStates, restricted
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics, read_statistics
 
 #: The entries of fewer files are read in the time that threads take to start and to take turns.
 _FEW_FILES = 4_000

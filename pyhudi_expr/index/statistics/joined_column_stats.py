@@ -24,8 +24,8 @@ from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
 from pyhudi_expr.index.statistics.entry_source import EntrySource
 from pyhudi_expr.index.statistics.zone_maps import zone_bounds
-from pyhudi_expr.table.joined_listing import JoinedListing, Runs
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.joined_listing import JoinedListing, Runs
+from pyhudi_expr.tables.storage import Storage
 
 
 class JoinedColumnStats(ColumnStats):

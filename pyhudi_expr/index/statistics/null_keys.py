@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import is_known
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.statistics_decoding import decode
-from pyhudi_expr.keys.key_columns import columns_without_nulls, key_types, null_key_message
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.key_columns import columns_without_nulls, key_types, null_key_message
+from pyhudi_expr.tables.listing import FileListing
 
 _MOST_FILES = 1_000_000
 """Beyond that the key column is not read for this alone."""

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
@@ -24,10 +25,9 @@ from pyhudi_expr.index.statistics.stored_bounds import (
     StoredColumn,
     physical_bounds,
 )
-from pyhudi_expr.parquet.footer import read_footer
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.parsing.budget import in_context
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.parquet.footer import read_footer
+from pyhudi_expr.tables.parsing.budget import in_context
+from pyhudi_expr.tables.storage import Storage
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -18,10 +18,10 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode_merged
 from pyhudi_expr.index.statistics.tracked_partitions import tracked_partitions
-from pyhudi_expr.mdt.bytes.keys import column_prefix
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 
 class PartitionStats:

@@ -39,7 +39,7 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
 from pyhudi_expr.index.statistics.bound_decoding import Encoding, decode_arrow, decode_ordinals
-from pyhudi_expr.mdt.store.statistics import ColumnStatistics
+from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics
 
 #: Parquet integers, and types stored as integers, without a value.
 _ZEROS = {"bool": False, "int64": 0, "large_binary": b"\0"}

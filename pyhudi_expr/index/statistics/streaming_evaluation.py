@@ -16,7 +16,7 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, Leaf, columns, 
 from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing
 
 Streaming = Callable[
     [ColumnStats, FileListing, BoundExpression, LoadedBounds, BoolArray],

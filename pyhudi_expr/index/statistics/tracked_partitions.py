@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.hudi_names import PARTITION_MARKER
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.properties import load_properties
+from pyhudi_expr.tables.hudi_names import PARTITION_MARKER
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.properties import load_properties
 
 _COMPLETION_TIMES_LAYOUT = 2
 

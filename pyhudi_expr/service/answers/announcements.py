@@ -12,8 +12,8 @@ from typing import Any
 
 import structlog
 
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.table.parsing.budget import spending_as_a_question
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.tables.parsing.budget import spending_as_a_question
 
 _AT_ONCE = 4
 _log: Any = structlog.get_logger()

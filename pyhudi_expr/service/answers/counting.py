@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyhudi_expr.index.limits.equal_rows import equal_rows
+from pyhudi_expr.index.prune import PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.limits.equal_rows import equal_rows
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.prune import PruneRequest, PruneResult
+from pyhudi_expr.protocol.generated import ttypes
 from pyhudi_expr.service.column_summaries import literal
 
 

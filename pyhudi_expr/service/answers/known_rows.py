@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.protocol.generated import ttypes
 from pyhudi_expr.service.answers.counting import counted
 from pyhudi_expr.service.answers.matching import matching
 

@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
+from pyhudi_expr.index.limits.matching_rows import matching_rows
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.limits.matching_rows import matching_rows
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.protocol.generated import ttypes
 from pyhudi_expr.service.column_summaries import to_thrift
 
 

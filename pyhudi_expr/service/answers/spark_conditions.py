@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pyhudi_expr.expr.frontend.spark.catalyst import Unwritten, parse_catalyst
+from pyhudi_expr.expr.frontend.spark.data_types import CatalystError
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
-from pyhudi_expr.frontend.spark.catalyst import Unwritten, parse_catalyst
-from pyhudi_expr.frontend.spark.data_types import CatalystError
-from pyhudi_expr.frontend.thrift.decoder import Limits
-from pyhudi_expr.frontend.thrift.literals import BadRequestError, decode_literal
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.protocol.ttypes import Literal, SparkCondition
+from pyhudi_expr.protocol.conversion.decoder import Limits
+from pyhudi_expr.protocol.conversion.literals import BadRequestError, decode_literal
+from pyhudi_expr.protocol.generated.ttypes import Literal, SparkCondition
 
 
 def decode_spark(condition: SparkCondition, semantics: Semantics, limits: Limits) -> HudiExpression:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.expr.nodes import Column
-from pyhudi_expr.frontend.common.hive_types import InexpressibleError, parse_type
-from pyhudi_expr.frontend.thrift.decoder import BadRequestError
-from pyhudi_expr.limits.wanted import OrderColumn, WantedRows
-from pyhudi_expr.protocol import ttypes
+from pyhudi_expr.index.limits.wanted import OrderColumn, WantedRows
+from pyhudi_expr.protocol.conversion.decoder import BadRequestError
+from pyhudi_expr.protocol.generated import ttypes
 
 
 def wanted_rows(request: ttypes.PruneRequest) -> tuple[WantedRows, ...]:

@@ -6,7 +6,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TApplicationException, TMessageType
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pyhudi_expr.protocol import PruningService
+from pyhudi_expr.protocol.generated import PruningService
 
 #: Size of a frame's length in bytes.
 HEADER_BYTES = 4

@@ -20,7 +20,7 @@ from typing import Any
 
 import structlog
 
-from pyhudi_expr.protocol import PruningService
+from pyhudi_expr.protocol.generated import PruningService
 from pyhudi_expr.service.access import Access
 from pyhudi_expr.service.handler import RefusingHandler
 from pyhudi_expr.service.jobs import Job

@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pyhudi_expr.kept_rows import RowJudge
-from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.index.kept_rows import RowJudge
+from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.service.answers.announcements import Announcements
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics

@@ -14,10 +14,10 @@ def check_file_systems(settings: ServiceSettings) -> None:
     if not on_hdfs:
         return
     # Imported on use: a supervisor needs nothing that reads tables.
-    from pyhudi_expr.table.errors import HudiError
-    from pyhudi_expr.table.storage import Storage, joined_options, process_options
-    from pyhudi_expr.table.storage.hadoop.native_library import WEBHDFS, problem_of
-    from pyhudi_expr.table.storage.locations import via
+    from pyhudi_expr.errors import HudiError
+    from pyhudi_expr.tables.storage import Storage, joined_options, process_options
+    from pyhudi_expr.tables.storage.hadoop.native_library import WEBHDFS, problem_of
+    from pyhudi_expr.tables.storage.locations import via
 
     options = joined_options(process_options(), settings.all_storage_options)
     try:

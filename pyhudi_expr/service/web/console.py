@@ -11,19 +11,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 
+from pyhudi_expr.api.pages.activity import Activity
+from pyhudi_expr.api.pages.console import TableState, overview_page, table_page
+from pyhudi_expr.api.pages.console_view import View
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses
-from pyhudi_expr.pages.activity import Activity
-from pyhudi_expr.pages.console import TableState, overview_page, table_page
-from pyhudi_expr.pages.console_view import View
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError
 from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
 from pyhudi_expr.service.web.overview import Overview
 from pyhudi_expr.service.web.web_access import WebAccess
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage import Storage
 
 _SAFE = {
     "Cache-Control": "no-store",

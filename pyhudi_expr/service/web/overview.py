@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pyhudi_expr.pages.activity import Activity
+from pyhudi_expr.api.pages.activity import Activity
 from pyhudi_expr.service.metrics import Metrics
 
 

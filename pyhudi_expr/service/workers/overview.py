@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from itertools import count
 
-from pyhudi_expr.pages.activity import Activity
+from pyhudi_expr.api.pages.activity import Activity
 from pyhudi_expr.service.workers.channel import Channel, Kind, Message
 from pyhudi_expr.service.workers.reports import Report, all_decoded, joined, text
 

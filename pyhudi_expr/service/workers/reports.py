@@ -10,7 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 from pydantic import TypeAdapter
 
-from pyhudi_expr.pages.activity import Activity, IndexSaving, TableActivity, Totals, Trend
+from pyhudi_expr.api.pages.activity import Activity, IndexSaving, TableActivity, Totals, Trend
 
 #: Latest requests that are shown.
 _MOST_RECENT = 200

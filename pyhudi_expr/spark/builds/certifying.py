@@ -16,20 +16,24 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.arrays import AnyArray, Int64Array, arrow_schema_of, combined
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import metadata_of
 from pyhudi_expr.index.catalog.registry import Store
-from pyhudi_expr.mdt.certificates import stored
-from pyhudi_expr.mdt.certificates.certificates import RecordCertificate, ValueCertificate
-from pyhudi_expr.mdt.certificates.counting import count_entries, named_groups
-from pyhudi_expr.mdt.certificates.pairing import keys_of, keys_of_values, keys_without_one_value
-from pyhudi_expr.mdt.certificates.states import IndexState, state_of
-from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.spark.jobs.batch_runner import LOCAL_BYTES, Row, SparkRunner
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.certificates import stored
+from pyhudi_expr.tables.mdt.certificates.certificates import RecordCertificate, ValueCertificate
+from pyhudi_expr.tables.mdt.certificates.counting import count_entries, named_groups
+from pyhudi_expr.tables.mdt.certificates.pairing import (
+    keys_of,
+    keys_of_values,
+    keys_without_one_value,
+)
+from pyhudi_expr.tables.mdt.certificates.states import IndexState, state_of
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 _BYTES_OF_A_TASK = 16 << 20
 _COUNTS = "group string, entries bigint"

@@ -16,32 +16,36 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.index.catalog.registry import note_of, register
-from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult, sum_by_partition
-from pyhudi_expr.indexing.build_source import BuildSource
-from pyhudi_expr.indexing.index_plan import IndexPlan
-from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, covered_slice_name
-from pyhudi_expr.indexing.shard_counts import shard_count
-from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition, type_names
-from pyhudi_expr.mdt.changes.partitions import IndexConflict
-from pyhudi_expr.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
-from pyhudi_expr.mdt.extension import changes as extension
-from pyhudi_expr.mdt.extension.changes import Change, Extension
-from pyhudi_expr.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store.compaction import Cells, compact_group
-from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.reading.slice_rows import scalar_type
+from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult, sum_by_partition
+from pyhudi_expr.manage.indexing.build_source import BuildSource
+from pyhudi_expr.manage.indexing.index_plan import IndexPlan
+from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, covered_slice_name
+from pyhudi_expr.manage.indexing.shard_counts import shard_count
+from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.spark.builds.extension_refresh import ExtensionRefresh
 from pyhudi_expr.spark.builds.key_changes import is_secondary
 from pyhudi_expr.spark.jobs.job_errors import await_running_tasks
 from pyhudi_expr.spark.jobs.shard_writer import block_bytes, shard_path
 from pyhudi_expr.spark.jobs.task_options import with_storage_options
-from pyhudi_expr.table.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.storage import Storage
-from pyhudi_expr.table.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt.changes.index_definitions import (
+    COLUMN_TYPE,
+    IndexDefinition,
+    type_names,
+)
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
+from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
+from pyhudi_expr.tables.mdt.extension import changes as extension
+from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
+from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.store.compaction import Cells, compact_group
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.tables.timeline.action_records import WrittenFile
 
 _log = logging.getLogger(__name__)
 

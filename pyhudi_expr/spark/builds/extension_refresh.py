@@ -30,14 +30,12 @@ from pyspark.sql import functions as sql
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.computed_once import computed_once
-from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, covered_slice_name, slice_name
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.changes.partitions import NewPartition
-from pyhudi_expr.mdt.extension import changes as extension
-from pyhudi_expr.mdt.extension.changes import Change, Extension
-from pyhudi_expr.mdt.extension.coverage import Coverage, may_be_covered
-from pyhudi_expr.mdt.store.file_group_names import has_rows
-from pyhudi_expr.reading.slice_files import FileSlice, slice_table
+from pyhudi_expr.manage.indexing.reverse_mapping import (
+    ReverseMapping,
+    covered_slice_name,
+    slice_name,
+)
+from pyhudi_expr.rows.slice_files import FileSlice, slice_table
 from pyhudi_expr.spark.builds.key_changes import (
     DELETED,
     IndexedSlice,
@@ -60,10 +58,16 @@ from pyhudi_expr.spark.jobs.log_files import (
 )
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ShardTarget, write_shards
 from pyhudi_expr.spark.jobs.slice_frames import Extract, of_slices, read_slices
-from pyhudi_expr.table.hudi_names import COLUMN_STATS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.mdt.extension import changes as extension
+from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
+from pyhudi_expr.tables.mdt.extension.coverage import Coverage, may_be_covered
+from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
+from pyhudi_expr.tables.timeline.action_records import WrittenFile
 
 _ROWS_OF_TASK = 1_000_000
 """About how many rows a task compares in its memory."""

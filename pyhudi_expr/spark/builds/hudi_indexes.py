@@ -12,20 +12,16 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, note_of, register
-from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult, sum_by_partition
-from pyhudi_expr.indexing.build_source import BuildSource
-from pyhudi_expr.indexing.index_plan import IndexPlan
-from pyhudi_expr.indexing.shard_counts import shard_count
-from pyhudi_expr.mdt.changes import async_indexing
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.changes.partitions import NewPartition
-from pyhudi_expr.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
-from pyhudi_expr.reading.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
+from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult, sum_by_partition
+from pyhudi_expr.manage.indexing.build_source import BuildSource
+from pyhudi_expr.manage.indexing.index_plan import IndexPlan
+from pyhudi_expr.manage.indexing.shard_counts import shard_count
+from pyhudi_expr.rows.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
 from pyhudi_expr.spark.builds import catch_up as catching_up
 from pyhudi_expr.spark.entries import entries_of_each
 from pyhudi_expr.spark.jobs.job_errors import await_running_tasks
 from pyhudi_expr.spark.jobs.shard_writer import ShardTarget, write_shards
-from pyhudi_expr.table.hudi_names import (
+from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
     METADATA_DIR,
@@ -33,9 +29,13 @@ from pyhudi_expr.table.hudi_names import (
     RECORD_INDEX,
     SECONDARY_INDEX,
 )
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.properties import TableType
-from pyhudi_expr.table.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes import async_indexing
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
+from pyhudi_expr.tables.properties import TableType
+from pyhudi_expr.tables.timeline.action_records import WrittenFile
 
 
 def hudi_build(

@@ -13,19 +13,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.arrays import AnyArray, arrow_schema_of, string_list
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus
-from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, covered_slice_name
-from pyhudi_expr.mdt.bytes.keys import composite_parts
-from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.hfile.reader import HFile
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE
-from pyhudi_expr.mdt.store.secondary_keys import entries as secondary_entries
+from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, covered_slice_name
 from pyhudi_expr.spark.jobs.task_options import with_storage_options
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.keys import composite_parts
+from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.mdt.store.secondary_keys import NULL_VALUE
+from pyhudi_expr.tables.mdt.store.secondary_keys import entries as secondary_entries
 
 _ROWS = "key string, values array<string>"
 _SCHEMA = arrow_schema_of([pa.field("key", pa.string()), pa.field("values", pa.list_(pa.string()))])

@@ -28,14 +28,14 @@ from pyhudi_expr.arrays import (
     arrow_schema_of,
     string_list,
 )
-from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.spark.entries.batches import constant_entries, entry_batch
 from pyhudi_expr.spark.entries.secondary_index import EntryKeys
 from pyhudi_expr.spark.jobs.batch_runner import Step
 from pyhudi_expr.spark.jobs.log_files import as_log_entries
-from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.records import payloads
 
 DELETED = b""
 """The payload of a key that is to be deleted."""

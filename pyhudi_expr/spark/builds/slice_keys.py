@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, arrow_schema_of
-from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, slice_name
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.reading.key_columns import KeyColumns
-from pyhudi_expr.reading.slice_files import FileSlice
-from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice
+from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, slice_name
+from pyhudi_expr.rows.key_columns import KeyColumns
+from pyhudi_expr.rows.slice_files import FileSlice
+from pyhudi_expr.rows.slice_rows import SliceReader, UnmergeableSlice
 from pyhudi_expr.spark.builds.key_changes import is_secondary
 from pyhudi_expr.spark.entries.secondary_index import IndexedColumns
-from pyhudi_expr.table.hudi_names import RECORD_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
 
 _COUNTED_SCHEMA = arrow_schema_of(
     [

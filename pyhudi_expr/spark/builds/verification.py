@@ -17,31 +17,31 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from pyhudi_expr.arrays import arrow_schema_of, string_list, value_list
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus
-from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
-from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.hfile.reader import HFile
-from pyhudi_expr.mdt.records.metadata_records import (
+from pyhudi_expr.spark.entries import entries, file_entries
+from pyhudi_expr.spark.jobs.task_options import with_storage_options
+from pyhudi_expr.tables import hudi_names
+from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, PARTITION_STATS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.records.metadata_records import (
     COLUMN_STATS,
     Payload,
     decode,
     is_deleted,
     wrapper_name,
 )
-from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store.file_group import FileGroup, all_cells
-from pyhudi_expr.mdt.store.file_group_names import has_rows
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.spark.entries import entries, file_entries
-from pyhudi_expr.spark.jobs.task_options import with_storage_options
-from pyhudi_expr.table import hudi_names
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, PARTITION_STATS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
-from pyhudi_expr.table.storage import using_storage_options
+from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup, all_cells
+from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.tables.storage import using_storage_options
 
 _EXAMPLES = 10
 _BATCH_ROWS = 10_000

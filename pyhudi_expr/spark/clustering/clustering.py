@@ -25,11 +25,11 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.statements import RefreshIndex
-from pyhudi_expr.indexing.writer_options import clustering_options
-from pyhudi_expr.layout.row_order import InvalidLayout, Layout, Pieces, row_order
-from pyhudi_expr.layout.selection import LAYOUT, Choice, Selection, Size, select
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.statements import RefreshIndex
+from pyhudi_expr.manage.indexing.writer_options import clustering_options
+from pyhudi_expr.manage.layout.row_order import InvalidLayout, Layout, Pieces, row_order
+from pyhudi_expr.manage.layout.selection import LAYOUT, Choice, Selection, Size, select
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, slice_files
 from pyhudi_expr.spark.clustering.layout_frames import Part, arrange
@@ -37,11 +37,11 @@ from pyhudi_expr.spark.clustering.layout_samples import samples
 from pyhudi_expr.spark.clustering.layout_statistics import ordered_statistics
 from pyhudi_expr.spark.indexes import refresh_index
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
-from pyhudi_expr.table import config_keys
-from pyhudi_expr.table.hudi_names import FILE_NAME, PARTITION_PATH
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.pending_writes import wait_for_instants, writes_pending_before
-from pyhudi_expr.table.storage import using_storage_options
+from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables.hudi_names import FILE_NAME, PARTITION_PATH
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.pending_writes import wait_for_instants, writes_pending_before
+from pyhudi_expr.tables.storage import using_storage_options
 
 _ATTEMPTS = 3
 _LEAST_FILE_LIMIT = 128 << 20

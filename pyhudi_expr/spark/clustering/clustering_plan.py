@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pyhudi_expr.reading.slice_files import FileSlice, file_slices
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.rows.slice_files import FileSlice, file_slices
+from pyhudi_expr.tables.listing import FileListing
 
 
 class ClusteringFailed(HudiError):  # noqa: N818 - names the finding

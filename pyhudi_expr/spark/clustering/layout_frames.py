@@ -14,8 +14,8 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from pyhudi_expr.arrays import AnyArray, Int32Array, arrow_buffer
-from pyhudi_expr.layout.curves import Curve
-from pyhudi_expr.layout.row_order import Layout, Mapping, Order, Pieces, row_order
+from pyhudi_expr.manage.layout.curves import Curve
+from pyhudi_expr.manage.layout.row_order import Layout, Mapping, Order, Pieces, row_order
 from pyhudi_expr.spark.jobs.arrow_ipc import from_ipc, to_ipc
 from pyhudi_expr.spark.jobs.arrow_types import arrow_type
 from pyhudi_expr.spark.jobs.shard_writer import routes_to

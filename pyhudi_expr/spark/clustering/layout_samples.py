@@ -9,9 +9,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.arrays import string_list
-from pyhudi_expr.layout.sampling import sample_file
-from pyhudi_expr.layout.selection import Selection
-from pyhudi_expr.reading.slice_files import FileSlice, slice_table
+from pyhudi_expr.manage.layout.sampling import sample_file
+from pyhudi_expr.manage.layout.selection import Selection
+from pyhudi_expr.rows.slice_files import FileSlice, slice_table
 from pyhudi_expr.spark.clustering.layout_frames import sample_rows
 from pyhudi_expr.spark.jobs.arrow_ipc import from_ipc, to_ipc
 from pyhudi_expr.spark.jobs.batch_runner import LocalRunner, Runner, SparkRunner, each_item

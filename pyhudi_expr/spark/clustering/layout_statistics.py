@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import SparkSession
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import State
-from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.index_plan import plan_index
-from pyhudi_expr.indexing.preparation import BuildPlan, prepare_create
-from pyhudi_expr.indexing.statements import CreateIndex
-from pyhudi_expr.layout.ordered_statistics import (
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.index_plan import plan_index
+from pyhudi_expr.manage.indexing.preparation import BuildPlan, prepare_create
+from pyhudi_expr.manage.indexing.statements import CreateIndex
+from pyhudi_expr.manage.layout.ordered_statistics import (
     columns_without_statistics,
     indexed_columns,
     statistics_indexes,
 )
-from pyhudi_expr.mdt.changes.partitions import check_restores
 from pyhudi_expr.spark.indexes import carry_out
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, META_COLUMNS
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, META_COLUMNS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes.partitions import check_restores
 
 
 def ordered_statistics(spark: SparkSession, table: str, columns: Sequence[str]) -> Iterator[str]:

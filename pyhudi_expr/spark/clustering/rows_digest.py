@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from pyhudi_expr.table.hudi_names import META_COLUMNS
+from pyhudi_expr.tables.hudi_names import META_COLUMNS
 
 _SUM = "decimal(38,0)"
 

@@ -20,8 +20,8 @@ from pyhudi_expr.spark.jobs.java_calls import (
     private_field,
 )
 from pyhudi_expr.spark.jobs.job_errors import missing_module
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.storage import Storage
 
 
 @dataclass(frozen=True)

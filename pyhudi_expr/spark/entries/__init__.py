@@ -11,8 +11,7 @@ from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.store.file_group_names import has_rows
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.spark.entries.bloom_filters import bloom_filters
 from pyhudi_expr.spark.entries.column_stats import both_statistics, column_stats, partition_stats
 from pyhudi_expr.spark.entries.expression_index import (
@@ -23,8 +22,7 @@ from pyhudi_expr.spark.entries.expression_index import (
 from pyhudi_expr.spark.entries.key_entries import key_entries
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
 from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import (
+from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
     EXPRESSION_INDEX_PREFIX,
@@ -32,8 +30,10 @@ from pyhudi_expr.table.hudi_names import (
     RECORD_INDEX,
     SECONDARY_INDEX_PREFIX,
 )
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
 
 _OfSlices = Callable[[HudiTable, str | None, IndexDefinition, int], Extract]
 _BySpark = Callable[[SparkSession, HudiTable, FileListing, IndexDefinition, int], DataFrame]

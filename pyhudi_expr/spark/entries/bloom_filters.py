@@ -10,18 +10,18 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.mdt.records.bloom_filter import SIMPLE, FilterBuilder, of_footer
-from pyhudi_expr.reading.key_columns import KeyColumns
-from pyhudi_expr.reading.slice_files import FileSlice
-from pyhudi_expr.reading.slice_rows import SliceReader, parquet_columns, parquet_file
+from pyhudi_expr.rows.key_columns import KeyColumns
+from pyhudi_expr.rows.slice_files import FileSlice
+from pyhudi_expr.rows.slice_rows import SliceReader, parquet_columns, parquet_file
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import Extract
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.records.bloom_filter import SIMPLE, FilterBuilder, of_footer
 
 
 def bloom_filters(

@@ -22,7 +22,7 @@ from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, uns
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.index.statistics.bound_decoding import widen_float32
 from pyhudi_expr.index.statistics.parquet_footers import null_count
-from pyhudi_expr.mdt.records.value_types import Bound
+from pyhudi_expr.tables.mdt.records.value_types import Bound
 
 #: Omits statistics if a chunk holds NaN; other writers may ignore it.
 _NAN_SAFE_WRITER = "parquet-mr"

@@ -18,18 +18,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from pyhudi_expr.expr.nodes import PythonValue
-from pyhudi_expr.mdt.bytes.keys import column_stats_key, partition_stats_key
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS
-from pyhudi_expr.mdt.records.value_types import Bound, ValueType
-from pyhudi_expr.reading.slice_files import FileSlice
+from pyhudi_expr.rows.slice_files import FileSlice
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.file_statistics import DDL, SCHEMA, FileStatistics, Row, bound_kind
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ENTRY_SCHEMA
 from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.keys import column_stats_key, partition_stats_key
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType
 
 _KINDS = ("long", "double", "bytes", "decimal")
 _COUNTS = ("value_count", "null_count", "size", "uncompressed_size")

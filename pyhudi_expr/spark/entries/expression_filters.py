@@ -15,18 +15,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from pyhudi_expr.arrays import AnyArray
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.mdt.records.bloom_filter import SIMPLE, FilterBuilder
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.function_results import function_results
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.file_names import base_files
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.file_names import base_files
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.records.bloom_filter import SIMPLE, FilterBuilder
 
 # Spark's names of types whose texts are the same in all engines.
 _SPELLED = ("string", "byte", "short", "integer", "long", "date", "boolean")

@@ -15,21 +15,21 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.nodes import PythonValue
-from pyhudi_expr.mdt.bytes.keys import column_stats_key, expression_partition_stats_key
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS
-from pyhudi_expr.mdt.records.value_types import Bound, ValueType, value_type
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.expression_filters import expression_filters
 from pyhudi_expr.spark.entries.function_results import function_results
 from pyhudi_expr.spark.jobs.arrow_types import arrow_type
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
-from pyhudi_expr.table import hudi_names
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables import hudi_names
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.keys import column_stats_key, expression_partition_stats_key
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType, value_type
 
 _UNCOMPRESSED_FACTOR = 2
 

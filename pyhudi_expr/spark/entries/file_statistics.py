@@ -16,12 +16,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.arrays import AnyArray, arrow_schema_of
+from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.expr.domains import domain_of, type_widens
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.records.value_types import Bound, ValueType, value_type
-from pyhudi_expr.parquet.stored_types import INT96
-from pyhudi_expr.reading.slice_files import FileSlice
-from pyhudi_expr.reading.slice_rows import (
+from pyhudi_expr.rows.slice_files import FileSlice
+from pyhudi_expr.rows.slice_rows import (
     SliceReader,
     leaf_types,
     parquet_columns,
@@ -31,9 +29,11 @@ from pyhudi_expr.reading.slice_rows import (
 from pyhudi_expr.spark.entries.bounds import Range, converted, footer_range, value_range
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import read_slices
-from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType, value_type
+from pyhudi_expr.tables.parquet.stored_types import INT96
 
 SCHEMA = arrow_schema_of(
     [

@@ -10,16 +10,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_type
 
+from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.expr.domains import type_widens
-from pyhudi_expr.indexing.expression_arguments import IDENTITY, arguments
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.reading.slice_files import FileSlice
-from pyhudi_expr.reading.slice_rows import SliceReader, scalar_type
+from pyhudi_expr.manage.indexing.expression_arguments import IDENTITY, arguments
+from pyhudi_expr.rows.slice_files import FileSlice
+from pyhudi_expr.rows.slice_rows import SliceReader, scalar_type
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import read_slices
-from pyhudi_expr.table.errors import HudiError, UnsupportedTable
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
 
 _DESCRIBED = {"partition": pa.string(), "file": pa.string(), "size": pa.int64()}
 

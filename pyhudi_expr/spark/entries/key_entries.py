@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.reading.key_columns import KeyColumns
-from pyhudi_expr.reading.slice_files import FileSlice
-from pyhudi_expr.reading.slice_rows import SliceReader
+from pyhudi_expr.rows.key_columns import KeyColumns
+from pyhudi_expr.rows.slice_files import FileSlice
+from pyhudi_expr.rows.slice_rows import SliceReader
 from pyhudi_expr.spark.entries.record_index import RecordEntries
 from pyhudi_expr.spark.entries.secondary_index import SecondaryEntries
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import Extract
-from pyhudi_expr.table.hudi_names import RECORD_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
 
 
 class RowEntries(Protocol):

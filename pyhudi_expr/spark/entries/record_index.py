@@ -12,12 +12,12 @@ from datetime import datetime, timezone
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.reading.slice_files import FileSlice
+from pyhudi_expr.errors import UnsupportedTable
+from pyhudi_expr.rows.slice_files import FileSlice
 from pyhudi_expr.spark.entries.batches import constant_entries
-from pyhudi_expr.table.errors import UnsupportedTable
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.records import payloads
 
 _SECONDS = 14
 _LAST_MILLISECOND = "999"

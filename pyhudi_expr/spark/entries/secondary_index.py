@@ -21,15 +21,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, arrow_nulls
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of, type_widens
-from pyhudi_expr.mdt.bytes.keys import COMPONENT_END, COMPONENT_MARK, secondary_prefix
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.reading.slice_files import FileSlice
-from pyhudi_expr.reading.slice_rows import scalar_type
+from pyhudi_expr.rows.slice_files import FileSlice
+from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.spark.entries.batches import constant_entries
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.keys import COMPONENT_END, COMPONENT_MARK, secondary_prefix
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.records import payloads
 
 _MOST_DIGITS = 76
 _NULL = "\0"

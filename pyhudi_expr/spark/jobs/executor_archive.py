@@ -18,11 +18,11 @@ from importlib import metadata
 from importlib.util import cache_from_source
 from pathlib import Path, PurePosixPath
 
-from pyhudi_expr.mdt.store.disk_cache import user_directory
-from pyhudi_expr.table.storage import Storage, process_options
-from pyhudi_expr.table.storage.hadoop.configuration import hadoop_settings
-from pyhudi_expr.table.storage.hadoop.name_nodes import default_authority, user_of
-from pyhudi_expr.table.storage.hadoop.native_library import VIA_OPTION, WEBHDFS
+from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
+from pyhudi_expr.tables.storage import Storage, process_options
+from pyhudi_expr.tables.storage.hadoop.configuration import hadoop_settings
+from pyhudi_expr.tables.storage.hadoop.name_nodes import default_authority, user_of
+from pyhudi_expr.tables.storage.hadoop.native_library import VIA_OPTION, WEBHDFS
 
 SHIP = "spark.pyhudi.ship"
 """The setting that says whether executors get the archive: true or false."""

@@ -13,7 +13,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.status import StatusTracker
 
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.errors import HudiError
 
 # The last line of a task's traceback, where the error is one of this package.
 _OWN_ERRORS = re.compile(r"^pyhudi_expr\.(?:\w+\.)+\w+: (.+)$", re.MULTILINE)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi_expr.reading.slice_files import FileSlice, slice_of, slice_table
+from pyhudi_expr.rows.slice_files import FileSlice, slice_of, slice_table
 from pyhudi_expr.spark.jobs.batch_runner import Read, SparkRunner
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing
 
 Extract = Callable[[Iterable[FileSlice]], Iterator[pa.RecordBatch]]
 """What is read of some slices, in their order."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from pyhudi_expr.table.storage import (
+from pyhudi_expr.tables.storage import (
     block_options,
     joined_options,
     process_options,
     using_storage_options,
 )
-from pyhudi_expr.table.storage.hadoop.carried_options import carried_options
+from pyhudi_expr.tables.storage.hadoop.carried_options import carried_options
 
 _Rows = TypeVar("_Rows")
 _Result = TypeVar("_Result")

@@ -1,6 +1,6 @@
 """DataFrames over Hudi tables that read only the files that can match a condition.
 
-`pyhudi_expr.prune` prunes the files, as for Hive. Spark's own Parquet reader reads slices without
+`pyhudi_expr.index.prune` prunes the files, as for Hive. Spark's own Parquet reader reads slices without
 log files. Hudi's reader (whose bundle must be on the driver's class path then) reads slices with
 log files, or of another schema than the table's.
 """
@@ -20,12 +20,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyhudi_expr.arrays import BoolArray, string_list
-from pyhudi_expr.limits.narrowing import narrowed
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
-from pyhudi_expr.reading.orders import Order, sort_keys
-from pyhudi_expr.reading.schema_evolution import SchemaEvolution
-from pyhudi_expr.reading.sorting import SortKey, wanted_rows
-from pyhudi_expr.reading.supported_tables import check_supported
+from pyhudi_expr.errors import HudiError, UnsupportedTable
+from pyhudi_expr.index.limits.narrowing import narrowed
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.rows.orders import Order, sort_keys
+from pyhudi_expr.rows.schema_evolution import SchemaEvolution
+from pyhudi_expr.rows.sorting import SortKey, wanted_rows
+from pyhudi_expr.rows.supported_tables import check_supported
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import slice_files
 from pyhudi_expr.spark.jobs.batch_runner import SparkRunner
@@ -33,13 +34,12 @@ from pyhudi_expr.spark.query.partition_columns import ShownColumns
 from pyhudi_expr.spark.query.predicates import predicate_of
 from pyhudi_expr.spark.query.sharded_evaluation import ShardedEvaluation
 from pyhudi_expr.spark.virtual_keys.reading import hide_keys
-from pyhudi_expr.table import config_keys
-from pyhudi_expr.table.errors import HudiError, UnsupportedTable
-from pyhudi_expr.table.hudi_names import COMMIT_TIME
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
-from pyhudi_expr.table.storage import using_storage_options
-from pyhudi_expr.table.timeline.timeline import query_instant
+from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables.hudi_names import COMMIT_TIME
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.storage import using_storage_options
+from pyhudi_expr.tables.timeline.timeline import query_instant
 
 _LOG = logging.getLogger(__name__)
 #: The option with which Hudi's reader maps the columns of older files.

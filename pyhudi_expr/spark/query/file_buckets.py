@@ -18,21 +18,21 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.bytes.key_hashes import hashes
-from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.parallel_iter import THREADS
-from pyhudi_expr.mdt.store.statistics import (
+from pyhudi_expr.spark.jobs.batch_runner import Batches, Row, Runner, each_item
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.key_hashes import hashes
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup
+from pyhudi_expr.tables.mdt.store.parallel_iter import THREADS
+from pyhudi_expr.tables.mdt.store.statistics import (
     ColumnStatistics,
     column_statistics,
     from_table,
     read_statistics,
     to_table,
 )
-from pyhudi_expr.spark.jobs.batch_runner import Batches, Row, Runner, each_item
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage import Storage
 
 BUCKET_BYTES = 32 << 20
 """Stored bytes of the index whose entries one task gets."""

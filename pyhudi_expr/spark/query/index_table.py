@@ -16,17 +16,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_array, arrow_nulls
-from pyhudi_expr.backend.index_filter import RFC28_COLUMNS
+from pyhudi_expr.errors import UnknownColumn
+from pyhudi_expr.expr.backend.index_filter import RFC28_COLUMNS
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, domain_of
 from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.expr.terms import UnboundError, resolve
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import file_ranges, ordinal_values
-from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.jobs.arrow_ipc import to_ipc
-from pyhudi_expr.table.errors import UnknownColumn
 
 FILE = "file"
 _FILES_OF_PART = 100_000

@@ -18,8 +18,8 @@ from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.partition_semantics import PartitionReader, doubtful_partitions
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.spark_partition_values import PathText, SparkPartitionColumns, is_readable
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
 
 _FROM_PATHS = "hoodie.datasource.read.extract.partition.values.from.path"
 

@@ -13,11 +13,11 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import Column, DataFrame, SparkSession
 
+from pyhudi_expr.expr.frontend.common.builders import conjunction
+from pyhudi_expr.expr.frontend.spark.catalyst import Unwritten, parse_catalyst
+from pyhudi_expr.expr.frontend.spark.data_types import CatalystError
 from pyhudi_expr.expr.nodes import ALWAYS, NEVER, HudiExpression, Unknown
 from pyhudi_expr.expr.semantics import Semantics
-from pyhudi_expr.frontend.common.builders import conjunction
-from pyhudi_expr.frontend.spark.catalyst import Unwritten, parse_catalyst
-from pyhudi_expr.frontend.spark.data_types import CatalystError
 from pyhudi_expr.spark.jobs.java_calls import JavaObject, jvm
 from pyhudi_expr.spark.query.query_plans import (
     depends_on_time,

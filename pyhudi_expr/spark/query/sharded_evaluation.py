@@ -26,9 +26,9 @@ from pyhudi_expr.index.statistics.streaming_evaluation import (
 from pyhudi_expr.spark.jobs.batch_runner import Runner
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.spark.query.file_buckets import BUCKET_BYTES, Bucket, Buckets, dealt, gathered
-from pyhudi_expr.table.hudi_names import COLUMN_STATS
-from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.storage import Storage
 
 _RESULT_SCHEMA = "bucket int, answers binary"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyhudi_expr.indexing.statement_reader import StatementError
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.indexing.statement_reader import StatementError
 from pyhudi_expr.spark.statements.attachment import attach, end_with_parent
 from pyhudi_expr.spark.statements.execution import execute
-from pyhudi_expr.table.errors import HudiError
 
 
 def main() -> None:

@@ -13,31 +13,31 @@ from typing import Protocol, TypeAlias
 
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.advice.query_history import merge_queries, read_query_log
-from pyhudi_expr.advice.ranking import RankedIndex, advise
-from pyhudi_expr.advice.sql_queries import ObservedQueries, read_queries
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
-from pyhudi_expr.indexing.build_options import BuildResult
-from pyhudi_expr.indexing.index_plan import KINDS
-from pyhudi_expr.indexing.session_statements import (
+from pyhudi_expr.manage.advice.query_history import merge_queries, read_query_log
+from pyhudi_expr.manage.advice.ranking import RankedIndex, advise
+from pyhudi_expr.manage.advice.sql_queries import ObservedQueries, read_queries
+from pyhudi_expr.manage.indexing.build_options import BuildResult
+from pyhudi_expr.manage.indexing.index_plan import KINDS
+from pyhudi_expr.manage.indexing.session_statements import (
     AnalyzeIndexes,
     Optimize,
     RefreshIndexes,
     SessionStatement,
     parse,
 )
-from pyhudi_expr.indexing.statement_reader import StatementError
-from pyhudi_expr.indexing.statements import CreateIndex, RefreshIndex
-from pyhudi_expr.layout.curves import Curve
-from pyhudi_expr.layout.row_order import Layout, Mapping
-from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.manage.indexing.statement_reader import StatementError
+from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
+from pyhudi_expr.manage.layout.curves import Curve
+from pyhudi_expr.manage.layout.row_order import Layout, Mapping
+from pyhudi_expr.manage.layout.selection import Size
 from pyhudi_expr.spark.clustering.clustering import Clustered, ClusterOptions, cluster
 from pyhudi_expr.spark.indexes import location, refresh_index, run, session_options
 from pyhudi_expr.spark.statements.partitions import matching_partitions
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import RECORD_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 Row: TypeAlias = tuple[str | int | float | bool | None, ...]
 

@@ -9,10 +9,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pyhudi_expr.arrays import string_list
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns
 from pyhudi_expr.spark.query.partition_columns import ShownColumns
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 _PATH = "__pyhudi_partition_path"
 

@@ -13,10 +13,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from pyhudi_expr.keys.definition import KeyDefinition
-from pyhudi_expr.keys.generators import EMPTY, NULL, HudiKeys, KeyGenerator
-from pyhudi_expr.reading.slice_rows import leaf
-from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.errors import HudiError, UnsupportedTable
+from pyhudi_expr.rows.slice_rows import leaf
+from pyhudi_expr.tables.keys.definition import KeyDefinition
+from pyhudi_expr.tables.keys.generators import EMPTY, NULL, HudiKeys, KeyGenerator
 
 _CAST = (
     *(t.StringType, t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.BooleanType),

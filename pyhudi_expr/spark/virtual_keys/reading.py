@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from pyhudi_expr.keys.definition import is_virtual
-from pyhudi_expr.keys.key_columns import require_key_columns
-from pyhudi_expr.keys.key_storage import warn_of_stored_keys
-from pyhudi_expr.table.hudi_names import RECORD_KEY
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_names import RECORD_KEY
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import is_virtual
+from pyhudi_expr.tables.keys.key_columns import require_key_columns
+from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
 
 
 def load(spark: SparkSession, path: str, options: Mapping[str, str] | None = None) -> DataFrame:

@@ -23,8 +23,8 @@ from typing import Protocol
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from pyhudi_expr.indexing.writer_options import clustering_options
-from pyhudi_expr.keys.definition import KeyDefinition, key_definition
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.indexing.writer_options import clustering_options
 from pyhudi_expr.manage.operations import run
 from pyhudi_expr.manage.stored_keys import SliceKeys
 from pyhudi_expr.manage.virtual_keys import (
@@ -37,9 +37,8 @@ from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import SliceFiles, slice_files
 from pyhudi_expr.spark.virtual_keys.key_column import with_keys
 from pyhudi_expr.spark.virtual_keys.writing import service_options
-from pyhudi_expr.table import config_keys
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import (
+from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables.hudi_names import (
     COMMIT_SEQNO,
     COMMIT_TIME,
     FILE_NAME,
@@ -47,10 +46,11 @@ from pyhudi_expr.table.hudi_names import (
     PARTITION_PATH,
     RECORD_KEY,
 )
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.pending_writes import writes_pending_before
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import KeyDefinition, key_definition
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.pending_writes import writes_pending_before
+from pyhudi_expr.tables.storage import Storage
 
 _PLAN = "pyhudi.virtual.keys"
 """Marks our plans among the parameters of their strategy."""

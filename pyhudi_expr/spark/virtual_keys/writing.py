@@ -15,8 +15,20 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from pyhudi_expr.arrays import arrow_nulls
-from pyhudi_expr.indexing.writer_options import writer_options
-from pyhudi_expr.keys.definition import (
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.indexing.writer_options import writer_options
+from pyhudi_expr.manage.virtual_key_settings import (
+    KeyDefinitionChanged,
+    VirtualKeySettings,
+    merge_definition,
+)
+from pyhudi_expr.manage.virtual_keys import enable
+from pyhudi_expr.spark.jobs.arrow_types import arrow_type
+from pyhudi_expr.spark.virtual_keys.key_column import column, column_types
+from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables.hudi_names import PROPERTIES_FILE
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import (
     APPEND_ONLY,
     CLASS,
     CONCATENATOR,
@@ -30,23 +42,11 @@ from pyhudi_expr.keys.definition import (
     python_generator,
     virtual_keys,
 )
-from pyhudi_expr.keys.generators import MissingKey
-from pyhudi_expr.keys.hudi_limits import require_mergeable
-from pyhudi_expr.keys.java_text import JavaText
-from pyhudi_expr.manage.virtual_key_settings import (
-    KeyDefinitionChanged,
-    VirtualKeySettings,
-    merge_definition,
-)
-from pyhudi_expr.manage.virtual_keys import enable
-from pyhudi_expr.spark.jobs.arrow_types import arrow_type
-from pyhudi_expr.spark.virtual_keys.key_column import column, column_types
-from pyhudi_expr.table import config_keys
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import PROPERTIES_FILE
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.keys.generators import MissingKey
+from pyhudi_expr.tables.keys.hudi_limits import require_mergeable
+from pyhudi_expr.tables.keys.java_text import JavaText
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.storage import Storage
 
 OPERATIONS = ("bulk_insert", "insert", "upsert", "delete", "insert_overwrite")
 _APPENDING = ("bulk_insert", "insert", "insert_overwrite")

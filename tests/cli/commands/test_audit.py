@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.table.hudi_names import METADATA_DIR, RECORD_INDEX
-from tests.audit import faults
-from tests.audit.living_rows import LOWERED, LOWERED_FILTER
-from tests.audit.living_table import LivingTable
+from pyhudi_expr.tables.hudi_names import METADATA_DIR, RECORD_INDEX
 from tests.cli.conftest import Run
+from tests.manage.audit import faults
+from tests.manage.audit.living_rows import LOWERED, LOWERED_FILTER
+from tests.manage.audit.living_table import LivingTable
 
 SLOWER, WRONG = 3, 4
 

@@ -12,9 +12,9 @@ import pytest
 
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.reading.row_filter import row_filter
-from pyhudi_expr.reading.scan import scan
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.scan import scan
 
 
 @pytest.fixture(scope="module")

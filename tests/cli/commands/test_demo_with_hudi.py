@@ -11,14 +11,14 @@ from pyspark.sql import SparkSession
 from devtools.tables import META_COLUMNS, HudiTable, TableSpec, upsert
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
+from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses
-from pyhudi_expr.indexing.writer_options import writer_options
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.reading.scan import scan
-from pyhudi_expr.table.hudi_table import HudiTable as OurTable
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.manage.indexing.writer_options import writer_options
+from pyhudi_expr.rows.scan import scan
+from pyhudi_expr.tables.hudi_table import HudiTable as OurTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

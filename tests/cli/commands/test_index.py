@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
 from tests.cli.conftest import Run
 from tests.failure_fixtures import AS_NOBODY, readable_by_others
-from tests.mdt.extension import example_index
-from tests.table.directory_contents import contents
+from tests.tables.directory_contents import contents
+from tests.tables.mdt.extension import example_index
 
 _IMPORTS = """
 import sys
@@ -24,7 +24,7 @@ from pyhudi_expr.cli.main import main
 """
 _READS = """
 from pyhudi_expr.index.catalog.status import index_statuses
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 index_statuses(HudiTable.open(sys.argv[-1]))
 """
 _RUNS = """
@@ -38,10 +38,10 @@ sys.modules["pyspark"] = None
 """
 _ANNOUNCES = """
 import sys
-from pyhudi_expr.mdt.changes.async_indexing import announce
-from pyhudi_expr.mdt.changes.partitions import NewPartition
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables.mdt.changes.async_indexing import announce
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
 
 table = HudiTable.open(sys.argv[1])
 announce(table, [NewPartition("bloom_filters", 4)], TableLock(table.storage))

@@ -7,7 +7,7 @@ import pytest
 
 from pyhudi_expr.cli import inspection
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 
 @pytest.fixture

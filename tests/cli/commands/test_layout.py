@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.layout.tables import rows, split, written
+from tests.manage.layout.tables import rows, split, written
 
 _PREDICATES = (
     "--predicate",

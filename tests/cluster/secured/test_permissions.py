@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from devtools.cluster.hive import FETCH, MASTER, MR, SERVER
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.cluster.secured.users_hive import CLOSED_DAY, UsersHive
 from tests.cluster.test_queries import AGGREGATES, ROWS
 

@@ -15,7 +15,7 @@ from devtools.cluster.kerberos import Members
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.cluster.cluster_hive import ClusterHive
 from tests.hive.query_results import NOTHING, QuerySession
 

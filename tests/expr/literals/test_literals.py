@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pyhudi_expr.expr.frontend.sql.parser import HIVE, SPARK, SqlDialect, parse_predicate
 from pyhudi_expr.expr.nodes import (
     Between,
     CharType,
@@ -20,7 +21,6 @@ from pyhudi_expr.expr.nodes import (
     Not,
     Op,
 )
-from pyhudi_expr.frontend.sql.parser import HIVE, SPARK, SqlDialect, parse_predicate
 from tests.expr.kept_files import X, among, compared, eq, kept, less, lit
 
 INT, LONG, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()

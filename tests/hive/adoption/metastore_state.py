@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.manage.hive.session import HiveSession
 
 State = dict[str, Any]
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from pyhudi_expr.hive.adoption import (
+from pyhudi_expr.manage.hive.adoption import (
     PARQUET_SERDE,
     PARTITION_RECORD,
     RECORD,
@@ -16,8 +16,13 @@ from pyhudi_expr.hive.adoption import (
     adoption,
     undoing,
 )
-from pyhudi_expr.hive.columns import HiveColumn
-from pyhudi_expr.hive.metastore_table import STORAGE_HANDLER, FileFormat, MetastoreTable, TableName
+from pyhudi_expr.manage.hive.columns import HiveColumn
+from pyhudi_expr.manage.hive.metastore_table import (
+    STORAGE_HANDLER,
+    FileFormat,
+    MetastoreTable,
+    TableName,
+)
 
 PARQUET_OUTPUT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"
 BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"

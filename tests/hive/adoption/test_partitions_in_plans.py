@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pyhudi_expr.hive.adoption import PARQUET_SERDE, PartitionFormat
-from pyhudi_expr.hive.metastore_partitions import parsed
-from pyhudi_expr.hive.metastore_table import FileFormat
+from pyhudi_expr.manage.hive.adoption import PARQUET_SERDE, PartitionFormat
+from pyhudi_expr.manage.hive.metastore_partitions import parsed
+from pyhudi_expr.manage.hive.metastore_table import FileFormat
 
 PLAN = """\
 STAGE PLANS:

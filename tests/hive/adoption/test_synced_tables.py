@@ -16,7 +16,7 @@ from devtools.matrix import Matrices, Partitioning
 from devtools.service import ServiceProcess
 from devtools.tables import HudiTable, TableType
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.hive.doctor import EXPLAIN_HOOK
+from pyhudi_expr.manage.hive.doctor import EXPLAIN_HOOK
 from tests.hive.adoption.adopt_command import (
     HUDI_BASE_FILES,
     HUDI_MERGED,

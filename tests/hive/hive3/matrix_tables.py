@@ -9,7 +9,7 @@ import pytest
 
 from devtools.matrix import Partitioning
 from devtools.tables import HudiTable, TableType
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.duckdb_rows import KnownRows
 from tests.hive.query_results import MR, Hive
 

@@ -10,7 +10,7 @@ import pytest
 
 import pyhudi_expr as ph
 from devtools.runtime import free_port
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.described_tables import VIEWS, Described, described_tables
 from tests.hive.query_results import FETCH, MR, Hive
 

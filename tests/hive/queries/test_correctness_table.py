@@ -14,13 +14,13 @@ from pyspark.sql import SparkSession
 from devtools.matrix import FILES, Matrices
 from devtools.spark import session_settings
 from devtools.tables import TableType
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
 from tests.hive.expected_rows import ZONE, Truths, for_hive
 from tests.hive.query_results import Hive
+from tests.index.prune.hudi_data_skipping import Count, kept_beyond_hudi_in_matrix
+from tests.index.prune.matching_slices import request
+from tests.index.prune.predicates import ALL
 from tests.marks import long
-from tests.prune.hudi_data_skipping import Count, kept_beyond_hudi_in_matrix
-from tests.prune.matching_slices import request
-from tests.prune.predicates import ALL
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 

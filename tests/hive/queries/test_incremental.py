@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from devtools.ddl import create_with_handler
 from devtools.tables import TableType
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.history_tables import (
     FILES_AT_FIRST,
     FIXTURE_CASES,

@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 from devtools.ddl import create_native
 from devtools.matrix import Matrices, Partitioning
 from devtools.tables import HudiTable, TableSpec, TableType, create
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.expected_rows import Truths
 from tests.hive.query_results import FETCH, MR, TEZ, Hive
+from tests.index.prune.predicates import PARTITIONS
 from tests.marks import long
-from tests.prune.predicates import PARTITIONS
 from tests.spark.query.partition_path_tables import CORE, Spelled
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]

@@ -6,7 +6,7 @@ import pytest
 
 from devtools.matrix import Matrices
 from devtools.tables import TableType
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.hive.query_results import MR, Hive
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]

@@ -13,7 +13,7 @@ from devtools.matrix import Matrices
 from devtools.tables import HudiTable, TableType
 from tests.hive.expected_rows import Truths, for_hive
 from tests.hive.query_results import FETCH, MR, TEZ, Hive
-from tests.prune.predicates import ALIKE, ALL, ORDERED_NANS
+from tests.index.prune.predicates import ALIKE, ALL, ORDERED_NANS
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 

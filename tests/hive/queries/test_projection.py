@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]

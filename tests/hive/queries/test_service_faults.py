@@ -16,8 +16,8 @@ from devtools.runtime import free_port
 from devtools.scan_reports import ScanTotals
 from devtools.service import ServiceProcess
 from devtools.tables import TableType
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
 from tests.service.running_server import running_server
 

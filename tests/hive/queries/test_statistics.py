@@ -12,7 +12,7 @@ import pytest
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
-from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.manage.hive.session import HiveSession
 
 pytestmark = pytest.mark.hive
 

@@ -16,8 +16,8 @@ from devtools.ddl import create_with_handler
 from devtools.tables import META_COLUMNS
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
-from pyhudi_expr.table import properties_writer
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.hive.query_results import FETCH, TEZ, Hive
 from tests.hive.virtual_key_tables import KEYED, NULLS, PEOPLE, Golden, KeyedTable
 from tests.spark.virtual_keys.virtual_tables import QUICK, frame, some

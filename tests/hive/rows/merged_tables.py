@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenTable
 
 ROWS, FILES = 5_000, 2
 """Rows of the base files, and these."""

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import HiveServer
 from devtools.tables import upsert
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.query_results import MR, TEZ
 from tests.hive.rows.checked_merges import (
     EVERY,

@@ -16,8 +16,8 @@ from devtools.ddl import create_with_handler
 from devtools.s3.hadoop import upload
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.server import S3Server
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.protocol.generated import ttypes
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.hive.s3.hive_on_s3 import BUCKET, FILES, ROWS_PER_FILE, HiveOnS3

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devtools.runtime import ADD_OPENS, COLLECTOR, HIVE_LIB, aux_jars, java
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.listing import TableView
 
 _MAIN = Path(__file__).with_name("PlannedSplits.java")
 _SECONDS = 300

@@ -16,8 +16,8 @@ import pytest
 from devtools.matrix import Matrices, Partitioning
 from devtools.service import ServiceProcess
 from devtools.tables import TableType
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
 from tests.conftest import GOLDEN_DATA
 from tests.flink_rows import NAMES as FLINK
 from tests.hive.splits.planned_splits import Planned, Question, planned

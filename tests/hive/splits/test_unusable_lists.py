@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.service import ServiceProcess
 from devtools.tables import HudiTable, TableSpec, create, delete
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from tests.hive.query_results import Answer, Hive
 from tests.service.running_server import running_server
 

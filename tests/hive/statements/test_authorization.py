@@ -14,7 +14,7 @@ import pytest
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
-from pyhudi_expr.hive.session import HiveSession, QueryError
+from pyhudi_expr.manage.hive.session import HiveSession, QueryError
 
 pytestmark = pytest.mark.hive
 

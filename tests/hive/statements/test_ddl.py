@@ -11,7 +11,7 @@ import pytest
 from devtools.ddl import create_with_handler
 from devtools.matrix import Matrices, Partitioning
 from devtools.tables import META_COLUMNS, HudiTable, TableType
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.query_results import FETCH, TEZ, Hive
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]

@@ -16,7 +16,7 @@ import pytest
 
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import HiveServer
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 
 pytestmark = [pytest.mark.hive, pytest.mark.long]
 

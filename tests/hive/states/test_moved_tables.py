@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from devtools.ddl import create_with_handler
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.query_results import FETCH, MR, Hive
 
 pytestmark = pytest.mark.hive

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.service import ServiceProcess
 from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenTable
 from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
+from tests.index.prune.changes.test_long_lived_pruner import call_procedure
 from tests.marks import long
-from tests.prune.changes.test_long_lived_pruner import call_procedure
 from tests.service.running_server import running_server
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]

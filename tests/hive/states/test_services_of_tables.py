@@ -11,8 +11,8 @@ import pytest
 
 from devtools.ddl import create_with_handler
 from devtools.service import ServiceProcess
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.service.client import services_for
+from pyhudi_expr.protocol.client import services_for
+from pyhudi_expr.protocol.generated import PruningService, ttypes
 from tests.hive.query_results import Hive
 from tests.service.running_server import RunningServer, running_server
 

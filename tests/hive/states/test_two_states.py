@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from devtools.tables import TableType
-from pyhudi_expr.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.history_tables import Histories, History
 from tests.hive.query_results import MR, TEZ, Hive, Rows
 from tests.marks import long

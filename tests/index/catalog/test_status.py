@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import pyhudi_expr as ph
+from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.index.catalog.status import (
@@ -15,13 +16,12 @@ from pyhudi_expr.index.catalog.status import (
     index_statuses,
 )
 from pyhudi_expr.index.costs import LookupCost
-from pyhudi_expr.mdt.changes import partitions
-from pyhudi_expr.prune import Pruner
-from pyhudi_expr.table.errors import CorruptFile
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
-from tests.mdt.extension import example_index
-from tests.prune.matching_slices import groups, request
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt.changes import partitions
+from tests.index.prune.matching_slices import groups, request
+from tests.tables.mdt.extension import example_index
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pyhudi_expr.index.lookups.bloom_filters import BloomFilters
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.records.bloom_filter import HashedKeys
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.records.bloom_filter import HashedKeys
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 
 
 def test_each_file_may_hold_its_keys_and_no_others(golden: Mapping[str, Path]) -> None:

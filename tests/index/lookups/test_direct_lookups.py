@@ -11,22 +11,22 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.lookups import lazy_value
 from pyhudi_expr.index.lookups import record_index as of_records
 from pyhudi_expr.index.lookups import secondary_index as of_values
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index, slices_with
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.row_counts import row_counts
-from pyhudi_expr.mdt.certificates import stored
-from pyhudi_expr.mdt.hfile.reader import HFile
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.mdt.store.secondary_keys import entries
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.table.hudi_names import RECORD_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
-from tests.prune.changes.direct_lookups import looked_up_directly
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.mdt.certificates import stored
+from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.tables.mdt.store.secondary_keys import entries
+from tests.index.prune.changes.direct_lookups import looked_up_directly
 
 INDEXED = ("cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.index.lookups.index_coverage import covered_slices
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 
 INDEX = "secondary_index_merchant_idx"
 MERGED = "mor_v9_txns_simple_meta"

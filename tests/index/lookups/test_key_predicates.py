@@ -6,13 +6,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.render import render
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.lookups.key_predicates import (
     StoredSpelling,
     VirtualSpelling,
@@ -21,9 +22,8 @@ from pyhudi_expr.index.lookups.key_predicates import (
     with_record_keys,
     without_columns,
 )
-from pyhudi_expr.keys.generators import HudiKeys
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.tables.keys.generators import HudiKeys
+from pyhudi_expr.tables.properties import TableProperties
 from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import ENGINES

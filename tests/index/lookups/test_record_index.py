@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.lookups.record_index import RecordIndex, describes_listing, record_index
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.index.row_counts import row_counts
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.bytes.key_hashes import hashes
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.key_hashes import hashes
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 
 #: After inserts, updates, deletes, insert overwrite, compaction and clustering.
 INDEXED = ("cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta")

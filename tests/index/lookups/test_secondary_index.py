@@ -18,11 +18,11 @@ from pyhudi_expr.index.lookups.hashed_entries import HashedEntries
 from pyhudi_expr.index.lookups.lazy_value import LazyValue
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.prune import Pruner
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
-from tests.prune.matching_slices import request
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
+from tests.index.prune.matching_slices import request
 
 INDEXED = "cow_v9_txns_simple_meta"
 MERGED = "mor_v9_txns_simple_meta"

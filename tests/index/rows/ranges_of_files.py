@@ -15,7 +15,7 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.rows.file_cache import FileCache
 from pyhudi_expr.index.rows.file_reading import FileReader
 from pyhudi_expr.index.rows.judging import Judgement, RowRanges, judge
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage import Storage
 
 _SECONDS = 60
 

@@ -18,13 +18,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.statistics.parquet_footers import read_bounds
-from pyhudi_expr.parquet.compact_protocol import NotParquetError
-from pyhudi_expr.parquet.footer import ChunkPlaces, parse_footer
-from pyhudi_expr.parquet.page_index import read_locations, read_statistics
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError
+from pyhudi_expr.tables.parquet.footer import ChunkPlaces, parse_footer
+from pyhudi_expr.tables.parquet.page_index import read_locations, read_statistics
+from pyhudi_expr.tables.storage import Storage
 from tests.example_counts import examples
 from tests.index.rows.ranges_of_files import judged, rows_of
 from tests.index.statistics_entries import UNKNOWN, column, plain

@@ -16,13 +16,13 @@ import pytest
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.frontend.sql.dialects import SPARK
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.parquet.footer import ParquetFooter, read_footer
-from pyhudi_expr.parquet.page_index import read_locations, read_statistics
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.expr.frontend.sql.dialects import SPARK
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.tables.parquet.footer import ParquetFooter, read_footer
+from pyhudi_expr.tables.parquet.page_index import read_locations, read_statistics
+from pyhudi_expr.tables.storage import Storage
 from tests.index.rows.ranges_of_files import judged, reader_of, rows_of
-from tests.reading.nasty_tables import SCHEMA, nasty_rows, sql_texts
+from tests.rows.nasty_tables import SCHEMA, nasty_rows, sql_texts
 
 pytestmark = pytest.mark.spark
 

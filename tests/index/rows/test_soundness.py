@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import Comparison, Literal, Op
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import ENGINES

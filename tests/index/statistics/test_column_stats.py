@@ -13,10 +13,10 @@ from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.table.hudi_names import COLUMN_STATS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from tests.index.statistics_entries import UNKNOWN, column, plain
 
 FILES, PARTITIONS = 10_000, 20

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 
 LAST = 20260307162456179
 Fields = list[tuple[int, str, str]]

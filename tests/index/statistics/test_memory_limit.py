@@ -25,8 +25,10 @@ ALLOCATORS = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
 CHILD = """
 import sys
 from bench.cold import peak
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.prune import Pruner, PruneOptions, PruneRequest
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.index.prune import PruneOptions
+from pyhudi_expr.index.prune import PruneRequest
 
 table, limit, predicate = sys.argv[1:]
 pruner = Pruner(PruneOptions(cache_bytes=int(limit)))

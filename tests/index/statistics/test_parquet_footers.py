@@ -19,8 +19,8 @@ from pyhudi_expr.expr.domains import domain_of, float_ordinal
 from pyhudi_expr.index.statistics import column_stats, parquet_footers
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn, physical_bounds
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.storage import Storage
 from tests.index.statistics_entries import UNKNOWN, column, plain
 
 MICROS = pa.timestamp("us", "UTC")

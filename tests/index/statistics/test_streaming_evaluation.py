@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 
 from bench.tables.synthetic import ROWS_PER_FILE, write_table
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.streaming_evaluation import StreamingEvidence
-from pyhudi_expr.mdt.hfile import reader as hfile
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.hudi_names import COLUMN_STATS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.mdt.hfile import reader as hfile
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from tests.index.statistics_entries import column
 
 FILES, PARTITIONS = 4_000, 8

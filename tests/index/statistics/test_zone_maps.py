@@ -18,14 +18,14 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import Statistics, StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index import slice_sets
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.index.statistics import column_stats
 from pyhudi_expr.index.statistics.zone_maps import zone_bounds
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.table import listing
+from pyhudi_expr.tables import listing
 from tests.example_counts import examples
 from tests.expr.strategies import Case, cases
 from tests.expr.test_soundness import assert_sound

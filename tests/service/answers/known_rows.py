@@ -6,9 +6,9 @@ import uuid
 from pathlib import Path
 
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.handler import PruningHandler
 
 

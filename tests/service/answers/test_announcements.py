@@ -11,14 +11,14 @@ from structlog.testing import capture_logs
 
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.server import S3Server
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.ttypes import PruneStatus
-from pyhudi_expr.prune import Pruner
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.handler import PruningHandler, RefusingHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage import Storage
 from tests.service.running_server import PATIENCE, running_server
 from tests.stored_files import StoredFiles
 

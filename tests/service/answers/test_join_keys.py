@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.advice.query_history import read_query_log
 from pyhudi_expr.arrays import AnyArray, value_list
 from pyhudi_expr.expr.keys import KeyList
 from pyhudi_expr.expr.nodes import Column, HudiExpression, In, InKeys, Literal
-from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.manage.advice.query_history import read_query_log
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.query_log import QueryLog
 
 TABLE = "cow_v9_txns_simple_meta"

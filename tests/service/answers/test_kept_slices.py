@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devtools.runtime import ROOT
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import KeptSlices
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.ttypes import KeptSlices
 from pyhudi_expr.service import verdicts as module
-from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.verdicts import kept_slices
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.timeline.timeline import Timeline
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.timeline.timeline import Timeline
 from tests.service.test_verdicts import result
 
 NO_INSTANTS = Timeline(())

@@ -11,15 +11,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.ttypes import PruneStatus, SelectedRows
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus, SelectedRows
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings
-from tests.reading.nasty_tables import GROUP_ROWS, write_nasty_table
+from tests.rows.nasty_tables import GROUP_ROWS, write_nasty_table
 from tests.service.test_handler import request
 
 #: Tests of what is judged do not depend on the speed of the machine.

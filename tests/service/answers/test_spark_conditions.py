@@ -10,17 +10,23 @@ from typing import Any
 
 import pytest
 
+from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS
-from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
-from pyhudi_expr.frontend.thrift.decoder import Limits
-from pyhudi_expr.frontend.thrift.literals import BadRequestError
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import Literal, Node, NodeKind, PruneStatus, SparkCondition
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.conversion.decoder import Limits
+from pyhudi_expr.protocol.conversion.literals import BadRequestError
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.ttypes import (
+    Literal,
+    Node,
+    NodeKind,
+    PruneStatus,
+    SparkCondition,
+)
 from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
-from pyhudi_expr.service.client import PruningClient
 
 TABLE = "cow_v9_txns_simple_meta"
 _PREFIX = "org.apache.spark.sql.catalyst.expressions."

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.service.network.listening import Listener, bound
 from tests.service.certificates import make, service_tls, tls
 from tests.service.running_server import (

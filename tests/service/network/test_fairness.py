@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.ttypes import PruneStatus
-from pyhudi_expr.prune import Pruner
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.jobs import NoLongerWantedError, check_wanted, taking_turns
 from pyhudi_expr.service.settings import ServiceSettings

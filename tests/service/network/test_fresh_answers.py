@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from bench.tables import synthetic
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.protocol.ttypes import PruneStatus
-from pyhudi_expr.prune import Pruner
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.service.running_server import PATIENCE, running_server
 
 CALLERS, COMMITS, FILES = 8, 40, 200

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.protocol.ttypes import PruneStatus
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.handler import RefusingHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.network.frames import process_frame

@@ -17,13 +17,13 @@ from thrift.Thrift import TException
 from thrift.transport.TTransport import TMemoryBuffer
 
 from devtools.runtime import ROOT
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import PruneStatus
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.protocol.client import PruningClient, services_for
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.access import TOKEN_PREFACE
-from pyhudi_expr.service.client import PruningClient, services_for
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.network.frames import GarbageError, process_frame
 from pyhudi_expr.service.settings import ServiceSettings

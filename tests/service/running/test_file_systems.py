@@ -11,7 +11,7 @@ import pytest
 from devtools.hdfs.servers import write_settings
 from pyhudi_expr.service.running.file_systems import check_file_systems
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
-from pyhudi_expr.table.storage.hadoop import native_library
+from pyhudi_expr.tables.storage.hadoop import native_library
 
 _ROOT = "hdfs://lake/warehouse"
 

@@ -16,13 +16,13 @@ import pyarrow as pa
 import pytest
 from thrift.Thrift import TException
 
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, In, Literal, Op
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.frontend.thrift.encoder import encode
-from pyhudi_expr.protocol import ttypes
-from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 from tests.service.running_server import PATIENCE, closed_by_peer, frame
 from tests.service.service_process import Process
 

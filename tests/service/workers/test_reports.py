@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from pyhudi_expr.pages.activity import Activity, AnsweredRequest, Totals
-from pyhudi_expr.protocol.ttypes import PruneCounts, PruneResponse, PruneStatus
+from pyhudi_expr.api.pages.activity import Activity, AnsweredRequest, Totals
+from pyhudi_expr.protocol.generated.ttypes import PruneCounts, PruneResponse, PruneStatus
 from pyhudi_expr.service.history import History
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.workers.reports import (

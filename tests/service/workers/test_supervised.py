@@ -16,9 +16,9 @@ import pytest
 from thrift.Thrift import TException
 
 from devtools.runtime import free_port
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.ttypes import PruneStatus
-from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from tests.service.certificates import make, service_tls, tls
 from tests.service.running_server import PATIENCE
 from tests.service.service_process import Process

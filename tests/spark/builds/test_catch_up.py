@@ -13,11 +13,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.catalog.status import State, index_status, index_statuses
-from pyhudi_expr.mdt.changes import async_indexing, partitions
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt.changes import async_indexing, partitions
 
 pytestmark = pytest.mark.spark
 

@@ -10,24 +10,24 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State
-from pyhudi_expr.mdt.certificates import stored
-from pyhudi_expr.mdt.certificates.certificates import decoded_values
-from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds import certifying
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.spark.query.dataframes import pruned
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import RECORD_INDEX
-from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
-from tests.prune.changes.direct_lookups import looked_up_directly
-from tests.prune.changes.test_long_lived_pruner import rows
-from tests.prune.matching_slices import assert_no_row_lost, read, request
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
+from pyhudi_expr.tables.mdt.certificates import stored
+from pyhudi_expr.tables.mdt.certificates.certificates import decoded_values
+from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from tests.index.prune.changes.direct_lookups import looked_up_directly
+from tests.index.prune.changes.test_long_lived_pruner import rows
+from tests.index.prune.matching_slices import assert_no_row_lost, read, request
 from tests.spark.builds.test_hudi_reads_indexes import with_options
 
 pytestmark = pytest.mark.spark

@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.index.catalog.status import State, index_status
-from pyhudi_expr.indexing.build_options import BuildResult
-from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.manage.indexing.build_options import BuildResult
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
-from tests.prune.matching_slices import assert_no_row_lost, read
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
+from pyhudi_expr.tables.mdt.extension.reader import Extension
+from tests.index.prune.matching_slices import assert_no_row_lost, read
 
 pytestmark = pytest.mark.spark
 

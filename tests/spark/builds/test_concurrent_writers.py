@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 
 from devtools.tables import HudiTable, TableSpec, create, delete, upsert
 from pyhudi_expr.index.catalog.status import State
-from pyhudi_expr.mdt.changes import async_indexing
-from pyhudi_expr.mdt.changes.partitions import IndexConflict
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
+from pyhudi_expr.tables.mdt.changes import async_indexing
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
 from tests.spark.builds.test_hudi_reads_indexes import (
     LAYOUTS,
     STATEMENTS,

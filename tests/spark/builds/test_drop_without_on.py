@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.tables import TableSpec, create
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.status import index_statuses
-from pyhudi_expr.indexing.index_plan import InvalidIndex
+from pyhudi_expr.manage.indexing.index_plan import InvalidIndex
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 pytestmark = pytest.mark.spark
 

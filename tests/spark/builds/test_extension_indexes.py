@@ -17,17 +17,17 @@ from pyspark.sql import SparkSession
 
 from devtools.tables import TableSpec, create, upsert
 from pyhudi_expr.index.catalog.status import State, index_status, index_statuses
-from pyhudi_expr.indexing.build_options import BuildResult
-from pyhudi_expr.mdt.extension.changes import EXTENSION_DIR
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.prune import Pruner, PruneResult
-from pyhudi_expr.reading.slice_rows import UnmergeableSlice
+from pyhudi_expr.index.prune import Pruner, PruneResult
+from pyhudi_expr.manage.indexing.build_options import BuildResult
+from pyhudi_expr.rows.slice_rows import UnmergeableSlice
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
-from tests.prune.matching_slices import assert_no_row_lost, read, request
-from tests.table.directory_contents import contents, without_metadata_table
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
+from tests.index.prune.matching_slices import assert_no_row_lost, read, request
+from tests.tables.directory_contents import contents, without_metadata_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

@@ -14,25 +14,25 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
-from pyhudi_expr.indexing.index_plan import plan_index
-from pyhudi_expr.indexing.statements import CreateIndex
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.manage.dropping import extension_drop
-from pyhudi_expr.mdt.extension.changes import EXTENSION_DIR
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
+from pyhudi_expr.manage.indexing.index_plan import plan_index
+from pyhudi_expr.manage.indexing.statements import CreateIndex
 from pyhudi_expr.spark.builds.extension_indexes import (
     extension_build,
     extension_compact,
     extension_refresh,
 )
 from pyhudi_expr.spark.jobs import batch_runner
-from pyhudi_expr.table import hudi_table
-from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.locks import TableLock
-from tests.prune.matching_slices import read
+from pyhudi_expr.tables import hudi_table
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
+from tests.index.prune.matching_slices import read
 
 pytestmark = pytest.mark.spark
 

@@ -14,23 +14,23 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import State, checked_statuses
 from pyhudi_expr.index.costs import LookupCost
-from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.layout import Layout
-from pyhudi_expr.reading.log_rows import have_operations
-from pyhudi_expr.reading.slice_files import file_slices
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.layout import Layout
+from pyhudi_expr.rows.log_rows import have_operations
+from pyhudi_expr.rows.slice_files import file_slices
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.clustering.clustering import cluster
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.query.dataframes import prune_table
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.flink_rows import COLUMNS, expected
-from tests.prune.matching_slices import read
+from tests.index.prune.matching_slices import read
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

@@ -14,15 +14,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.hdfs import HdfsPair, running_pair
 from devtools.spark import session_settings
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.indexing.index_plan import InvalidIndex
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.manage.indexing.index_plan import InvalidIndex
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

@@ -15,13 +15,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

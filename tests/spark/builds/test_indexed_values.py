@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.spark.indexes import execute, indexed_values
-from pyhudi_expr.table.errors import HudiError
-from tests.prune.matching_slices import read
+from tests.index.prune.matching_slices import read
 
 pytestmark = pytest.mark.spark
 

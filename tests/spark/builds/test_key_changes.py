@@ -11,16 +11,16 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.mdt.bytes.keys import split_secondary_key
-from pyhudi_expr.mdt.hfile.cells import Cells
-from pyhudi_expr.mdt.records.encoded_records import EncodedRecords
-from pyhudi_expr.mdt.records.metadata_records import is_deleted
-from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store.record_locations import group_of, locations
 from pyhudi_expr.spark.builds.key_changes import KeyIndexes, changer
 from pyhudi_expr.spark.entries.secondary_index import EntryKeys
-from pyhudi_expr.table.hudi_names import RECORD_INDEX
+from pyhudi_expr.tables.hudi_names import RECORD_INDEX
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.keys import split_secondary_key
+from pyhudi_expr.tables.mdt.hfile.cells import Cells
+from pyhudi_expr.tables.mdt.records.encoded_records import EncodedRecords
+from pyhudi_expr.tables.mdt.records.metadata_records import is_deleted
+from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.store.record_locations import group_of, locations
 
 _INDEX = "secondary_index_c"
 _INDEXES = KeyIndexes(

@@ -20,23 +20,23 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.runtime import java
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.reverse_mapping import REVERSE_DIR
-from pyhudi_expr.mdt.changes import partitions
-from pyhudi_expr.mdt.changes.index_definitions import index_definitions
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.reverse_mapping import REVERSE_DIR
 from pyhudi_expr.spark.builds.extension_indexes import extension_compact, extension_refresh
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt.changes import partitions
+from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
 from tests.failure_fixtures import Disk
-from tests.mdt.changes import index_builds
-from tests.prune.matching_slices import read, request
-from tests.table.directory_contents import contents, linked, without_metadata_table
+from tests.index.prune.matching_slices import read, request
+from tests.tables.directory_contents import contents, linked, without_metadata_table
+from tests.tables.mdt.changes import index_builds
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

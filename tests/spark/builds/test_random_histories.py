@@ -20,20 +20,19 @@ from devtools.tables import HudiTable, TableSpec, TableType, upsert
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
 from pyhudi_expr.index.costs import LookupCost, RemainingRead
-from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
-from pyhudi_expr.mdt.extension import changes as extension
-from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.extension_indexes import extension_compact
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
+from pyhudi_expr.tables.mdt.extension import changes as extension
+from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.example_counts import examples
-from tests.marks import long
-from tests.prune.changes.test_long_lived_pruner import PREDICATES, remove_completion, rows
-from tests.prune.changes.test_random_histories import (
+from tests.index.prune.changes.test_long_lived_pruner import PREDICATES, remove_completion, rows
+from tests.index.prune.changes.test_random_histories import (
     LIVES,
     TableHistory,
     comma_separated,
@@ -42,8 +41,9 @@ from tests.prune.changes.test_random_histories import (
     texts,
     values,
 )
-from tests.prune.changes.test_table_services import MANUAL, newest
-from tests.prune.matching_slices import request
+from tests.index.prune.changes.test_table_services import MANUAL, newest
+from tests.index.prune.matching_slices import request
+from tests.marks import long
 from tests.spark.builds.test_concurrent_writers import run_before
 from tests.spark.builds.test_extension_refresh import replace_partitions
 from tests.spark.builds.test_hudi_reads_indexes import with_options

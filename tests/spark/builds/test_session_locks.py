@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.locks import DIRECTORY, PROVIDER, WAIT, LockNotAcquired, UnknownLock
-from pyhudi_expr.table.process_owner import this_process
-from tests.table.directory_contents import contents
+from pyhudi_expr.tables.locks import DIRECTORY, PROVIDER, WAIT, LockNotAcquired, UnknownLock
+from pyhudi_expr.tables.process_owner import this_process
+from tests.tables.directory_contents import contents
 
 pytestmark = pytest.mark.spark
 

@@ -21,18 +21,18 @@ from devtools.tables import HudiTable as Written
 from devtools.tables import TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses, index_statuses
-from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.statements import CreateIndex
-from pyhudi_expr.layout import Curve, InvalidLayout, Layout
-from pyhudi_expr.layout.selection import LAYOUT, Size
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.statements import CreateIndex
+from pyhudi_expr.manage.layout import Curve, InvalidLayout, Layout
+from pyhudi_expr.manage.layout.selection import LAYOUT, Size
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.clustering.clustering import Clustered, ClusterOptions, cluster
 from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed
 from pyhudi_expr.spark.indexes import create_index, execute
-from pyhudi_expr.table.hudi_table import HudiTable
-from tests.prune.matching_slices import assert_no_row_lost, read, request
+from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.index.prune.matching_slices import assert_no_row_lost, read, request
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

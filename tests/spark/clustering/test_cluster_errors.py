@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.tables import TableSpec, create
-from pyhudi_expr.layout import Layout
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.layout import Layout
 from pyhudi_expr.spark.clustering.clustering import cluster
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from pyhudi_expr.layout import Curve, InvalidLayout, Mapping
+from pyhudi_expr.manage.layout import Curve, InvalidLayout, Mapping
 from pyhudi_expr.spark.clustering.layout_frames import order_by
 from tests.marks import long
 

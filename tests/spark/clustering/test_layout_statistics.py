@@ -8,13 +8,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.tables import TableSpec, create, upsert
-from pyhudi_expr.layout import Layout
-from pyhudi_expr.layout.selection import Size
-from pyhudi_expr.mdt.changes.index_definitions import index_definitions
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.manage.layout import Layout
+from pyhudi_expr.manage.layout.selection import Size
 from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
-from pyhudi_expr.table.hudi_table import HudiTable
-from tests.prune.matching_slices import assert_no_row_lost, read
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
+from tests.index.prune.matching_slices import assert_no_row_lost, read
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

@@ -23,21 +23,21 @@ from pyspark.sql import SparkSession
 
 from devtools.matrix import Matrices, Partitioning
 from devtools.tables import TableType
-from pyhudi_expr.mdt.bytes.keys import (
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.spark.entries import entries, entries_of_each
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.bytes.keys import (
     bloom_filter_key,
     column_stats_key,
     expression_partition_stats_key,
     shard,
     split_secondary_key,
 )
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
-from pyhudi_expr.mdt.records.metadata_records import Payload, decode
-from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.spark.entries import entries, entries_of_each
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.records.metadata_records import Payload, decode
+from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 
 pytestmark = pytest.mark.spark
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundLiteral, Leaf
 from pyhudi_expr.expr.bounds import Mask
@@ -21,15 +22,14 @@ from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.lookups.value_texts import extension_text, lookup_values
-from pyhudi_expr.mdt.bytes.keys import (
+from pyhudi_expr.spark.entries.secondary_index import EntryKeys, IndexedColumns, value_texts
+from pyhudi_expr.tables.mdt.bytes.keys import (
     composite_value,
     secondary_shard_key,
     shard,
     split_secondary_key,
 )
-from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE
-from pyhudi_expr.spark.entries.secondary_index import EntryKeys, IndexedColumns, value_texts
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.tables.mdt.store.secondary_keys import NULL_VALUE
 from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import ENGINES

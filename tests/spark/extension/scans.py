@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from tests.prune.matching_slices import read
+from tests.index.prune.matching_slices import read
 
 
 def load(spark: SparkSession, path: Path | str, **options: str) -> DataFrame:

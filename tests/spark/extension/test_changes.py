@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.spark import session_settings
 from devtools.tables import TableSpec, TableType, create, upsert
-from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenTable
 from tests.hive.history_tables import FILES_AT_FIRST, FIXTURE_CASES, Histories, History, case_id
 from tests.hive.queries.test_incremental import RANGES
 from tests.spark.extension.conftest import UNPRUNED

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable as OpenTable
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenTable
 from tests.spark.extension.conftest import UNPRUNED
 from tests.spark.extension.scans import load, shown, slices_read, whole
 

@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from devtools.matrix import FILES, Matrices, Partitioning
 from devtools.spark import session_settings
 from devtools.tables import TableType
+from tests.index.prune import predicates
+from tests.index.prune.matching_slices import groups_with_matches
 from tests.marks import long
-from tests.prune import predicates
-from tests.prune.matching_slices import groups_with_matches
 from tests.spark.extension.conftest import UNPRUNED
 from tests.spark.extension.scans import (
     ids,

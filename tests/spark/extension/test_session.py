@@ -19,8 +19,8 @@ from devtools.matrix import FILES, Matrices
 from devtools.runtime import ROOT, free_port, hudi_bundle, is_listening
 from devtools.spark import session_settings
 from devtools.tables import TableType
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.spark import configure, session
-from pyhudi_expr.table.errors import HudiError
 from tests.service.running_server import GatedHandler, running_server
 from tests.spark.extension.scans import load, plan_text
 from tests.spark.extension.test_states import OtherVersion

@@ -13,8 +13,8 @@ from devtools.matrix import FILES, Matrices, Partitioning
 from devtools.runtime import free_port
 from devtools.spark import session_settings
 from devtools.tables import TableSpec, TableType, create, upsert
-from pyhudi_expr.protocol import PruningService, ttypes
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.service.running_server import GatedHandler, running_server
 from tests.spark.extension.conftest import UNPRUNED, pruned_by
 from tests.spark.extension.scans import load, plan_text, shown, slices_read, whole

@@ -27,7 +27,7 @@ from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.spark.extension import shared_table
 from tests.spark.extension.conftest import UNPRUNED, pruned_by
 from tests.spark.extension.scans import load, shown, slices_read, whole

@@ -14,9 +14,7 @@ from pyspark.sql import SparkSession
 
 from devtools.tables import TableSpec, create, delete, upsert
 from pyhudi_expr.index.catalog.status import index_status
-from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.mdt.extension.changes import EXTENSION_DIR, Extension
-from pyhudi_expr.mdt.records.metadata_records import Payload
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.spark.builds.extension_indexes import extension_refresh
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
@@ -31,8 +29,10 @@ from pyhudi_expr.spark.jobs.batch_runner import (
     each_item,
     runner,
 )
-from pyhudi_expr.table import hudi_table
-from tests.table.directory_contents import without_metadata_table
+from pyhudi_expr.tables import hudi_table
+from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR, Extension
+from pyhudi_expr.tables.mdt.records.metadata_records import Payload
+from tests.tables.directory_contents import without_metadata_table
 
 pytestmark = pytest.mark.spark
 

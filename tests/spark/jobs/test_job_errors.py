@@ -14,9 +14,9 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs.job_errors import await_running_tasks, translate_spark_errors
-from pyhudi_expr.table.errors import HudiError
 
 pytestmark = pytest.mark.spark
 

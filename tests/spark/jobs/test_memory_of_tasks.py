@@ -14,14 +14,14 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from devtools.tables import TableSpec, create, upsert
-from pyhudi_expr.indexing.build_options import BuildResult
-from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.reading import slice_rows
-from pyhudi_expr.reading.slice_files import slice_of, slice_table
+from pyhudi_expr.manage.indexing.build_options import BuildResult
+from pyhudi_expr.rows import slice_rows
+from pyhudi_expr.rows.slice_files import slice_of, slice_table
 from pyhudi_expr.spark.entries import entries, slice_entries
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs import batch_runner
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
 
 _ROWS = 100_000
 _RESULTS = 1 << 20

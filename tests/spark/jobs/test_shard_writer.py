@@ -7,11 +7,11 @@ import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.mdt.bytes.keys import shard
-from pyhudi_expr.mdt.hfile.reader import HFile
-from pyhudi_expr.mdt.store.file_group import all_cells
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ShardTarget, routes_to, write_shards
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.mdt.bytes.keys import shard
+from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.store.file_group import all_cells
+from pyhudi_expr.tables.storage import Storage
 
 pytestmark = pytest.mark.spark
 

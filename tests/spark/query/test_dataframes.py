@@ -11,17 +11,17 @@ from pyspark.sql import functions as f
 from devtools.matrix import FILES, ROWS, Matrices
 from devtools.spark import session_settings
 from devtools.tables import TableType
+from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, NEVER, Unknown, walk
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.spark.query.dataframes import prune_table, pruned
 from pyhudi_expr.spark.query.predicates import filters_of, predicate_of
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from tests.index.prune import predicates
+from tests.index.prune.matching_slices import groups, groups_with_matches, read
 from tests.marks import long
-from tests.prune import predicates
-from tests.prune.matching_slices import groups, groups_with_matches, read
 
 pytestmark = pytest.mark.spark
 

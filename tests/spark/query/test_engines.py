@@ -19,21 +19,21 @@ from pyspark.sql import functions as f
 
 from devtools.matrix import SCHEMA, Matrices, Partitioning
 from devtools.tables import TableType
+from pyhudi_expr.errors import FilterNotApplicable
+from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow
+from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.nodes import Unknown, walk
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.arrow.substrait import parse_arrow
-from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.reading.row_filter import row_filter
-from pyhudi_expr.reading.scan import scan
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.query.predicates import filters_of, predicate_of
-from pyhudi_expr.table.errors import FilterNotApplicable
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+from tests.index.prune import predicates
+from tests.index.prune.matching_slices import Group, groups, read
 from tests.marks import long
-from tests.prune import predicates
-from tests.prune.matching_slices import Group, groups, read
 
 pytestmark = pytest.mark.spark
 
@@ -156,7 +156,7 @@ def test_each_front_end_keeps_every_match_and_no_more_files_than_sql(
     partitioning: Partitioning,
     texts: Sequence[str],
 ) -> None:
-    """`tests/prune/tables/test_matrix.py` compares SQL's files with Hudi's."""
+    """`tests/index/prune/tables/test_matrix.py` compares SQL's files with Hudi's."""
     path = matrices.get(type_, version, partitioning).table.path
     lost, more, by_arrow = [], {}, 0
     for text, matches in full_scan(read(spark, path), texts).items():

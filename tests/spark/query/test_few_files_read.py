@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.spark.query.predicates import predicate_of
 from tests.expr.kept_files import kept
-from tests.prune.test_few_files_read import TYPES, table
+from tests.index.prune.test_few_files_read import TYPES, table
 
 pytestmark = pytest.mark.spark
 

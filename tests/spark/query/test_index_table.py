@@ -10,13 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from devtools.tables import TableSpec, TableType, create, upsert
-from pyhudi_expr.backend.index_filter import RFC28_COLUMNS, index_filter
-from pyhudi_expr.backend.sql import Dialect, to_sql
-from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
+from pyhudi_expr.errors import UnknownColumn
+from pyhudi_expr.expr.backend.index_filter import RFC28_COLUMNS, index_filter
+from pyhudi_expr.expr.backend.sql import Dialect, to_sql
+from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.spark.query.index_table import index_table
-from pyhudi_expr.table.errors import UnknownColumn
-from pyhudi_expr.table.hudi_table import HudiTable
-from tests.prune.matching_slices import Group, groups_with_matches, read
+from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.index.prune.matching_slices import Group, groups_with_matches, read
 
 pytestmark = pytest.mark.spark
 

@@ -16,10 +16,10 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from devtools.spark import session_settings
+from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.query.predicates import predicate_of
 from tests.marks import long

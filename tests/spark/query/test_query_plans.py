@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, create
 from pyhudi_expr.expr.nodes import ALWAYS, NEVER, Column, HudiExpression, Unknown, walk
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.query.predicates import filters_of, predicate_of
 from tests.example_counts import examples

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.spark.query.dataframes import prune_table
 from tests.hive.rows.paged_tables import GROUP_ROWS, write_table
 

@@ -3,7 +3,7 @@
 The object store gets neither that request nor a later one, whether of the driver, of its JVM or of
 its tasks, and the driver runs no further than to its next request. A Spark session takes too long
 to start for each death, so the driver is not killed; its id in locks and plans is that of a process
-that has ended. `tests/indexing/test_every_death.py` really kills what needs no Spark.
+that has ended. `tests/manage/indexing/test_every_death.py` really kills what needs no Spark.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from devtools.s3.proxy import RecordingProxy
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.keys.definition import is_virtual
-from pyhudi_expr.keys.key_storage import key_storage
-from pyhudi_expr.layout import Layout
-from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.manage.layout import Layout
+from pyhudi_expr.manage.layout.selection import Size
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.clustering import write_client
@@ -38,11 +37,12 @@ from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.query.dataframes import prune_table
 from pyhudi_expr.spark.virtual_keys.rewriting import restore, rewrite
-from pyhudi_expr.table import process_owner
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables import process_owner
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import is_virtual
+from pyhudi_expr.tables.keys.key_storage import key_storage
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.storage import Storage
 from tests.failure_fixtures import Killed
 from tests.marks import long
 from tests.spark.virtual_keys.test_rollout import Hudi

@@ -11,13 +11,13 @@ from pyspark.sql import SparkSession
 
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.server import S3Server
-from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import index_statuses
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.storage import (
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.storage import (
     OPTIONS_VARIABLE,
     Storage,
     set_storage_options,

@@ -15,7 +15,7 @@ from devtools.s3.proxy import RecordingProxy
 from devtools.s3.recording import Fault
 from devtools.s3.server import S3Server
 from pyhudi_expr.index.costs import LookupCost, RemainingRead
-from tests.prune.changes.test_random_histories import LIVES, TableHistory, run_histories
+from tests.index.prune.changes.test_random_histories import LIVES, TableHistory, run_histories
 from tests.spark.builds.test_random_histories import IndexedTableHistory
 
 pytestmark = [pytest.mark.spark, pytest.mark.s3, pytest.mark.long, pytest.mark.timeout(0)]

@@ -13,12 +13,11 @@ from pyspark.sql import functions as f
 
 from devtools.s3.server import S3Server
 from devtools.tables import TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.keys.key_storage import key_storage
-from pyhudi_expr.layout import Layout
-from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.manage.layout import Layout
+from pyhudi_expr.manage.layout.selection import Size
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
-from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.query.dataframes import prune_table, pruned
@@ -26,11 +25,12 @@ from pyhudi_expr.spark.virtual_keys import writing
 from pyhudi_expr.spark.virtual_keys.reading import load
 from pyhudi_expr.spark.virtual_keys.rewriting import restore, rewrite
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.storage import Storage, using_storage_options
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.key_storage import key_storage
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.storage import Storage, using_storage_options
+from tests.index.prune.matching_slices import assert_no_row_lost, read
 from tests.marks import long
-from tests.prune.matching_slices import assert_no_row_lost, read
 from tests.spark.virtual_keys.virtual_tables import (
     QUICK,
     frame,

@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from devtools.spark import session_settings
 from devtools.tables import TableSpec, create
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
 from tests.docs.documents import Runner, pieces
-from tests.prune.matching_slices import assert_no_row_lost, read
+from tests.index.prune.matching_slices import assert_no_row_lost, read
 from tests.spark.statements.conftest import OURS
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]

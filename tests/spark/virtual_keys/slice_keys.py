@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyhudi_expr.reading.key_columns import KeyColumns
-from pyhudi_expr.reading.slice_files import FileSlice, slice_table
-from pyhudi_expr.reading.slice_rows import SliceReader
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.rows.key_columns import KeyColumns
+from pyhudi_expr.rows.slice_files import FileSlice, slice_table
+from pyhudi_expr.rows.slice_rows import SliceReader
+from pyhudi_expr.tables.hudi_table import HudiTable
 
 
 def keys_of_rows(path: str) -> list[str]:

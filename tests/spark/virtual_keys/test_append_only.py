@@ -9,19 +9,19 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
-from pyhudi_expr.keys.definition import Generator, KeyDefinition
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.reading.scan import scan
+from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import Generator, KeyDefinition
+from pyhudi_expr.tables.locks import TableLock
+from tests.index.prune.matching_slices import read
 from tests.marks import long
-from tests.prune.matching_slices import read
 from tests.spark.virtual_keys.virtual_tables import QUICK
 
 pytestmark = pytest.mark.spark

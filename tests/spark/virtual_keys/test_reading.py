@@ -12,17 +12,17 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi_expr.keys.definition import KeyDefinition, virtual_keys
-from pyhudi_expr.keys.generators import KeyGenerator, MissingKey, register
-from pyhudi_expr.keys.key_columns import MissingKeyColumn
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.query.dataframes import prune_table
 from pyhudi_expr.spark.virtual_keys.key_column import with_keys
 from pyhudi_expr.spark.virtual_keys.reading import load
-from pyhudi_expr.table import properties_writer
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import KeyDefinition, virtual_keys
+from pyhudi_expr.tables.keys.generators import KeyGenerator, MissingKey, register
+from pyhudi_expr.tables.keys.key_columns import MissingKeyColumn
+from pyhudi_expr.tables.locks import TableLock
 
 pytestmark = pytest.mark.spark
 

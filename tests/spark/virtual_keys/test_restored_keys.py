@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.audit.findings import Fault
-from pyhudi_expr.audit.runner import AuditOptions, audit
-from pyhudi_expr.keys.definition import PREFIX
+from pyhudi_expr.manage.audit.findings import Fault
+from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 from pyhudi_expr.manage.stored_keys import Extent, extent, stored_keys
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.virtual_keys.rewriting import restore
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
-from pyhudi_expr.table import config_keys, properties_writer
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables import config_keys, properties_writer
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import PREFIX
+from pyhudi_expr.tables.locks import TableLock
 from tests.spark.virtual_keys.virtual_tables import (
     QUICK,
     Rows,

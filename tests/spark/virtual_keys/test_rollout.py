@@ -17,8 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.runtime import ROOT, hudi_bundle
-from pyhudi_expr.keys.definition import is_virtual
-from pyhudi_expr.keys.key_storage import key_storage
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.query.dataframes import pruned
@@ -26,10 +25,11 @@ from pyhudi_expr.spark.virtual_keys import rewriting
 from pyhudi_expr.spark.virtual_keys.reading import load
 from pyhudi_expr.spark.virtual_keys.rewriting import restore, rewrite
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
-from pyhudi_expr.table import config_keys
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import is_virtual
+from pyhudi_expr.tables.keys.key_storage import key_storage
+from pyhudi_expr.tables.locks import TableLock
 from tests.spark.virtual_keys.slice_keys import keys_of_rows
 from tests.spark.virtual_keys.virtual_tables import (
     QUICK,

@@ -12,15 +12,15 @@ import pytest
 from hudi import HudiTableBuilder
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.keys.definition import Generator
-from pyhudi_expr.keys.generators import register
-from pyhudi_expr.keys.key_storage import key_storage
-from pyhudi_expr.prune import Pruner, PruneRequest
-from pyhudi_expr.reading.scan import scan
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, service_options, write
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import Generator
+from pyhudi_expr.tables.keys.generators import register
+from pyhudi_expr.tables.keys.key_storage import key_storage
 from tests.spark.virtual_keys.slice_keys import keys_of_rows
 from tests.spark.virtual_keys.virtual_tables import (
     QUICK,

@@ -12,11 +12,11 @@ from devtools.spark import session_settings
 from devtools.tables import HudiTable as Written
 from devtools.tables import TableSpec, create
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.prune import Pruner
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable
-from tests.prune.matching_slices import assert_no_row_lost, read
+from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.index.prune.matching_slices import assert_no_row_lost, read
 from tests.spark.writes.conftest import ROWS, SPECS
 
 pytestmark = pytest.mark.spark

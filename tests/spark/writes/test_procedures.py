@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from devtools.tables import HudiTable as Written
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.prune import Pruner
-from pyhudi_expr.table.hudi_table import HudiTable
-from tests.prune.matching_slices import assert_no_row_lost, read
+from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.index.prune.matching_slices import assert_no_row_lost, read
 from tests.spark.writes.test_kept_indexes import PREDICATES
 
 pytestmark = pytest.mark.spark

@@ -38,7 +38,7 @@ from devtools.runtime import (
     RuntimeMissingError,
     java,
 )
-from pyhudi_expr.protocol.ttypes import PruneRequest
+from pyhudi_expr.protocol.generated.ttypes import PruneRequest
 from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
 
 _SOURCES = Path(__file__).parent / "hive"

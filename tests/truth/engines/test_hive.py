@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.frontend.thrift.decoder import decode
+from pyhudi_expr.protocol.conversion.decoder import decode
 from tests.truth.engine import Answer, Refusal, SessionOptions
 from tests.truth.engines.hive import EvaluationMode, HiveEngine, HiveJvm, hive_jvm, sent_filter
 

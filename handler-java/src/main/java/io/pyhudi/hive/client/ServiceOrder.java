@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
  * about the same number of tables and keeps these in memory. The next one of a table's order takes
  * over if a service fails. A service that is added to N - 1 others, or removed from N, changes the
  * first service of about one table in N. The Python package has the same order ({@code
- * pyhudi_expr.service.client.services_for}); {@code service-orders.txt} among the tests has
+ * pyhudi_expr.protocol.client.services_for}); {@code service-orders.txt} among the tests has
  * examples for both.
  */
 public enum ServiceOrder {

@@ -1,0 +1,204 @@
+"""Constants: typed literals from text, and casts of literals with a certain result."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.arrays import precision_and_scale, zone_of
+from pyhudi_expr.expr.frontend.common.hive_types import Type, decimal_type
+from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
+from pyhudi_expr.expr.time_texts import time_of_text
+
+_WHOLE = re.compile(r"[+-]?\d{1,76}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?", re.ASCII)
+_EPOCH = datetime(1970, 1, 1)
+_SECONDS_PER_DAY = 86_400
+_NANOS = 10**9
+_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def integer_literal(value: int) -> Literal:
+    """Return an integer literal of Hive's type for its size. Raises ValueError beyond 76 digits."""
+    if -(2**31) <= value < 2**31:
+        return Literal(value, pa.int32())
+    if -(2**63) <= value < 2**63:
+        return Literal(value, pa.int64())
+    return decimal_literal(Decimal(value))
+
+
+def decimal_literal(value: Decimal) -> Literal:
+    """Return a decimal literal with its digits. Raises ValueError beyond 76 digits."""
+    _, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError("a decimal that is not a number")
+    scale = max(0, -exponent)
+    return Literal(value, decimal_type(max(len(digits) + max(exponent, 0), scale, 1), scale))
+
+
+def timestamp_literal(seconds: int, nanos: int, zone: str | None = None) -> Literal:
+    """Return a timestamp literal in the coarsest unit that holds it; `zone` makes it an instant."""
+    for unit in ("s", "us", "ns"):
+        step = _NANOS // _UNITS[unit]
+        if nanos % step == 0:
+            break
+    return Literal(seconds * _UNITS[unit] + nanos // step, pa.timestamp(unit, tz=zone))
+
+
+def instant_of_text(text: str) -> Literal | None:
+    """Return the instant of a time in text with its offset, or ``UTC``; None for other text."""
+    found = time_of_text(text)
+    if found is None or found.offset is None:
+        return None
+    seconds, fraction = divmod(found.wall - found.offset, 1)
+    return timestamp_literal(seconds, int(fraction * _NANOS), "UTC")
+
+
+def split_timestamp(literal: Literal) -> tuple[int, int]:
+    """Return the seconds and the nanoseconds within the second of a timestamp literal."""
+    if not isinstance(literal.type, pa.TimestampType):
+        raise ValueError(f"a literal of type {literal.type} is not a timestamp")
+    per_second = _UNITS[literal.type.unit]
+    seconds, rest = divmod(literal.value, per_second)
+    return seconds, rest * (_NANOS // per_second)
+
+
+def fold_cast(literal: Literal, target: Type) -> Literal | None:
+    """Return the literal as a value of another type; None if engines may round, wrap or differ."""
+    if literal.value is None:
+        return Literal(None, target)
+    if literal.type == target:
+        return literal
+    if isinstance(literal.type, CharType):
+        return None
+    if isinstance(target, CharType):
+        short = isinstance(literal.value, str) and len(literal.value) <= target.length
+        return Literal(literal.value, target) if short else None
+    value = literal.value
+    for applies, convert in _FOLDS:
+        if applies(target):
+            return convert(value, literal.type, target)
+    return None
+
+
+def _to_integer(value: PythonValue, _: pa.DataType, target: pa.DataType) -> Literal | None:
+    if isinstance(value, str):
+        whole = int(value) if _WHOLE.fullmatch(value) else None
+    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        whole = int(value) if math.isfinite(value) and value == int(value) else None
+    else:
+        whole = None
+    limit = 2 ** (target.bit_width - 1)
+    return Literal(whole, target) if whole is not None and -limit <= whole < limit else None
+
+
+def _to_float(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
+    if isinstance(value, str):
+        if value in _NOT_FINITE:
+            return Literal(_NOT_FINITE[value], target)
+        if not _NUMBER.fullmatch(value):
+            return None
+        value = Decimal(value)
+    if isinstance(value, bool) or not _is_number(source, value):
+        return None
+    nearest = float(value)
+    if pa.types.is_float64(target) or not math.isfinite(nearest):
+        return Literal(nearest, target)
+    with np.errstate(over="ignore"):
+        single = np.float32(nearest)
+    if not np.isfinite(single):
+        return None
+    # Rounding to double first and then to float may differ from rounding once.
+    exact = Fraction(value)
+    error = abs(Fraction(float(single)) - exact)
+    with np.errstate(over="ignore"):
+        neighbours = [np.nextafter(single, np.float32(side)) for side in (-np.inf, np.inf)]
+    best = all(abs(Fraction(float(one)) - exact) > error for one in neighbours if np.isfinite(one))
+    return Literal(float(single), target) if best else None
+
+
+def _is_number(source: pa.DataType, value: PythonValue) -> bool:
+    temporal = pa.types.is_temporal(source)
+    return isinstance(value, int | float | Decimal) and not temporal
+
+
+def _to_decimal(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = Decimal(value)
+    elif isinstance(value, bool | float) or not _is_number(source, value):
+        return None
+    precision, scale = precision_and_scale(target)
+    scaled = Fraction(value) * 10**scale
+    if scaled.denominator != 1 or abs(scaled) >= 10**precision:
+        return None
+    digits = tuple(int(digit) for digit in str(abs(scaled.numerator)))
+    return Literal(Decimal((int(scaled < 0), digits, -scale)), target)
+
+
+def _to_date(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
+    if isinstance(value, str) and _DAY.fullmatch(value):
+        try:
+            return Literal((date.fromisoformat(value) - _EPOCH.date()).days, target)
+        except ValueError:
+            return None
+    if pa.types.is_timestamp(source) and source.tz is None:
+        days, rest = divmod(value, _SECONDS_PER_DAY * _UNITS[source.unit])
+        return Literal(days, target) if rest == 0 else None
+    return None
+
+
+def _to_timestamp(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
+    if zone_of(target) is not None:
+        return None
+    if isinstance(value, str):
+        match = _TIME.fullmatch(value if " " in value else f"{value} 00:00:00")
+        if match is None:
+            return None
+        try:
+            wall = datetime.fromisoformat(match[1])
+        except ValueError:
+            return None
+        since = wall - _EPOCH
+        return timestamp_literal(since.days * _SECONDS_PER_DAY + since.seconds, _nanos(match[2]))
+    if pa.types.is_date32(source):
+        return timestamp_literal(value * _SECONDS_PER_DAY, 0)
+    if pa.types.is_timestamp(source) and source.tz is None:
+        return Literal(value, source)
+    return None
+
+
+def _nanos(fraction: str | None) -> int:
+    return int((fraction or "0").ljust(9, "0"))
+
+
+def _to_string(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
+    if isinstance(value, str) or pa.types.is_integer(source):
+        return Literal(str(value), target)
+    return None
+
+
+def _to_binary(value: PythonValue, _: pa.DataType, target: pa.DataType) -> Literal | None:
+    return Literal(value.encode(), target) if isinstance(value, str) else None
+
+
+_Fold = Callable[[Any, pa.DataType, pa.DataType], Literal | None]
+_FOLDS: tuple[tuple[Callable[[pa.DataType], bool], _Fold], ...] = (
+    (pa.types.is_integer, _to_integer),
+    (pa.types.is_floating, _to_float),
+    (pa.types.is_decimal, _to_decimal),
+    (pa.types.is_date32, _to_date),
+    (pa.types.is_timestamp, _to_timestamp),
+    (pa.types.is_string, _to_string),
+    (pa.types.is_binary, _to_binary),
+)

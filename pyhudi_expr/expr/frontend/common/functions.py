@@ -1,0 +1,221 @@
+"""Functions by their names in engines, including predicates and choices."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.frontend.common.builders import (
+    FALSE,
+    NULL,
+    TRUE,
+    as_boolean_term,
+    conjunction,
+    disjunction,
+)
+from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
+from pyhudi_expr.expr.frontend.common.like import like
+from pyhudi_expr.expr.frontend.common.regexp import rlike
+from pyhudi_expr.expr.nodes import (
+    Between,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Comparison,
+    Constant,
+    HudiExpression,
+    In,
+    IsNull,
+    Literal,
+    Matches,
+    Not,
+    Op,
+    StartsWith,
+    Term,
+    Truth,
+    Unknown,
+)
+
+#: The function of a text, of letters with "_" for any one character, and of whether there are no
+#: others: `Matches`.
+MATCHES = "matches pattern"
+
+_COMPARISONS = {op.value: op for op in Op} | {"==": Op.EQ, "!=": Op.NE}
+_COMPARISONS["is not distinct from"] = Op.NULL_SAFE_EQ
+_BYTES = re.compile(r"([0-9a-fA-F]{2})*", re.ASCII)
+_NAN = Literal(math.nan, pa.float64())
+_CHOICES = frozenset({"coalesce", "nvl", "ifnull", "nvl2", "nullif"})
+
+
+def supported_call(vocabulary: frozenset[str], name: str, args: tuple[Term, ...]) -> Term:
+    """Return a `call` of a function that a dialect has.
+
+    Args:
+        vocabulary: The functions that are neither conditions nor choices, see
+            `function_vocabularies`.
+        name: The function's name.
+        args: Its arguments.
+
+    Raises:
+        InexpressibleError: The dialect does not have the function.
+    """
+    found = call(name, args)
+    if isinstance(found, Call) and found.name not in vocabulary and not _is_condition(found):
+        raise InexpressibleError(f"{name[:60]}() is not supported")
+    return found
+
+
+def call(name: str, args: tuple[Term, ...]) -> Term:
+    """Return a function of terms; the conditions of ``if`` and ``case`` become predicates."""
+    match name, args:
+        case "if", (condition, yes, no):
+            return Case(((as_condition(condition), as_value(yes)),), as_value(no))
+        case "when", _ if len(args) > 1:
+            return _case([as_condition(term) for term in args[:-1:2]], args)
+        case "case", (subject, *rest) if len(rest) > 1:
+            equal: list[HudiExpression] = [Comparison(Op.EQ, subject, term) for term in rest[:-1:2]]
+            return _case(equal, tuple(rest))
+        case "locate", (part, text):
+            return Call("instr", (text, part))
+        case "unhex", (Literal(value=str(digits)),) if _BYTES.fullmatch(digits):
+            return Literal(bytes.fromhex(digits), pa.binary())
+    return Call(name, tuple(map(as_value, args)) if name in _CHOICES else args)
+
+
+def _case(conditions: list[HudiExpression], args: tuple[Term, ...]) -> Term:
+    """Return a CASE of alternating conditions and results, perhaps followed by a default."""
+    results = tuple(map(as_value, args[1::2]))
+    otherwise = as_value(args[-1]) if len(args) % 2 else NULL
+    return Case(tuple(zip(conditions, results, strict=True)), otherwise)
+
+
+def as_condition(term: Term) -> HudiExpression:
+    """Return a term as a predicate: a boolean column, a constant, or a function's truth."""
+    match term:
+        case Literal(value=None):
+            return Constant(Truth.NULL)
+        case Literal(value=bool(value)):
+            return Constant(Truth.YES if value else Truth.NO)
+        case Column(declared=declared) if declared is None or declared == pa.bool_():
+            return Comparison(Op.EQ, term, TRUE)
+        case Case():
+            return Comparison(Op.EQ, term, TRUE)
+        case Cast(type=type_) if type_ == pa.bool_():
+            return Comparison(Op.EQ, term, TRUE)
+        case Call(name=name) if name in _CHOICES:
+            return Comparison(Op.EQ, term, TRUE)
+        case Call():
+            return _predicate(term)
+    return Unknown("a predicate that is not a boolean column")
+
+
+def as_value(term: Term) -> Term:
+    """Return a function that is a condition as its boolean; any other term unchanged."""
+    return as_boolean_term(as_condition(term)) if _is_condition(term) else term
+
+
+def _is_condition(term: Term) -> bool:
+    return isinstance(term, Call) and (term.name in _COMPARISONS or term.name in _PREDICATES)
+
+
+def is_null(term: Term) -> HudiExpression:
+    """Return ``term IS NULL``, where the term may be a condition."""
+    return IsNull(as_condition(term) if _is_condition(term) else term)
+
+
+def is_in(term: Term, options: tuple[Term, ...]) -> HudiExpression:
+    """Return Arrow's ``is_in``: NULL is a value that may be among the options; never NULL."""
+    values = tuple(one for one in options if not (isinstance(one, Literal) and one.value is None))
+    found: HudiExpression = In(term, values)
+    if len(values) < len(options):
+        found = disjunction((found, IsNull(term)))
+    return _is_true(found)
+
+
+def _predicate(function: Call) -> HudiExpression:
+    name, args = function.name, function.args
+    operation = _COMPARISONS.get(name)
+    if operation is not None and len(args) == 2:
+        return Comparison(operation, *map(as_value, args))
+    found = _PREDICATES.get(name)
+    built = found(args) if found else None
+    return built or Unknown(f"{name}() is not supported")
+
+
+def _like(args: tuple[Term, ...]) -> HudiExpression | None:
+    match args:
+        case (_, Literal(value=None)):
+            return Constant(Truth.NULL)
+        case (term, Literal(value=str(pattern))):
+            return like(term, pattern)
+    return None
+
+
+def _rlike(args: tuple[Term, ...]) -> HudiExpression | None:
+    match args:
+        case (_, Literal(value=None)):
+            return Constant(Truth.NULL)
+        case (term, Literal(value=str(pattern))):
+            return rlike(term, pattern)
+    return None
+
+
+def _matches(args: tuple[Term, ...]) -> HudiExpression | None:
+    match args:
+        case (term, Literal(value=str(letters)), Literal(value=bool(whole))):
+            return Matches(term, tuple(None if one == "_" else one for one in letters), whole)
+    return None
+
+
+def _starts_with(args: tuple[Term, ...]) -> HudiExpression | None:
+    match args:
+        case (term, Literal(value=str(prefix))):
+            return StartsWith(term, prefix)
+    return None
+
+
+def _between(args: tuple[Term, ...]) -> HudiExpression | None:
+    """Return BETWEEN; Hive's first argument is whether it is inverted."""
+    match args:
+        case (Literal(value=bool(inverted)), term, low, high):
+            return Not(Between(term, low, high)) if inverted else Between(term, low, high)
+    return None
+
+
+def _is(truth: bool, args: tuple[Term, ...]) -> HudiExpression | None:
+    """Return whether a condition is TRUE, or FALSE; never NULL."""
+    if len(args) != 1:
+        return None
+    condition = as_condition(args[0])
+    return _is_true(condition if truth else Not(condition))
+
+
+def _is_true(condition: HudiExpression) -> HudiExpression:
+    return Comparison(Op.EQ, Case(((condition, TRUE),), FALSE), TRUE)
+
+
+_PREDICATES: dict[str, Callable[[tuple[Term, ...]], HudiExpression | None]] = {
+    "and": lambda args: conjunction(map(as_condition, args)) if args else None,
+    "or": lambda args: disjunction(map(as_condition, args)) if args else None,
+    **dict.fromkeys(
+        ("not", "!"), lambda args: Not(as_condition(args[0])) if len(args) == 1 else None
+    ),
+    "isnull": lambda args: is_null(args[0]) if len(args) == 1 else None,
+    "isnotnull": lambda args: Not(is_null(args[0])) if len(args) == 1 else None,
+    "istrue": lambda args: _is(True, args),
+    "isfalse": lambda args: _is(False, args),
+    "isnottrue": lambda args: Not(found) if (found := _is(True, args)) else None,
+    "isnotfalse": lambda args: Not(found) if (found := _is(False, args)) else None,
+    # isnan(NULL) is FALSE.
+    "isnan": lambda args: Comparison(Op.NULL_SAFE_EQ, args[0], _NAN) if len(args) == 1 else None,
+    "in": lambda args: In(args[0], args[1:]) if len(args) > 1 else None,
+    "between": _between,
+    "like": _like,
+    **dict.fromkeys(("rlike", "regexp", "regexp_like"), _rlike),
+    "startswith": _starts_with,
+    MATCHES: _matches,
+}

@@ -1,0 +1,228 @@
+"""What mends what an audit found: rebuilt indexes, or a metadata table made anew.
+
+Nothing here touches a data file. Metadata is dropped and built again from the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import IndexStatus, statuses
+from pyhudi_expr.manage.audit.findings import Audit, Fault, Finding, Severity
+from pyhudi_expr.manage.dropping import drop_index
+from pyhudi_expr.manage.indexing import preparation
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.index_plan import (
+    EXPRESSION,
+    EXPRESSION_OPTION,
+    KINDS,
+    STORE_OPTION,
+    TYPE_OPTION,
+)
+from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex
+from pyhudi_expr.tables.hudi_names import (
+    FILES,
+    HOODIE_DIR,
+    METADATA_DIR,
+    RECORD_INDEX,
+    SECONDARY_INDEX,
+)
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes import bootstrap, partitions
+from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
+
+_WHOLE_TABLE = frozenset({FILES, "all"})
+"""Partitions without which no other is right."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What is done.
+
+    Attributes:
+        remakes: Whether Hudi's metadata table is deleted and made again, with its file lists.
+        dropped: The indexes to drop, in this order, each with what that removes.
+        removed: What the metadata table has beside these indexes.
+        built: The indexes to build, in this order. They need Spark.
+        left: Findings that this does not mend, as texts.
+    """
+
+    table: str
+    remakes: bool
+    dropped: Mapping[str, str]
+    removed: str
+    built: tuple[CreateIndex, ...]
+    left: tuple[str, ...]
+
+    @property
+    def steps(self) -> list[str]:
+        """What is done, as lines for a person."""
+        lines = [f"drop the index {name}: removes {what}" for name, what in self.dropped.items()]
+        if self.remakes:
+            lines.append(
+                f"make Hudi's metadata table again from the storage's files: removes {self.removed}"
+            )
+        return lines + [f"build the index {one.name} ({one.kind})" for one in self.built]
+
+
+def with_remedies(
+    findings: Sequence[Finding], table: str, indexes: Sequence[IndexStatus]
+) -> tuple[Finding, ...]:
+    """Return the findings with what mends each."""
+    return tuple(replace(one, remedy=_remedy(one, table, indexes)) for one in findings)
+
+
+def _remedy(finding: Finding, table: str, indexes: Sequence[IndexStatus]) -> str:
+    if finding.fault is Fault.UNREADABLE and ".hoodie/" not in finding.file:
+        return "restore the file from a backup, or the table to a savepoint"
+    if finding.store is Store.HUDI and finding.partition in _WHOLE_TABLE:
+        return f"pyhudi audit {table} --repair makes the metadata table again"
+    if finding.fault is Fault.STORED_KEY_MISSING:
+        return f"pyhudi virtual-keys disable {table} stores them again"
+    index = _index_of(finding, indexes)
+    if index is None:
+        return f"pyhudi index drop {finding.partition} --table {table}"
+    if not _can_be_built(index):
+        return f"drop {index.name}, and let Hudi's writers build it again"
+    return f"pyhudi audit {table} --repair drops {index.name} and builds it again"
+
+
+def _index_of(finding: Finding, indexes: Sequence[IndexStatus]) -> IndexStatus | None:
+    own = (one for one in indexes if one.store is finding.store)
+    if finding.store is Store.EXTENSION and finding.partition not in {
+        partition for one in indexes for partition in one.partitions
+    }:
+        # The record index below a secondary one, or what all of them share.
+        return next((one for one in own if one.kind == SECONDARY_INDEX), None)
+    return next((one for one in own if finding.partition in one.partitions), None)
+
+
+def _can_be_built(index: IndexStatus) -> bool:
+    return index.kind in KINDS and (bool(index.columns) or index.kind not in _WITH_COLUMNS)
+
+
+_WITH_COLUMNS = frozenset(KINDS) - {RECORD_INDEX, "bloom_filters"}
+
+
+def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
+    """Plan how to mend the findings of an audit.
+
+    Raises:
+        HudiError: The table's indexes cannot be read.
+    """
+    indexes = statuses(catalog)
+    remakes = any(f.store is Store.HUDI and f.partition in _WHOLE_TABLE for f in audit.findings)
+    left = [
+        f"{one.file}: {one.remedy}"
+        for one in audit.findings
+        if one.fault is Fault.STORED_KEY_MISSING
+        or (one.fault is Fault.UNREADABLE and ".hoodie/" not in one.file)
+    ]
+    found = {
+        index.name: index
+        for finding in audit.findings
+        if (index := _index_of(finding, indexes)) is not None
+    }
+    wrong = dict(found)
+    for one in indexes:
+        with_others = one.store is Store.HUDI and remakes
+        needs_record_index = one.kind == SECONDARY_INDEX and any(
+            other.kind == RECORD_INDEX and other.store is one.store for other in found.values()
+        )
+        if with_others or needs_record_index:
+            wrong.setdefault(one.name, one)
+    # Secondary indexes need the record index: they go first, and come last.
+    ordered = sorted(wrong.values(), key=lambda one: one.kind != SECONDARY_INDEX)
+    harmless = {one.name for one in ordered if not _can_be_built(one)} - _harmful(audit, indexes)
+    if remakes:
+        harmless = set()
+    left += [
+        f"{one.name} only costs time, and cannot be built again: it stays as it is"
+        if one.name in harmless
+        else f"{one.name} is dropped; Hudi's writers build it again"
+        for one in ordered
+        if not _can_be_built(one)
+    ]
+    ordered = [one for one in ordered if one.name not in harmless]
+    named = {partition for one in indexes for partition in one.partitions}
+    others = sorted(catalog.table.properties.metadata_partitions - named)
+    return Repair(
+        table=audit.table,
+        remakes=remakes,
+        dropped={one.name: _stored(catalog, one.store, one.partitions) for one in ordered},
+        removed=_stored(catalog, Store.HUDI, [*others, HOODIE_DIR]),
+        built=tuple(_creation(catalog, one) for one in reversed(ordered) if _can_be_built(one)),
+        left=tuple(left),
+    )
+
+
+def _harmful(audit: Audit, indexes: Sequence[IndexStatus]) -> set[str]:
+    """Return the indexes by which queries lose rows, or fail."""
+    worse = (one for one in audit.findings if one.severity is not Severity.SLOWER)
+    return {index.name for one in worse if (index := _index_of(one, indexes)) is not None}
+
+
+def _stored(catalog: IndexCatalog, store: Store, partitions: Sequence[str]) -> str:
+    """Return which directories partitions are in, and how much is in them."""
+    root = METADATA_DIR if store is Store.HUDI else EXTENSION_DIR
+    storage = catalog.table.storage
+    found = []
+    for name in partitions:
+        files = [one for one in storage.list(f"{root}/{name}", recursive=True) if one.is_file]
+        if files:
+            size = sum(one.size for one in files)
+            found.append(f"{root}/{name} ({len(files)} files, {size:,} bytes)")
+    return ", ".join(found) or "nothing"
+
+
+def _creation(catalog: IndexCatalog, index: IndexStatus) -> CreateIndex:
+    """Return the statement that builds an index as it was: as registered, or as Hudi defines it."""
+    known = catalog.registered.get(index.name)
+    options = {STORE_OPTION: index.store.value}
+    if known is not None:
+        options |= known.options
+    elif index.kind == EXPRESSION:
+        (partition,) = index.partitions
+        definition = index_definitions(catalog.table)[partition]
+        own = {EXPRESSION_OPTION: definition.function, TYPE_OPTION: definition.type}
+        options |= {**definition.options, **own}
+    return CreateIndex(index.name, catalog.table.base_path, index.kind, index.columns, options)
+
+
+Build = Callable[[preparation.Work], object]
+"""Builds an index, with Spark."""
+
+
+def carry_out(
+    repair: Repair, options: BuildOptions, build: Build, say: Callable[[str], None]
+) -> None:
+    """Do what was planned.
+
+    Args:
+        repair: The plan.
+        options: How indexes are built, and which lock is taken.
+        build: Builds an index.
+        say: Called with each step before it is done.
+
+    Raises:
+        HudiError: A step failed; what was dropped before stays dropped.
+    """
+    steps = iter(repair.steps)
+    for name in repair.dropped:
+        say(next(steps))
+        drop_index(DropIndex(name, repair.table, if_exists=True), options)
+    if repair.remakes:
+        say(next(steps))
+        table = HudiTable.open(repair.table)
+        lock = options.lock(table.storage)
+        partitions.drop(table, sorted(table.properties.metadata_partitions), lock)
+        bootstrap.ensure_metadata_table(table.refreshed(), lock)
+    for request in repair.built:
+        say(next(steps))
+        work = preparation.prepare_create(replace(request, if_not_exists=True), options)
+        if work is not None:
+            build(work)

@@ -1,0 +1,278 @@
+"""What holds for every metadata partition: that it is there, covers all commits, and can be read.
+
+All blocks of its current files are decompressed, and each key's file group is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.registry import Registry, Store
+from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
+from pyhudi_expr.manage.audit.scope import BOTH, HUDI_ONLY, MOST, AuditedRecords, AuditedTable
+from pyhudi_expr.tables.hudi_names import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    EXPRESSION_INDEX_PREFIX,
+    METADATA_DIR,
+    PARTITION_STATS,
+    SECONDARY_INDEX_PREFIX,
+)
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.key_shards import shards
+from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.log.valid_instants import BOOTSTRAP_PREFIX
+from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.mdt.store.secondary_keys import entries
+from pyhudi_expr.tables.timeline.timeline import Instant
+
+_T = TypeVar("_T")
+_EXAMPLES = 3
+_USING = "those that use it, in Hudi's readers; others are not pruned by it"
+_WITHOUT_LOST = "those that use it, in Hudi's readers: they believe older entries"
+_SCANNED = (COLUMN_STATS, PARTITION_STATS)
+"""Partitions that are not looked up by whole keys."""
+
+
+@dataclass(frozen=True)
+class OpenedCatalog:
+    """A table's indexes, as far as they can be opened.
+
+    Attributes:
+        definitions: The definitions of Hudi's partitions; empty if they cannot be read.
+        findings: What cannot be opened.
+    """
+
+    catalog: IndexCatalog
+    definitions: Mapping[str, IndexDefinition]
+    findings: tuple[Finding, ...]
+
+    @staticmethod
+    def of(table: HudiTable) -> OpenedCatalog:
+        """Open the indexes of a table. Raises HudiError if the table itself cannot be read."""
+        damage: list[Finding] = []
+
+        def opened(store: Store, read: Callable[[], _T], instead: _T) -> _T:
+            try:
+                return read()
+            except CorruptFile as error:
+                damage.append(_damaged(store, table, error))
+                return instead
+
+        metadata = opened(Store.HUDI, lambda: MetadataTable.open(table), None)
+        if metadata is None and table.properties.metadata_partitions and not damage:
+            damage.append(_gone(table))
+        now = table if metadata is None else metadata.table
+        extension = opened(Store.EXTENSION, lambda: Extension.open(now), None)
+        registry = opened(Store.EXTENSION, lambda: Registry.read(now.storage), Registry())
+        nothing: dict[str, IndexDefinition] = {}
+        definitions = opened(Store.HUDI, lambda: index_definitions(now), nothing)
+        catalog = IndexCatalog(now, metadata, extension, registry.indexes)
+        return OpenedCatalog(catalog, definitions, tuple(damage))
+
+
+def _damaged(store: Store, table: HudiTable, error: CorruptFile) -> Finding:
+    ours = store is Store.EXTENSION
+    return Finding(
+        store=store,
+        partition="all",
+        fault=Fault.UNREADABLE,
+        severity=Severity.SLOWER if ours else Severity.QUERY_FAILS,
+        file=error.file.removeprefix(table.base_path).lstrip("/"),
+        subject="",
+        expected="a file that can be read",
+        found=error.reason,
+        queries="all: no query uses these indexes" if ours else "all of Hudi's own readers",
+        readers=(),
+        remedy="",
+    )
+
+
+def _gone(table: HudiTable) -> Finding:
+    named = ", ".join(sorted(table.properties.metadata_partitions))
+    return Finding(
+        store=Store.HUDI,
+        partition="all",
+        fault=Fault.PARTITION_MISSING,
+        severity=Severity.SLOWER,
+        file=METADATA_DIR,
+        subject="",
+        expected=f"a metadata table with {named}",
+        found="none",
+        queries="all: the table's directories are listed, and no index is used",
+        readers=(),
+        remedy="",
+    )
+
+
+def check_timeline(records: AuditedRecords, table: AuditedTable) -> Iterator[Finding]:
+    """Return the commits that Hudi's metadata table lacks."""
+    if records.store is Store.EXTENSION:
+        return
+    missing = [one.requested for one in table.table.timeline.writes if not _covers(records, one)]
+    if missing:
+        named = ", ".join(missing[:_EXAMPLES]) + (", ..." if len(missing) > _EXAMPLES else "")
+        yield records.finding(
+            "all",
+            Fault.LAGGING,
+            Severity.ROWS_LOST,
+            METADATA_DIR,
+            expected=f"every commit up to {table.table.instant}",
+            found=f"{len(missing)} commits are missing: {named}",
+            queries="any by readers that take the files from the metadata table",
+            readers=HUDI_ONLY,
+        )
+
+
+def _covers(records: AuditedRecords, write: Instant) -> bool:
+    if records.records.covers(write.requested):
+        return True
+    # A new metadata table has no delta commits yet, and all files of its first moment.
+    made = records.records.metadata.timeline.writes
+    is_new = all(one.requested.startswith(BOOTSTRAP_PREFIX) for one in made)
+    last = max((one.completed or "" for one in made), default="")
+    return is_new and bool(made) and (write.completed or "") <= last
+
+
+def check_structure(records: AuditedRecords, partition: str) -> Iterator[Finding]:
+    """Return why a partition cannot be used as a whole; after such a finding it is not checked.
+
+    Raises:
+        UnsupportedTable: It is of a form that is not read here.
+    """
+    needs_definition = partition.startswith((SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX))
+    if needs_definition and partition not in records.definitions:
+        yield records.finding(
+            partition,
+            Fault.DEFINITION_MISSING,
+            Severity.SLOWER,
+            records.relative(
+                f"{records.records.table.base_path}/"
+                f"{records.records.table.properties.index_definitions_path}"
+            ),
+            expected="the definition of the index",
+            found="none",
+            queries="all: no query uses the index",
+        )
+    try:
+        lost = records.records.lost_files(partition)
+        if lost:
+            yield from (_lost(records, partition, *one) for one in lost[:MOST])
+            return
+        groups = records.records.groups(partition)
+    except CorruptFile as error:
+        yield _missing(records, partition, error)
+        return
+    for number, group in enumerate(groups):
+        yield from _of_group(records, partition, group, number, len(groups))
+
+
+def _of_group(
+    records: AuditedRecords, partition: str, group: FileGroup, number: int, count: int
+) -> Iterator[Finding]:
+    try:
+        misplaced = _misplaced(records, partition, group, number, count)
+    except CorruptFile as error:
+        yield records.unreadable(partition, error.file, error.reason, _USING)
+    except UnsupportedTable:
+        raise
+    except HudiError as error:
+        yield records.unreadable(partition, records.path_of(partition), str(error), _USING)
+    else:
+        if misplaced:
+            yield _wrong_shard(records, partition, group, misplaced)
+
+
+def _missing(records: AuditedRecords, partition: str, error: HudiError) -> Finding:
+    return records.finding(
+        partition,
+        Fault.PARTITION_MISSING,
+        Severity.QUERY_FAILS,
+        records.path_of(partition),
+        expected="the file groups of the partition",
+        found=str(error),
+        queries=_USING,
+    )
+
+
+def _lost(records: AuditedRecords, partition: str, path: str, instant: str) -> Finding:
+    is_looked_up = partition not in (COLUMN_STATS, BLOOM_FILTERS)
+    return records.finding(
+        partition,
+        Fault.FILE_LOST,
+        Severity.ROWS_LOST if is_looked_up else Severity.SLOWER,
+        records.relative(f"{records.records.metadata.base_path}/{path}"),
+        expected=f"the file that the completed commit {instant} wrote",
+        found="none, or an empty one",
+        queries=_WITHOUT_LOST if is_looked_up else "none: files without entries are read",
+        readers=HUDI_ONLY if is_looked_up else (),
+    )
+
+
+def _wrong_shard(
+    records: AuditedRecords, partition: str, group: FileGroup, misplaced: list[bytes]
+) -> Finding:
+    named = ", ".join(repr(key.decode(errors="replace")) for key in misplaced[:_EXAMPLES])
+    is_looked_up = not partition.endswith(_SCANNED)
+    files = [file.path for file in group.stored_files]
+    path = f"{records.records.metadata.base_path}/{files[0]}"
+    return records.finding(
+        partition,
+        Fault.WRONG_SHARD,
+        Severity.ROWS_LOST if is_looked_up else Severity.SLOWER,
+        records.relative(path),
+        subject=named,
+        expected="in the file group that the key's hash names",
+        found=f"{len(misplaced)} keys are here",
+        queries="look-ups of these keys" if is_looked_up else "none: all groups are scanned",
+        readers=BOTH if is_looked_up else (),
+    )
+
+
+def _misplaced(
+    records: AuditedRecords, partition: str, group: FileGroup, number: int, count: int
+) -> list[bytes]:
+    """Read a group as a whole, and return the keys that belong to another one."""
+    definition = records.definitions.get(partition)
+    is_secondary = partition.startswith(SECONDARY_INDEX_PREFIX)
+    by_value = is_secondary and definition is not None and definition.version != "V1"
+    found: list[bytes] = []
+    for part in chain(group.base_records(HFile.scan), group.log_pieces(HFile.scan)):
+        if not isinstance(part, EncodedRecords) or not len(part.cells):
+            continue
+        keys = part.cells.key_strings
+        if by_value:
+            for split in entries(part):
+                wrong = shards(_prefixes(split.values), count) != number
+                found += split.records.take(wrong).to_list()
+        elif definition is None and is_secondary:
+            continue
+        else:
+            wrong = shards(keys, count) != number
+            found += keys.take(wrong).to_list()
+    return found
+
+
+def _prefixes(values: ByteStrings) -> ByteStrings:
+    """Return what an index of version V2 hashes: the value and a dollar sign; "$" for nulls."""
+    texts = values.array()
+    is_null: BoolArray = np.asarray(pc.equal(texts, pa.scalar(b"\0", pa.large_binary())))
+    plain = pc.if_else(pa.array(is_null), pa.scalar(b"", pa.large_binary()), texts)
+    dollar = pa.scalar(b"$", pa.large_binary())
+    return ByteStrings.from_arrow(
+        pc.binary_join_element_wise(plain, dollar, pa.scalar(b"", pa.large_binary()))
+    )

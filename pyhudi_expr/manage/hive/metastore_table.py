@@ -1,0 +1,173 @@
+"""A table in Hive's metastore."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from pyhudi_expr.manage.hive.columns import HiveColumn, quote_identifier
+from pyhudi_expr.manage.hive.session import HiveSession
+
+STORAGE_HANDLER = "io.pyhudi.hive.HudiStorageHandler"
+INPUT_FORMATS = (
+    "io.pyhudi.hive.HudiCopyOnWriteInputFormat",
+    "io.pyhudi.hive.HudiMergeOnReadInputFormat",
+)
+_S3 = frozenset({"s3", "s3a", "s3n"})
+
+
+@dataclass(frozen=True)
+class TableName:
+    """A table's name in Hive."""
+
+    database: str
+    table: str
+
+    @staticmethod
+    def parse(text: str, database: str) -> TableName:
+        """Parse `table`, in this database, or `database.table`."""
+        before, dot, after = text.partition(".")
+        return TableName(*((before, after) if dot else (database, text)))
+
+    def __str__(self) -> str:
+        return f"{quote_identifier(self.database)}.{quote_identifier(self.table)}"
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """The classes that read and write the files of a table or of a partition.
+
+    Attributes:
+        input: The input format.
+        output: The output format.
+        serde: The serialization library.
+    """
+
+    input: str
+    output: str
+    serde: str
+
+
+@dataclass(frozen=True)
+class MetastoreTable:
+    """A table of the metastore.
+
+    Attributes:
+        kind: For example, EXTERNAL_TABLE.
+        handler: The storage handler. None for a native table.
+        partition_keys: The columns of its partitions in the metastore, in lower case.
+        buckets: Their number; 0 for a table without.
+    """
+
+    columns: tuple[HiveColumn, ...]
+    kind: str
+    location: str
+    handler: str | None
+    input_format: str
+    properties: Mapping[str, str]
+    output_format: str = ""
+    serde: str = ""
+    partition_keys: tuple[str, ...] = ()
+    buckets: int = 0
+
+    @property
+    def format(self) -> FileFormat:
+        """The classes of its files, and of new partitions."""
+        return FileFormat(self.input_format, self.output_format, self.serde)
+
+    @property
+    def has_our_handler(self) -> bool:
+        """Whether this project's handler or input formats read it."""
+        return self.handler == STORAGE_HANDLER or self.input_format in INPUT_FORMATS
+
+    @property
+    def survives_drop(self) -> bool:
+        """Whether DROP TABLE keeps its data."""
+        purge = self.properties.get("external.table.purge", "false").lower() == "true"
+        return self.kind == "EXTERNAL_TABLE" and not purge
+
+
+def metastore_table(session: HiveSession, name: TableName) -> MetastoreTable | None:
+    """Return the table of the metastore; None if there is none. Raises QueryError."""
+    shown = session.run(f"SHOW TABLES IN {quote_identifier(name.database)} LIKE '{name.table}'")
+    if not any(row[0] == name.table.lower() for row in shown):
+        return None
+    return _parse(_described(session, str(name))["tableInfo"])
+
+
+def partition_format(
+    session: HiveSession, name: TableName, keys: Sequence[str], values: Sequence[str]
+) -> FileFormat:
+    """Return the classes of one partition. Raises QueryError."""
+    found = _described(session, f"{name}{partition_clause(keys, values)}")
+    return _format(found["partitionInfo"]["sd"])
+
+
+def partition_clause(keys: Sequence[str], values: Sequence[str]) -> str:
+    """Return ` PARTITION (key='value', ...)` with the values of all keys."""
+    pairs = zip(keys, values, strict=True)
+    named = ", ".join(f"{quote_identifier(key)}={quote_string(value)}" for key, value in pairs)
+    return f" PARTITION ({named})"
+
+
+def quote_string(value: str) -> str:
+    """Return a string literal of Hive's SQL."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace(";", "\\;")
+    return f"'{escaped}'"
+
+
+def same_place(one: str, other: str) -> bool:
+    """Return whether two locations are the same directory, by their texts."""
+    first, second = urlsplit(one), urlsplit(other)
+    if first.path.rstrip("/") != second.path.rstrip("/"):
+        return False
+    schemes = {"s3" if part.scheme in _S3 else part.scheme for part in (first, second)}
+    hosts = {first.netloc, second.netloc}
+    return len(schemes - {""}) <= 1 and len(hosts - {""}) <= 1
+
+
+def _described(session: HiveSession, what: str) -> Mapping[str, Any]:
+    # As text, comments and long types would have to be reassembled.
+    session.run("SET hive.ddl.output.format=json")
+    try:
+        rows = session.run(f"DESCRIBE EXTENDED {what}")
+    finally:
+        session.run("SET hive.ddl.output.format=text")
+    found: Mapping[str, Any] = json.loads(rows[0][0])
+    return found
+
+
+def _format(storage: Mapping[str, Any]) -> FileFormat:
+    return FileFormat(
+        storage.get("inputFormat") or "",
+        storage.get("outputFormat") or "",
+        (storage.get("serdeInfo") or {}).get("serializationLib") or "",
+    )
+
+
+def _parse(info: Mapping[str, Any]) -> MetastoreTable:
+    storage = info["sd"]
+    formats = _format(storage)
+    properties = {key: str(value) for key, value in info["parameters"].items()}
+    return MetastoreTable(
+        columns=_columns(storage["cols"]),
+        kind=info["tableType"],
+        location=storage.get("location") or "",
+        handler=properties.get("storage_handler"),
+        input_format=formats.input,
+        properties=properties,
+        output_format=formats.output,
+        serde=formats.serde,
+        partition_keys=tuple(key["name"].lower() for key in info.get("partitionKeys") or ()),
+        buckets=max(0, int(storage.get("numBuckets") or 0)),
+    )
+
+
+def _columns(fields: list[dict[str, Any]]) -> tuple[HiveColumn, ...]:
+    return tuple(
+        HiveColumn(field["name"], field["type"], field["type"], field.get("comment") or "")
+        for field in fields
+    )

@@ -1,0 +1,166 @@
+"""Prepare CREATE INDEX and REFRESH INDEX without a session: plan them, or refuse them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store, register
+from pyhudi_expr.index.catalog.status import (
+    IndexStatus,
+    State,
+    account_of_values,
+    checked_statuses,
+    index_status,
+    is_broken,
+    no_such_index,
+)
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.index_plan import IndexPlan, InvalidIndex, plan_index
+from pyhudi_expr.manage.indexing.leftovers import remove_leftovers
+from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
+from pyhudi_expr.tables.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes import recovery as index_recovery
+from pyhudi_expr.tables.mdt.changes.partitions import check_restores
+from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """An index to build.
+
+    Attributes:
+        replaced: Partitions that remain of an earlier build and are deleted first.
+        notes: What was found and repaired.
+    """
+
+    table: HudiTable
+    planned: IndexPlan
+    replaced: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RefreshPlan:
+    """An index of the extension to bring up to the table's newest commit."""
+
+    table: HudiTable
+    name: str
+
+
+Work: TypeAlias = BuildPlan | RefreshPlan
+
+
+def prepare_create(request: CreateIndex, options: BuildOptions) -> BuildPlan | None:
+    """Prepare CREATE INDEX; None if the index exists and the statement allows that.
+
+    Raises:
+        HudiError: The statement is refused, and nothing is changed.
+    """
+    table = HudiTable.open(request.table)
+    remove_leftovers(table, options.lock(table.storage))
+    planned = plan_index(table, request)
+    _check_table(table, planned.store, options)
+    notes = index_recovery.recover(table, options.lock(table.storage), register)
+    if notes:
+        table = table.refreshed()
+        planned = plan_index(table, request)
+    there = _what_exists(table, planned)
+    if there is None:
+        with options.lock(table.storage).held(f"checks write access for {planned.name}"):
+            return BuildPlan(table, planned, notes=tuple(notes))
+    if request.if_not_exists:
+        return None
+    raise InvalidIndex(f"{table.base_path}: {there}")
+
+
+def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None:
+    """Prepare REFRESH INDEX; None if the index is up to date.
+
+    Raises:
+        HudiError: The statement is refused, and nothing is changed.
+    """
+    table = HudiTable.open(request.table)
+    remove_leftovers(table, options.lock(table.storage))
+    status = _status(table, request.name)
+    notes: list[str] = []
+    if status.store is Store.HUDI:
+        notes = index_recovery.recover(table, options.lock(table.storage), register)
+        if notes:
+            table = table.refreshed()
+            status = _status(table, request.name)
+    if status.kind == RECORD_INDEX:
+        # It covers every commit, but may lack keys that a writer deleted.
+        found = checked_statuses(IndexCatalog.open(table))
+        status = next(one for one in found if one.name == status.name)
+    if is_broken(IndexCatalog.open(table), status):
+        status = replace(status, state=State.BROKEN)
+    if status.state is State.ACTIVE and not _is_repairable(table, status):
+        return None
+    index = Registry.read(table.storage).indexes.get(status.name)
+    if index is None and status.kind == SECONDARY_INDEX and status.store is Store.HUDI:
+        index = RegisteredIndex(
+            status.name, status.kind, status.columns, {}, status.store, status.partitions, ""
+        )
+    if index is None:
+        raise InvalidIndex(
+            f"{table.base_path}: {request.name!r} was made by Hudi and covers {status.covers}; "
+            "drop it and create it to have it anew"
+        )
+    _check_table(table, index.store, options)
+    if index.store is Store.EXTENSION and status.state is State.LAGGING:
+        return RefreshPlan(table, index.name)
+    again = CreateIndex(index.name, request.table, index.kind, index.columns, index.options)
+    left = sorted(set(index.partitions) & table.properties.metadata_partitions)
+    if index.store is Store.EXTENSION:
+        left = []
+    return BuildPlan(table, plan_index(table, again), tuple(left), tuple(notes))
+
+
+def _is_repairable(table: HudiTable, status: IndexStatus) -> bool:
+    """Return whether a secondary index of Hudi's answers for more file slices if built anew."""
+    if status.kind != SECONDARY_INDEX or status.store is not Store.HUDI:
+        return False
+    metadata = MetadataTable.open(table)
+    account = None if metadata is None else account_of_values(metadata, status)
+    return account is not None and account.is_repaired_by_building
+
+
+def _status(table: HudiTable, name: str) -> IndexStatus:
+    status = index_status(table, name)
+    if status is None:
+        raise InvalidIndex(no_such_index(table, name))
+    return status
+
+
+def _check_table(table: HudiTable, store: Store, options: BuildOptions) -> None:
+    """Check whether the table's state and its writers allow a change."""
+    check_restores(table)
+    if store is Store.HUDI:
+        options.lock(table.storage).check()
+
+
+def _what_exists(table: HudiTable, planned: IndexPlan) -> str | None:
+    """Return what prevents the index, and what to do about it."""
+    extension = Extension.open(table)
+    kept = frozenset[str]() if extension is None else extension.partitions
+    same = Registry.read(table.storage).indexes.get(planned.name)
+    # A partition that a build registered just before it failed is gone.
+    if same is not None and (same.store is Store.HUDI or set(same.partitions) <= kept):
+        return f"the index {planned.name!r} exists; drop it first, or refresh it"
+    names = {partition.name for partition in planned.partitions}
+    if planned.store is Store.EXTENSION:
+        shared = {RECORD_INDEX} if planned.kind == SECONDARY_INDEX else set[str]()
+        taken = kept & (names - shared - {PARTITION_STATS})
+    else:
+        properties = table.properties
+        there = properties.metadata_partitions | properties.metadata_partitions_inflight
+        taken = there & names
+    for partition in sorted(taken):
+        found = index_status(table, partition)
+        name = partition if found is None else found.name
+        return f"there is {partition} already, as the index {name!r}; drop it first"
+    return None

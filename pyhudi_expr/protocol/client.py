@@ -1,0 +1,260 @@
+"""A client of the pruning service, for Python programs and tests."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import re
+import socket
+import ssl
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+from thrift.Thrift import TApplicationException, TException
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TFramedTransport, TTransportException
+
+from pyhudi_expr.expr.nodes import ALWAYS
+
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS
+from pyhudi_expr.expr.semantics import Semantics
+from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.conversion.semantics import encode_semantics
+from pyhudi_expr.protocol.generated import PruningService
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.constants import TOKEN_PREFACE
+from pyhudi_expr.protocol.generated.ttypes import MetadataResponse
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse
+from pyhudi_expr.protocol.generated.ttypes import ServiceInfo
+from pyhudi_expr.tables.listing import TableView
+
+_MAX_ANSWER_BYTES = 64 << 20
+_PAUSE_SECONDS = 0.05
+_CLOSED = (
+    "closed the connection before it answered. Its log says why; perhaps it needs TLS or a"
+    " certificate of the caller"
+)
+
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)")
+_SCHEMES = {"file": "", "s3a": "s3:", "s3n": "s3:"}
+
+# The caller handles a refused connection; by itself Thrift also prints it.
+logging.getLogger("thrift").addHandler(logging.NullHandler())
+
+
+def services_for(base_path: str, addresses: Sequence[str]) -> list[str]:
+    """Return services in the order in which to call them about a table.
+
+    It is the order of the storage handler (`ServiceOrder.TABLE`), so a table's first service has it
+    in memory: by the SHA-256 of "address NUL table", the greatest first (rendezvous hashing). A
+    service that is added to N - 1 others, or removed from N, changes the first one of about one
+    table in N.
+
+    Args:
+        base_path: The table's base path. How its slashes are repeated, `s3a` for `s3`, and `file:`
+            for a local path make no difference.
+        addresses: The services as "host:port", IPv6 without brackets.
+    """
+    uri = _URI.fullmatch(base_path)
+    scheme, path = uri.groups() if uri else ("", base_path)
+    scheme = _SCHEMES.get(scheme, f"{scheme}:") if uri else ""
+    table = f"{scheme}/" + "/".join(filter(None, path.split("/")))
+
+    def weight(address: str) -> bytes:
+        return hashlib.sha256(f"{address}\0{table}".encode()).digest()
+
+    return sorted(addresses, key=weight, reverse=True)
+
+
+class PruningClient:
+    """One connection, for one thread at a time; connects at the first call.
+
+    Calls raise `thrift.Thrift.TException` or OSError if the service does not answer in time, or
+    refuses the caller (its message then says why). The connection is then closed, and the next call
+    opens another one.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 9099,
+        timeout: float = 2.0,
+        *,
+        tls: ssl.SSLContext | None = None,
+        token: str | None = None,
+    ) -> None:
+        """Take the address; nothing is connected yet.
+
+        Args:
+            host: The service's host.
+            port: The service's port.
+            timeout: Seconds to connect, and between two packets of an answer.
+            tls: How to connect to a service with TLS.
+            token: The service's token.
+        """
+        self._address = f"{host}:{port}"
+        socket = _TlsSocket(host, port, tls) if tls else TSocket(host, port)
+        self._preface = (TOKEN_PREFACE + token).encode() if token else None
+        socket.setTimeout(timeout * 1000)
+        self._transport = TFramedTransport(socket, _MAX_ANSWER_BYTES)
+        protocol = TBinaryProtocolAccelerated(
+            self._transport,
+            string_length_limit=_MAX_ANSWER_BYTES,
+            container_length_limit=_MAX_ANSWER_BYTES,
+        )
+        self._service = PruningService.Client(protocol)
+
+    def info(self) -> ServiceInfo:
+        """Return the service's version and protocol version."""
+        with self._connected():
+            return self._service.info()
+
+    def prune(
+        self,
+        base_path: str,
+        predicate: HudiExpression,
+        *,
+        view: TableView = TableView.SNAPSHOT,
+        semantics: Semantics = UNKNOWN_SEMANTICS,
+        as_of: str | None = None,
+        newest_instant: str | None = None,
+    ) -> PruneResponse:
+        """Return which of the table's files cannot match."""
+        request = ttypes.PruneRequest(
+            protocolVersion=PROTOCOL_VERSION,
+            requestId=str(uuid.uuid4()),
+            basePath=base_path,
+            filter=encode(predicate),
+            view=ttypes.TableView._NAMES_TO_VALUES[view.name],
+            semantics=encode_semantics(semantics),
+            asOfInstant=as_of,
+            newestInstant=newest_instant,
+        )
+        return self.send(request)
+
+    def metadata(
+        self,
+        base_path: str,
+        view: str,
+        predicate: HudiExpression = ALWAYS,
+        *,
+        semantics: Semantics = UNKNOWN_SEMANTICS,
+        columns: Sequence[str] | None = None,
+    ) -> MetadataResponse:
+        """Return rows that describe a table: its files, history, indexes or column_ranges."""
+        request = ttypes.MetadataRequest(
+            protocolVersion=PROTOCOL_VERSION,
+            requestId=str(uuid.uuid4()),
+            basePath=base_path,
+            view=view,
+            filter=encode(predicate),
+            semantics=encode_semantics(semantics),
+            columns=columns,
+        )
+        with self._connected():
+            return self._service.metadata(request)
+
+    def announce(self, base_path: str, predicate: HudiExpression) -> int:
+        """Say that a question will follow; return a `PruneStatus`."""
+        request = ttypes.PruneRequest(
+            protocolVersion=PROTOCOL_VERSION,
+            requestId=str(uuid.uuid4()),
+            basePath=base_path,
+            filter=encode(predicate),
+            view=ttypes.TableView.SNAPSHOT,
+        )
+        with self._connected():
+            return int(self._service.announce(request))
+
+    def send(self, request: ttypes.PruneRequest) -> PruneResponse:
+        """Return the response to a request unchanged."""
+        with self._connected():
+            return self._service.prune(request)
+
+    def wait_until_ready(self, seconds: float = 30.0) -> ServiceInfo:
+        """Retry until the service answers. Raises TimeoutError if it does not."""
+        end = time.monotonic() + seconds
+        reason: Exception | None = None
+        while time.monotonic() < end:
+            try:
+                return self.info()
+            except (TException, OSError, EOFError) as error:
+                reason = error
+            time.sleep(_PAUSE_SECONDS)
+        raise TimeoutError(
+            f"the pruning service does not answer within {seconds} s: {reason}"
+        ) from reason
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        self._transport.close()
+
+    def __enter__(self) -> PruningClient:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[None]:
+        is_new = not self._transport.isOpen()
+        if is_new:
+            self._transport.open()
+        try:
+            if is_new and self._preface is not None:
+                self._transport.write(self._preface)
+                self._transport.flush()
+            yield
+        except TApplicationException as error:
+            self._transport.close()
+            raise TApplicationException(error.type, f"{self._address}: {error.message}") from error
+        except (TTransportException, OSError, EOFError) as error:
+            self._transport.close()
+            if is_new and _is_closed_by_service(error):
+                raise TTransportException(
+                    TTransportException.END_OF_FILE, f"{self._address} {_CLOSED}: {error}"
+                ) from error
+            raise
+        except BaseException:
+            self._transport.close()
+            raise
+
+
+def _is_closed_by_service(error: Exception) -> bool:
+    """Return whether the service closed the connection, and not the time was up."""
+    if isinstance(error, TTransportException):
+        if error.type == TTransportException.END_OF_FILE:
+            return True
+        error = error.inner or error  # of Thrift's "unexpected exception"
+    return isinstance(error, ConnectionError | EOFError | ssl.SSLError)
+
+
+class _TlsSocket(TSocket):  # type: ignore[misc]
+    """A TLS socket that can be closed before it is open, which Thrift's own cannot."""
+
+    handle: socket.socket | None
+
+    def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
+        super().__init__(host, port)
+        self._context = context
+
+    def open(self) -> None:
+        super().open()
+        try:
+            assert self.handle is not None
+            self.handle = self._context.wrap_socket(self.handle, server_hostname=self.host)
+        except OSError as error:
+            self.close()
+            message = f"no TLS connection to {self.host}:{self.port}: {error}"
+            raise TTransportException(TTransportException.NOT_OPEN, message) from error

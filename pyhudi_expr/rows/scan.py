@@ -1,0 +1,402 @@
+"""Scan a table without a query engine: the filtered rows of the files that can match, as Arrow.
+
+pyarrow reads slices without log files. hudi-rs (the package `hudi`) merges slices with log files
+one by one, with one slice in memory. What cannot be read as Hudi reads it raises an error; it never
+gives a wrong row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from pyhudi_expr.errors import FilterNotApplicable
+from pyhudi_expr.expr.frontend.arrow.expression_check import (
+    columns_read,
+    missing_path,
+    validation_error,
+)
+from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
+from pyhudi_expr.expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
+from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression, Unknown
+from pyhudi_expr.expr.semantics import here
+from pyhudi_expr.expr.terms import resolve
+from pyhudi_expr.index.limits.narrowing import narrowed
+from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.index.request_checks import check_column, check_columns
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.rows.first_rows import FirstRows
+from pyhudi_expr.rows.footer_trust import footers_suffice
+from pyhudi_expr.rows.orders import Order, sort_keys
+from pyhudi_expr.rows.pruned_rows import CAUTIOUS, EAGER, PrunedRows
+from pyhudi_expr.rows.row_filter import columns_of, row_filter
+from pyhudi_expr.rows.schema_evolution import SchemaEvolution
+from pyhudi_expr.rows.slice_ranking import ranked_slices
+from pyhudi_expr.rows.sorting import SortKey, check_order, wanted_rows
+from pyhudi_expr.rows.supported_tables import check_supported
+from pyhudi_expr.tables.hudi_names import RECORD_KEY
+from pyhudi_expr.tables.keys.definition import is_virtual
+from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
+from pyhudi_expr.tables.listing import TableView
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+Filter: TypeAlias = HudiExpression | pc.Expression | str | Sequence[Any]
+"""A tree, a pyarrow expression, SQL text, or a filter list as pyarrow takes it."""
+
+
+_INSTEAD = "let an engine such as DuckDB filter the rows of the files that prune keeps"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a scan.
+
+    Attributes:
+        slices: Slices that were started, of `slices_total`.
+        rows: Rows returned so far.
+    """
+
+    slices: int
+    slices_total: int
+    rows: int
+
+
+def unheard(progress: Progress) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A scan that has read no rows yet. Each of its methods reads anew.
+
+    Attributes:
+        schema: The schema of the rows.
+        result: Which files are read, and why.
+
+    The other attributes are the arguments of `scan`.
+    """
+
+    schema: pa.Schema
+    result: PruneResult
+    _files: PrunedRows
+    _rows: PrunedRows
+    _ordered: FirstRows | None
+    _counted: PrunedRows
+    _limit: int | None
+    _heard: Callable[[Progress], None]
+
+    def __repr__(self) -> str:
+        """Return one line, without reading rows."""
+        files = f"{self.result.files_kept} of {self.result.files_total} files"
+        return f"<Scan of {files}: {', '.join(self.schema.names)}>"
+
+    @property
+    def order(self) -> Sequence[SortKey]:
+        """The order of the rows, the first key first; empty for none."""
+        return self._ordered.keys if self._ordered else ()
+
+    def reporting_to(self, progress: Callable[[Progress], None]) -> Scan:
+        """Return the same scan, whose progress another function hears."""
+        return replace(self, _heard=progress)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the rows, in no order but that of `order_by`.
+
+        Raises:
+            HudiError: A slice cannot be read.
+        """
+        return self._limited(self._ordered or self._rows)
+
+    def count(self) -> int:
+        """Return the number of rows. Reads the columns of the filter; without one, footers.
+
+        Raises:
+            HudiError: A slice cannot be read.
+        """
+        if self._counted.filter is None and self._limit is None:
+            return self._counted.count()
+        return sum(batch.num_rows for batch in self._limited(self._counted))
+
+    def _limited(self, rows: PrunedRows | FirstRows) -> Iterator[pa.RecordBatch]:
+        given, slices = 0, 0
+        total = int(np.count_nonzero(self.result.keep))
+        for new_slices, batch in rows.batches():
+            slices += new_slices
+            room = batch.num_rows if self._limit is None else self._limit - given
+            given += min(room, batch.num_rows)
+            self._heard(Progress(slices, total, given))
+            if room > 0 and batch.num_rows:
+                yield batch.slice(0, room)
+            if self._limit is not None and given >= self._limit:
+                return
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream of batches."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.batches())
+
+    def to_table(self) -> pa.Table:
+        """Return all rows in memory."""
+        return pa.Table.from_batches(self.batches(), self.schema)
+
+    def to_pandas(self, **options: object) -> pd.DataFrame:
+        """Return all rows with the options of `pyarrow.Table.to_pandas`. Needs pandas."""
+        rows = self.to_table()
+        with require_extra("reading"):  # pyarrow imports pandas
+            frame = rows.to_pandas(**options)  # type: ignore[arg-type]
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return all rows. Needs polars."""
+        with require_extra("reading"):
+            import polars
+        frame = polars.from_arrow(self.to_table())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def to_dataset(self) -> ds.Dataset:
+        """Return the files to read as a pyarrow dataset of all columns and rows, to be filtered.
+
+        A filter of the dataset uses the statistics of floats, and may lose rows with NaN or -0.0.
+        Filters of tables in memory, and the filter of `scan`, lose none.
+
+        Raises:
+            UnsupportedTable: Log files have to be merged into a slice, or columns were changed
+                since a file was written.
+        """
+        return self._files.dataset()
+
+    def to_filtered_dataset(self) -> ds.Dataset:
+        """Return the rows as a pyarrow dataset of all columns, filtered exactly.
+
+        Files that pyarrow reads as Hudi does are its fragments. Rows that have to be merged or
+        converted are read now and held in memory. So are all rows if the filter may be TRUE for
+        NaN, or tell zeros apart, because pyarrow's statistics know neither.
+
+        Raises:
+            HudiError: A slice cannot be read.
+        """
+        return self._files.filtered_dataset()
+
+
+def scan(
+    table: str,
+    filter: Filter | None = None,
+    columns: Sequence[str] | None = None,
+    as_of: str | None = None,
+    *,
+    view: TableView = TableView.SNAPSHOT,
+    dialect: SqlDialect = HIVE,
+    zone: str | None = None,
+    limit: int | None = None,
+    order_by: Order | None = None,
+    progress: Callable[[Progress], None] = unheard,
+    pruner: Pruner | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> Scan:
+    """Scan a table for the rows that match a filter.
+
+    Args:
+        table: The base path.
+        filter: SQL text, a pyarrow expression or a filter list. Rows are compared as pyarrow
+            compares them, in every SQL dialect. None: all rows.
+        columns: Top-level columns. None: all.
+        as_of: An instant or a date for time travel.
+        view: The view of the table.
+        dialect: The SQL dialect of the filter.
+        zone: The IANA time zone of the filter's times without zone.
+        limit: Maximum number of rows.
+        order_by: The order of the rows, which are held in memory then, up to the limit; see
+            `sort_keys`. With a limit, files that cannot hold one of the first rows are not read.
+        progress: Called after each batch.
+        pruner: A pruner with other options, or with the table in its cache.
+        storage_options: Credentials and other settings of the table's storage, see `Storage.open`.
+            A `pruner` has its own.
+
+    Raises:
+        HudiError: The table cannot be read, a column does not exist (UnknownColumn), the table had
+            no commit yet (BeforeFirstCommit), or the filter cannot be applied to rows.
+        PredicateSyntaxError: The SQL text is not a condition.
+        FilterError: The filter list is malformed.
+        SubstraitError: The expression is malformed.
+        InvalidType: `order_by` has another type, or rows cannot be sorted by a column.
+        InvalidValue: `order_by` cannot be understood.
+    """
+    pruner = pruner or Pruner(storage_options=storage_options)
+    request = PruneRequest(ALWAYS, view, as_of=as_of)
+    snapshot = pruner.snapshot(table, request)
+    if request.as_of is not None:
+        snapshot.table.check_as_of(request.as_of)
+    return scan_snapshot(
+        pruner,
+        snapshot,
+        filter,
+        columns,
+        dialect=dialect,
+        zone=zone,
+        limit=limit,
+        order_by=order_by,
+        progress=progress,
+    )
+
+
+def scan_snapshot(
+    pruner: Pruner,
+    snapshot: TableSnapshot,
+    filter: Filter | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    dialect: SqlDialect = HIVE,
+    zone: str | None = None,
+    limit: int | None = None,
+    order_by: Order | None = None,
+    progress: Callable[[Progress], None] = unheard,
+) -> Scan:
+    """Scan a table as a pruner opened it; see `scan`."""
+    table, schema = snapshot.table, snapshot.schema
+    check_supported(table)
+    predicate = parse_filter(filter, schema, dialect.as_written, table.base_path)
+    rows = _for_rows(filter, predicate, schema, zone)
+    request = PruneRequest(
+        predicate, snapshot.listing.view, here(zone), reader=PartitionReader.ENGINE
+    )
+    result = pruner.prune_snapshot(snapshot, request)
+    for name in columns or ():
+        check_column((name,), schema, table.base_path)
+    names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
+    requested = _fields(names, schema)
+    if isinstance(filter, pc.Expression):
+        compared = columns_read(filter, schema)
+    else:
+        compared = columns_of(predicate, schema)
+    keys = []
+    for key in sort_keys(order_by):
+        check_column((key.column,), schema, table.base_path)
+        keys.append(replace(key, column=_top_level(key.column, schema)))
+    check_order(keys, schema)
+    read = _fields([*requested.names, *compared, *(key.column for key in keys)], schema)
+    if RECORD_KEY in read.names and is_virtual(table.properties):
+        warn_of_stored_keys(table)
+    evolution = SchemaEvolution.of(table, result)
+    trusts = footers_suffice(predicate, compared, schema)
+    ahead = EAGER if limit is None else CAUTIOUS
+    matching = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
+    result = narrowed(pruner, snapshot, request, result, wanted_rows(limit, keys))
+    kept = replace(matching, result=result)
+    counted = _fields(compared or [_narrow(schema)], schema)
+
+    def pruned_again(condition: HudiExpression) -> PruneResult:
+        both = And((predicate, condition))
+        return pruner.prune_snapshot(snapshot, replace(request, predicate=both))
+
+    ordered = None
+    if keys:
+        ranking = partial(ranked_slices, snapshot, keys[0])
+        of_read = replace(kept, schema=read)
+        ordered = FirstRows(of_read, keys, limit, requested, ranking, pruned_again)
+    return Scan(
+        requested,
+        result,
+        matching,
+        kept,
+        ordered,
+        replace(kept, schema=counted, read=counted),
+        limit,
+        progress,
+    )
+
+
+def parse_filter(
+    filter: Filter | None, schema: pa.Schema, dialect: SqlDialect, table: str
+) -> HudiExpression:
+    """Return the predicate of any kind of filter; what it cannot say is Unknown.
+
+    Args:
+        filter: The filter; None for all rows.
+        schema: The table's schema.
+        dialect: The SQL of a text.
+        table: The table, for messages.
+
+    Raises:
+        PredicateSyntaxError: The SQL text is not a condition.
+        FilterError: The filter list is malformed.
+        UnknownColumn: The filter has a column that the schema lacks.
+    """
+    if isinstance(filter, pc.Expression):
+        missing = missing_path(filter, schema)
+        if missing:
+            check_column(missing, schema, table)
+        return _from_arrow(filter, schema)
+    predicate = _parsed(filter, dialect)
+    check_columns(predicate, schema, table)
+    return predicate
+
+
+def _parsed(
+    filter: str | Sequence[Any] | HudiExpression | None, dialect: SqlDialect
+) -> HudiExpression:
+    if filter is None:
+        return ALWAYS
+    if isinstance(filter, str):
+        return parse_predicate(filter, dialect)
+    if isinstance(filter, list | tuple):
+        return parse_filters(filter)
+    return filter  # type: ignore[return-value]
+
+
+def _for_rows(
+    filter: Filter | None, predicate: HudiExpression, schema: pa.Schema, zone: str | None
+) -> pc.Expression | None:
+    if filter is None:
+        return None
+    if isinstance(filter, pc.Expression):
+        if fault := validation_error(filter, schema):
+            raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")
+        return filter
+    try:
+        return row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))
+    except FilterNotApplicable as error:
+        raise FilterNotApplicable(f"{error}; {_INSTEAD}") from error
+
+
+def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
+    from pyhudi_expr.expr.frontend.arrow.substrait import SubstraitError, parse_arrow
+
+    try:
+        return parse_arrow(filter, schema)
+    except ImportError:
+        return Unknown("a pyarrow expression: install the extra 'substrait' to prune by it")
+    except (SubstraitError, pa.ArrowException) as error:
+        return Unknown(f"a pyarrow expression that has no Substrait form: {error!s:.200}")
+
+
+def _fields(names: Sequence[str], schema: pa.Schema) -> pa.Schema:
+    return pa.schema([schema.field(name).remove_metadata() for name in dict.fromkeys(names)])
+
+
+def _narrow(schema: pa.Schema) -> str:
+    """Return the column with the narrowest values, to count rows by."""
+    return min(schema, key=lambda field: _width(field.type)).name
+
+
+def _width(type_: pa.DataType) -> int:
+    try:
+        return type_.bit_width
+    except ValueError:  # texts and nested values have none
+        return 1 << 30
+
+
+def _top_level(name: str, schema: pa.Schema) -> str:
+    """Return a column's name as the schema spells it."""
+    return resolve((name,), schema)[0]

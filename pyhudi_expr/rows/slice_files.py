@@ -1,0 +1,82 @@
+"""File slices as single values, for readers that process one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.arrays import AnyArray, arrow_array
+from pyhudi_expr.tables.listing import FileListing
+
+
+@dataclass(frozen=True)
+class FileSlice:
+    """One slice of a snapshot.
+
+    Attributes:
+        base: Name of the base file; None if there is none.
+        logs: Names of the log files, in order.
+    """
+
+    partition: str
+    file_id: str
+    base_instant: str
+    base: str | None
+    logs: tuple[str, ...]
+
+    def path(self, name: str) -> str:
+        """Return the path of one of its files, relative to the table's base path."""
+        return f"{self.partition}/{name}" if self.partition else name
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return self.path(f"{self.file_id} (base instant {self.base_instant})")
+
+
+def file_slices(listing: FileListing) -> Iterator[FileSlice]:
+    """Return the slices of a listing, largest first."""
+    return map(slice_of, slice_table(listing).to_pylist())
+
+
+def slice_of(row: dict[str, Any]) -> FileSlice:
+    """Return the slice of a row of `slice_table`."""
+    return FileSlice(**{**row, "logs": tuple(row["logs"])})
+
+
+def slice_table(listing: FileListing) -> pa.Table:
+    """Return the slices as rows with the fields of `FileSlice`, largest first.
+
+    Tasks that take rows in turn get about as many bytes each.
+    """
+    table = pa.table(
+        {
+            "partition": listing.partitions.take(listing.slice_partition),
+            "file_id": listing.slice_file_id,
+            "base_instant": listing.slice_base_instant,
+            "base": _base_names(listing),
+            "logs": _log_names(listing),
+        }
+    )
+    size = np.zeros(listing.num_slices, np.int64)
+    np.add.at(size, listing.file_slice, listing.file_size)
+    return table.take(np.argsort(-size, kind="stable"))
+
+
+def _base_names(listing: FileListing) -> AnyArray:
+    bases = np.flatnonzero(~listing.file_is_log)
+    position = np.zeros(listing.num_slices, np.int64)
+    missing = np.ones(listing.num_slices, np.bool_)
+    position[listing.file_slice[bases]], missing[listing.file_slice[bases]] = bases, False
+    return listing.file_name.take(arrow_array(position, mask=missing))
+
+
+def _log_names(listing: FileListing) -> AnyArray:
+    logs = np.flatnonzero(listing.file_is_log)
+    edges = np.searchsorted(listing.file_slice[logs], np.arange(listing.num_slices + 1))
+    names = listing.file_name.take(logs)
+    return pa.ListArray.from_arrays(pa.array(edges, pa.int32()), names)

@@ -1,0 +1,132 @@
+"""Create a metadata table for a table that has none, with the partition `files`, as Hudi does."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from pyhudi_expr.arrays import string_list
+from pyhudi_expr.tables import config_keys, properties_writer
+from pyhudi_expr.tables.hudi_names import FILES, METADATA_DIR, PARTITION_MARKER, PROPERTIES_FILE
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import StoredFiles
+from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, partition_key
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, known_times
+from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
+from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.tables.timeline.action_records import WrittenFile, commit_record
+from pyhudi_expr.tables.timeline.writer import Action, next_time
+
+# The instant of Hudi's first action on a metadata table, by timeline layout.
+_FIRST_INSTANT = {1: "00000000000000010", 2: "00000000000000000"}
+_WRITE_TOKEN = "0-0-1"
+_OPERATION = "BULK_INSERT"
+
+
+def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
+    """Create the metadata table if there is none; return whether it was created.
+
+    Raises:
+        HudiError: Other writers are active, whose files would be missed or listed too early
+            (IndexConflict), or another error; no metadata table is created.
+    """
+    if FILES in table.properties.metadata_partitions:
+        return False
+    with lock.held("makes the metadata table") as lease:
+        table = table.refreshed()
+        if FILES in table.properties.metadata_partitions:
+            return False
+        lock.check()
+        if table.timeline.pending:
+            raise IndexConflict(
+                f"{table.base_path}: {', '.join(sorted(table.timeline.pending))} are pending, and "
+                "the table has no metadata table; let them complete, then try again"
+            )
+
+        def remove() -> None:
+            lease.check()
+            table.storage.delete_dir(METADATA_DIR)
+
+        remove()
+        with rollback_on_failure(remove):
+            name = f"{table.properties.name}_metadata"
+            metadata = write_table(table.storage.child(METADATA_DIR), name, table.properties)
+            _write_files(metadata, table.stored_files())
+            lease.check()
+            properties_writer.update(
+                table.storage,
+                {
+                    config_keys.METADATA_PARTITIONS: FILES,
+                    config_keys.METADATA_PARTITIONS_INFLIGHT: "",
+                },
+            )
+    return True
+
+
+def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable:
+    """Create an empty metadata table for a data table with the properties `data`."""
+    layout = data.timeline_layout
+    properties = {
+        config_keys.TABLE_NAME: name,
+        config_keys.TABLE_TYPE: "MERGE_ON_READ",
+        config_keys.TABLE_VERSION: str(data.version),
+        config_keys.INITIAL_VERSION: str(data.version),
+        config_keys.TIMELINE_LAYOUT_VERSION: str(layout),
+        config_keys.TIMELINE_PATH: "timeline",
+        config_keys.TIMELINE_HISTORY_PATH: "history",
+        config_keys.ARCHIVE_FOLDER: "archived" if layout == 1 else "history",
+        config_keys.BASE_FILE_FORMAT: "HFILE",
+        config_keys.RECORDKEY_FIELDS: "key",
+        config_keys.KEY_GENERATOR_TYPE: "HOODIE_TABLE_METADATA",
+        config_keys.PAYLOAD_CLASS: "org.apache.hudi.metadata.HoodieMetadataPayload",
+        config_keys.RECORD_MERGE_MODE: "CUSTOM",
+        config_keys.RECORD_MERGE_STRATEGY_ID: "00000000-0000-0000-0000-000000000000",
+        config_keys.POPULATE_META_FIELDS: "false",
+        config_keys.DROP_PARTITION_COLUMNS: "false",
+        config_keys.TABLE_CHECKSUM: str(zlib.crc32(f".{name}".encode())),
+    }
+    storage.write(PROPERTIES_FILE, properties_writer.dump_properties(properties))
+    return HudiTable.at(storage)
+
+
+def _write_files(metadata: HudiTable, stored: StoredFiles) -> None:
+    layout = metadata.properties.timeline_layout
+    instant = _FIRST_INSTANT[layout]
+    storage, group = metadata.storage, file_group_names.file_id(FILES, 0)
+    marker = f"#partition metadata\ncommitTime={instant}\npartitionDepth=1\n"
+    storage.write(f"{FILES}/{PARTITION_MARKER}", marker.encode())
+    stub = file_group_names.log_file(group, file_group_names.STUB_TOKEN, instant)
+    storage.write(f"{FILES}/{stub}", log_writer.empty_block(instant))
+
+    cells = sorted(_file_lists(stored))
+    content = io.BytesIO()
+    size = hfile_writer.write(content, cells, RECORD_SCHEMA)
+    path = f"{FILES}/{file_group_names.base_file(group, _WRITE_TOKEN, instant)}"
+    storage.write(path, content.getvalue())
+
+    action = Action(storage, metadata.properties, instant, "deltacommit")
+    action.request()
+    action.start()
+    written = WrittenFile(group, path, size, len(cells))
+    completed = next_time(metadata.properties, known_times(metadata))
+    action.complete(commit_record(layout, [written], _OPERATION, {}), completed)
+
+
+def _file_lists(stored: StoredFiles) -> Iterator[tuple[bytes, bytes]]:
+    partitions = [partition_key(str(path)) for path in stored.partitions.to_pylist()]
+    yield ALL_PARTITIONS.encode(), payloads.partition_list(partitions)
+    for number, key in enumerate(partitions):
+        rows = np.flatnonzero(stored.partition == number)
+        names = string_list(stored.name.take(rows))
+        sizes = stored.size[rows].tolist()
+        yield key.encode(), payloads.file_list(dict(zip(names, sizes, strict=True)))

@@ -1,0 +1,118 @@
+"""Files of the metadata table that a commit wrote, and that are gone or empty.
+
+A reader that does not notice that takes the records before a lost log file for the newest ones, and
+loses the files that it lists. Here the completed commits tell which files there have to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from pyhudi_expr.arrays import string_list
+from pyhudi_expr.tables.file_names import log_files
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.log.valid_instants import BOOTSTRAP_PREFIX
+from pyhudi_expr.tables.timeline.timeline import Instant
+
+_Paths = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class RequiredBlocks:
+    """Which blocks a file slice must have. The names of its files do not tell, in layout 1."""
+
+    written: WrittenFiles
+    partition: str
+    built: str
+
+    def lost(self, there: Collection[str | None]) -> list[str]:
+        """Return the commits of which there is no block, see `WrittenFiles.lost_blocks`."""
+        return self.written.lost_blocks(self.partition, self.built, there)
+
+
+@dataclass(frozen=True)
+class WrittenFiles:
+    """What the commits of a metadata table wrote. Each is read once.
+
+    Attributes:
+        recorded: The data table's writes that its completed delta commits record.
+    """
+
+    metadata: HudiTable
+    recorded: frozenset[str]
+    _read: dict[str, _Paths] = field(default_factory=dict, repr=False, compare=False)
+
+    def lost(
+        self, partition: str, file_id: str, built: str, there: Collection[str]
+    ) -> Iterator[tuple[str, str]]:
+        """Return the files of a file slice that are not there.
+
+        Of the commits since the slice was built only those are read that may have left a file which
+        the names do not show. In `files` there is none, as every write is recorded in it.
+
+        Args:
+            partition: The partition.
+            file_id: The file group.
+            built: The instant of the slice.
+            there: The names of the group's files that are not empty.
+
+        Returns:
+            Paths from the metadata table's base path, each with the commit's requested time.
+
+        Raises:
+            HudiError: A commit cannot be read.
+        """
+        has_base = any(name.endswith(f"_{built}.hfile") for name in there)
+        known = frozenset[str]() if not has_base else self._writers(there)
+        for instant in self._since(built):
+            if instant.requested in known:
+                continue
+            for path in self._written(instant).get(partition, ()):
+                name = path.rpartition("/")[2]
+                if name.removeprefix(".").startswith(f"{file_id}_") and name not in there:
+                    yield path, instant.requested
+
+    def lost_blocks(self, partition: str, built: str, there: Collection[str | None]) -> list[str]:
+        """Return the commits since a slice was built of which it has no block, see `lost`.
+
+        Args:
+            partition: A partition of one file group.
+            built: The instant of the slice.
+            there: The instants of its blocks.
+
+        Raises:
+            HudiError: A commit cannot be read.
+        """
+        due = [one for one in self._since(built) if one.requested in self.recorded - {*there}]
+        return [one.requested for one in due if self._written(one).get(partition)]
+
+    def _writers(self, there: Collection[str]) -> frozenset[str]:
+        """Return the commits that need not be read: they left a log file, or record no write."""
+        every = frozenset(i.requested for i in self.metadata.timeline.writes)
+        if self.metadata.properties.timeline_layout == 1:
+            return every
+        logs = log_files(pa.array(there, pa.string())).instant
+        return (every - self.recorded) | frozenset(string_list(logs))
+
+    def _since(self, built: str) -> list[Instant]:
+        """Return the commits from a slice's instant on.
+
+        An index that was dropped and built again has files of its new build only, so its instant is
+        not compared, but when that was complete.
+        """
+        writes = self.metadata.timeline.writes
+        if self.metadata.properties.timeline_layout == 1:
+            return [instant for instant in writes if instant.requested >= built]
+        begun = next((i.completed for i in writes if i.requested == built), None)
+        if begun is None and not built.startswith(BOOTSTRAP_PREFIX):
+            begun = built  # archived; all later commits were complete after it was requested
+        return [i for i in writes if begun is not None and (i.completed or "") >= begun]
+
+    def _written(self, instant: Instant) -> _Paths:
+        known = self._read.get(instant.requested)
+        if known is None:
+            known = self._read[instant.requested] = self.metadata.commit_metadata(instant).written
+        return known

@@ -1,0 +1,74 @@
+"""Snapshots that one process makes for all, on storage that all can read.
+
+A service that lacks a snapshot on its own disk copies it from there (`DiskCache.find`). What was
+copied is checked like every file of a disk cache: its name follows from what it was made of, and it
+has a checksum. So a snapshot of another state, another version or another table is not found, and a
+damaged one is not used. Errors cost speed only, and are logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.tables.storage import Storage
+
+_CHUNK_BYTES = 8 << 20
+
+_log = logging.getLogger(__name__)
+
+
+class SharedSnapshots:
+    """A directory of snapshots. Safe for several threads and processes.
+
+    Whoever can write to it decides which files are pruned, so only the jobs that publish should.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        """Use the root of a storage."""
+        self._storage = storage
+
+    @staticmethod
+    def at(uri: str | None, options: Mapping[str, str] | None) -> SharedSnapshots | None:
+        """Return the snapshots of a directory; None for None.
+
+        Args:
+            uri: The directory.
+            options: Settings of its storage, see `Storage.open`.
+
+        Raises:
+            HudiError: There is no such storage.
+        """
+        return None if uri is None else SharedSnapshots(Storage.open(uri, options))
+
+    def fetch(self, name: str, target: Path) -> bool:
+        """Copy a snapshot to a local file, and return whether there is one."""
+        try:
+            entry = self._storage.stat(name)
+            if entry is None:
+                return False
+            with self._storage.open_input(name, entry.size) as source, target.open("wb") as copy:
+                shutil.copyfileobj(source, copy, _CHUNK_BYTES)
+            return True
+        except (HudiError, OSError, pa.ArrowException) as error:
+            _log.warning("the shared snapshot %s cannot be read: %s", name, error)
+            return False
+
+    def publish(self, files: Sequence[Path]) -> list[Path]:
+        """Copy snapshots that are not there yet; return these.
+
+        Others see a snapshot when it is complete.
+
+        Raises:
+            HudiError: The storage cannot be written.
+        """
+        missing = [file for file in files if self._storage.stat(file.name) is None]
+        for file in missing:
+            with file.open("rb") as source, self._storage.writing(file.name) as target:
+                shutil.copyfileobj(source, target, _CHUNK_BYTES)
+        return missing

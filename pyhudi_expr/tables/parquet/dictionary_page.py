@@ -1,0 +1,67 @@
+"""Dictionary pages: the distinct values of a column chunk whose data pages all use them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError, read_struct
+
+#: A header, without statistics of data pages, is shorter than this.
+HEADER_BYTES = 256
+#: Larger dictionaries are not read: parquet-mr's limit is 1 MiB.
+MOST_BYTES = 2 << 20
+#: Fields of PageHeader and DictionaryPageHeader.
+_TYPE, _UNCOMPRESSED, _COMPRESSED, _DICTIONARY = 1, 2, 3, 7
+_NUM_VALUES, _ENCODING = 1, 2
+_DICTIONARY_PAGE = 2
+_PLAIN_ENCODINGS = frozenset({0, 2})
+#: CompressionCodec by number. Hadoop's own framing of LZ4 is not read.
+_CODECS: Mapping[int, Any] = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_LENGTH_BYTES = 4
+
+
+def read_dictionary(data: bytes, codec: int) -> bytes:
+    """Return the plain values of the dictionary page with which bytes begin.
+
+    Raises:
+        NotParquetError: There is none, it is cut off, or it cannot be decompressed.
+    """
+    head, at = read_struct(data)
+    size, compressed, of_values = (head.get(f) for f in (_UNCOMPRESSED, _COMPRESSED, _DICTIONARY))
+    if head.get(_TYPE) != _DICTIONARY_PAGE or not isinstance(of_values, dict):
+        raise NotParquetError("a column chunk does not begin with a dictionary")
+    if of_values.get(_ENCODING) not in _PLAIN_ENCODINGS or codec not in _CODECS:
+        raise NotParquetError("a dictionary is encoded in an unknown way")
+    if not isinstance(size, int) or not isinstance(compressed, int):
+        raise NotParquetError("a dictionary has no size")
+    content = data[at : at + compressed]
+    if len(content) != compressed or not 0 <= size <= MOST_BYTES:
+        raise NotParquetError("a dictionary is too long")
+    name = _CODECS[codec]
+    if name is None:
+        return content
+    try:
+        return pa.Codec(name).decompress(content, size, asbytes=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise NotParquetError(f"a dictionary cannot be decompressed: {error}") from error
+
+
+def may_hold(dictionary: bytes, value: bytes, width: int | None) -> bool:
+    """Return whether a dictionary may hold a plain value.
+
+    Args:
+        dictionary: Its plain values.
+        value: The value.
+        width: Bytes of each value; None: each has its length before it.
+    """
+    if width is None:
+        # Bytes that look like the value can be parts of others: then it is kept in vain.
+        return len(value).to_bytes(_LENGTH_BYTES, "little") + value in dictionary
+    if len(dictionary) % width:
+        raise NotParquetError("a dictionary has a part of a value")
+    values = np.frombuffer(dictionary, np.dtype((np.void, width)))
+    return bool((values == np.frombuffer(value, values.dtype)).any())

@@ -1,0 +1,170 @@
+"""What one question may spend on the files of its table.
+
+Whoever may write a table decides what its files hold, and a question that others wait for reads
+them. So parsers draw on the question's budget: bytes read, bytes after decompression, memory of
+decoded values, time of processors. What exceeds it is a `CorruptFile`, which costs pruning only. A
+call in C cannot be interrupted, so its size is checked before it.
+
+The budget is that of the context (`contextvars`); threads that work for a question run in a copy of
+its context (`in_context`). Without a question, as in a command, totals have no limit.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pyhudi_expr.errors import CorruptFile
+
+_T = TypeVar("_T")
+
+#: Bytes of a file that is read and parsed as a whole: properties, JSON, metadata of a commit.
+FILE_BYTES = 256 << 20
+PROPERTIES_BYTES = 4 << 20
+#: Bytes that decompression may give at once: so many, and so many for each compressed byte. Names
+#: and numbers of real tables give up to 20; a crafted file up to 1,032.
+_INFLATED_AT_LEAST, _INFLATED_OF_A_BYTE = 16 << 20, 64
+
+
+class OverBudgetError(CorruptFile):
+    """Reading a file costs more than a question may spend."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a question may spend.
+
+    Attributes:
+        read_bytes: Bytes read of files.
+        inflated_bytes: Bytes after decompression, beside what the bytes read give at most in real
+            tables.
+        memory_bytes: Memory of decoded values.
+        processor_seconds: Time of processors, of all its threads together.
+    """
+
+    read_bytes: float = math.inf
+    inflated_bytes: float = math.inf
+    memory_bytes: float = math.inf
+    processor_seconds: float = math.inf
+
+
+#: Those of a question to the service.
+_OF_A_QUESTION = Limits(
+    read_bytes=64 << 30, inflated_bytes=1 << 30, memory_bytes=4 << 30, processor_seconds=120
+)
+
+
+class Budget:
+    """What one question has spent. Thread safe."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._read = self._inflated = self._memory = 0
+        self._began: dict[int, float] = {}
+        self._spent: dict[int, float] = {}
+
+    def read(self, file: str, nbytes: int) -> None:
+        """Spend bytes that are read of a file. Raises OverBudgetError."""
+        with self._lock:
+            self._read += nbytes
+        self._check(file, "bytes read", self._read, self._limits.read_bytes)
+
+    def inflated(self, file: str, nbytes: int) -> None:
+        """Spend bytes after decompression. Raises OverBudgetError."""
+        with self._lock:
+            self._inflated += nbytes
+        limit = self._limits.inflated_bytes + _INFLATED_OF_A_BYTE * self._read
+        self._check(file, "bytes after decompression", self._inflated, limit)
+
+    def decoded(self, file: str, nbytes: int) -> None:
+        """Spend memory of values that are decoded. Raises OverBudgetError."""
+        with self._lock:
+            self._memory += nbytes
+        self._check(file, "bytes of decoded values", self._memory, self._limits.memory_bytes)
+
+    def _check(self, file: str, what: str, spent: int, limit: float) -> None:
+        if spent > limit:
+            raise _over(file, what, limit)
+        if self._limits.processor_seconds < math.inf:
+            self._check_time(file)
+
+    def _check_time(self, file: str) -> None:
+        thread, now = threading.get_ident(), time.thread_time()
+        with self._lock:
+            self._spent[thread] = now - self._began.setdefault(thread, now)
+            seconds = sum(self._spent.values())
+        if seconds > self._limits.processor_seconds:
+            raise _over(file, "seconds of a processor", self._limits.processor_seconds)
+
+
+def _over(file: str, what: str, limit: float) -> OverBudgetError:
+    return OverBudgetError(file, f"reading ends here: the question has spent its {limit:g} {what}")
+
+
+_UNLIMITED = Budget(Limits())
+_CURRENT = contextvars.ContextVar[Budget | None]("budget", default=None)
+
+
+def current() -> Budget:
+    """Return the budget of the question for which this thread works."""
+    return _CURRENT.get() or _UNLIMITED
+
+
+@contextmanager
+def spending(budget: Budget) -> Iterator[None]:
+    """Work for a question within the block."""
+    before = _CURRENT.set(budget)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(before)
+
+
+def spending_as_a_question() -> AbstractContextManager[None]:
+    """Work for a new question to the service within the block."""
+    return spending(Budget(_OF_A_QUESTION))
+
+
+def in_context(function: Callable[..., _T]) -> Callable[..., _T]:
+    """Return the function as a thread has to call it, to work for the question of this one."""
+    budget = current()
+
+    def call(*args: object) -> _T:
+        with spending(budget):
+            return function(*args)
+
+    return call
+
+
+def check_file_size(file: str, size: int, most: int = FILE_BYTES) -> None:
+    """Check, and spend, the size of a file that is read as a whole. Raises OverBudgetError."""
+    if size > most:
+        raise OverBudgetError(file, f"has {size} bytes; files of its kind are read up to {most}")
+    current().read(file, size)
+
+
+def check_inflated_size(file: str, stored: int, inflated: int) -> None:
+    """Check, and spend, what so many stored bytes give after decompression.
+
+    Raises:
+        OverBudgetError: The question may not spend so many, or no real file has such a ratio.
+    """
+    if inflated > inflated_at_most(stored):
+        raise OverBudgetError(
+            file,
+            f"{stored} bytes would take {inflated} after decompression; up to"
+            f" {inflated_at_most(stored)} are decompressed",
+        )
+    current().inflated(file, inflated)
+
+
+def inflated_at_most(stored: int) -> int:
+    """Return to how many bytes so many stored ones are decompressed."""
+    return _INFLATED_AT_LEAST + _INFLATED_OF_A_BYTE * stored

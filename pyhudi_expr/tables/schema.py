@@ -1,0 +1,173 @@
+"""Convert Avro schemas to Arrow schemas, exactly.
+
+Avro specification, "Logical Types": `timestamp-*` are instants (Arrow timestamps in UTC),
+`local-timestamp-*` are wall-clock times (Arrow timestamps without a zone).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from pyhudi_expr.arrays import AnyField
+from pyhudi_expr.errors import UnsupportedTable
+from pyhudi_expr.tables.hudi_names import META_COLUMNS
+from pyhudi_expr.tables.parsing.avro_schemas import AvroSchema
+
+#: The field metadata that holds a column's comment.
+DOC = b"doc"
+
+_PRIMITIVES: Mapping[str, Callable[[], pa.DataType]] = {
+    "null": pa.null,
+    "boolean": pa.bool_,
+    "int": pa.int32,
+    "long": pa.int64,
+    "float": pa.float32,
+    "double": pa.float64,
+    "bytes": pa.binary,
+    "string": pa.string,
+}
+
+_LOGICAL: Mapping[tuple[str, str], pa.DataType] = {
+    ("int", "date"): pa.date32(),
+    ("int", "time-millis"): pa.time32("ms"),
+    ("long", "time-micros"): pa.time64("us"),
+    ("long", "timestamp-millis"): pa.timestamp("ms", tz="UTC"),
+    ("long", "timestamp-micros"): pa.timestamp("us", tz="UTC"),
+    ("long", "timestamp-nanos"): pa.timestamp("ns", tz="UTC"),
+    ("long", "local-timestamp-millis"): pa.timestamp("ms"),
+    ("long", "local-timestamp-micros"): pa.timestamp("us"),
+    ("long", "local-timestamp-nanos"): pa.timestamp("ns"),
+}
+
+
+def nested_type(schema: pa.Schema, column: str) -> pa.DataType | None:
+    """Return the type of a column, of a nested one by its dotted name; None if there is none."""
+    type_: pa.DataType = pa.struct(list(schema))
+    for name in column.split("."):
+        if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:
+            return None
+        type_ = type_.field(name).type
+    return type_
+
+
+def arrow_schema(avro_schema: str) -> pa.Schema:
+    """Return the Arrow schema of an Avro record schema (JSON), with the fields' comments.
+
+    Raises:
+        UnsupportedTable: It is not a record, or has a type without an Arrow type.
+    """
+    try:
+        parsed = json.loads(avro_schema)
+    except ValueError as error:
+        raise UnsupportedTable(f"the table's Avro schema is not JSON: {error}") from error
+    if not isinstance(parsed, dict) or parsed.get("type") != "record":
+        raise UnsupportedTable("the table's Avro schema is not a record")
+    try:
+        return _record_schema(parsed)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UnsupportedTable(f"the table's Avro schema is none: {error!r}") from error
+
+
+def _with_doc(field: AnyField, doc: str | None) -> AnyField:
+    return field.with_metadata({DOC: doc}) if doc else field.remove_metadata()
+
+
+def _record_schema(parsed: dict[str, Any]) -> pa.Schema:
+    struct = _Converter().data_type(parsed, "")
+    return pa.schema(
+        [_with_doc(struct.field(i), field.get("doc")) for i, field in enumerate(parsed["fields"])]
+    )
+
+
+def with_meta_fields(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with Hudi's five meta columns first, where they are missing."""
+    present = set(schema.names)
+    meta = [pa.field(name, pa.string()) for name in META_COLUMNS if name not in present]
+    return pa.schema([*meta, *schema])
+
+
+class _Converter:
+    """Converts types, and keeps the named types that the schema has defined so far."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, pa.DataType] = {}
+
+    def data_type(self, avro: AvroSchema, namespace: str) -> pa.DataType:
+        if isinstance(avro, str):
+            return self._by_name(avro, namespace)
+        if isinstance(avro, list):
+            return self._union(avro, namespace)[0]
+        kind = avro["type"]
+        if isinstance(kind, (dict, list)):
+            return self.data_type(kind, namespace)
+        if kind in ("record", "error"):
+            return self._record(avro, namespace)
+        if kind == "enum":
+            return self._define(avro, namespace, pa.string())
+        if kind == "fixed":
+            fixed = _logical(avro) or pa.binary(avro["size"])
+            return self._define(avro, namespace, fixed)
+        if kind == "array":
+            item, nullable = self._field_type(avro["items"], namespace)
+            return pa.list_(pa.field("element", item, nullable))
+        if kind == "map":
+            value, nullable = self._field_type(avro["values"], namespace)
+            return pa.map_(pa.string(), pa.field("value", value, nullable))  # type: ignore[call-overload]
+        return _logical(avro) or self._by_name(kind, namespace)
+
+    def _record(self, avro: dict[str, Any], namespace: str) -> pa.DataType:
+        inner = _namespace(avro, namespace)
+        fields = []
+        for field in avro["fields"]:
+            data_type, nullable = self._field_type(field["type"], inner)
+            fields.append(pa.field(field["name"], data_type, nullable))
+        return self._define(avro, namespace, pa.struct(fields))
+
+    def _field_type(self, avro: AvroSchema, namespace: str) -> tuple[pa.DataType, bool]:
+        if isinstance(avro, list):
+            return self._union(avro, namespace)
+        return self.data_type(avro, namespace), avro == "null"
+
+    def _union(self, branches: list[Any], namespace: str) -> tuple[pa.DataType, bool]:
+        values = [branch for branch in branches if branch != "null"]
+        if len(values) > 1:
+            raise UnsupportedTable(f"a union of several types is not supported: {branches}")
+        if not values:
+            return pa.null(), True
+        return self.data_type(values[0], namespace), len(values) < len(branches)
+
+    def _define(self, avro: dict[str, Any], namespace: str, data_type: pa.DataType) -> pa.DataType:
+        self._named[_full_name(avro["name"], _namespace(avro, namespace))] = data_type
+        return data_type
+
+    def _by_name(self, name: str, namespace: str) -> pa.DataType:
+        if name in _PRIMITIVES:
+            return _PRIMITIVES[name]()
+        known = self._named.get(_full_name(name, namespace)) or self._named.get(name)
+        if known is None:
+            raise UnsupportedTable(f"the table's Avro schema has an unknown type {name!r}")
+        return known
+
+
+def _logical(avro: dict[str, Any]) -> pa.DataType | None:
+    """Return the Arrow type of a logical type; None if the plain type applies."""
+    logical = avro.get("logicalType")
+    if logical == "decimal":
+        precision, scale = int(avro["precision"]), int(avro.get("scale", 0))
+        if precision <= 38:
+            return pa.decimal128(precision, scale)
+        return pa.decimal256(precision, scale) if precision <= 76 else None
+    return _LOGICAL.get((avro["type"], logical)) if logical else None
+
+
+def _namespace(avro: dict[str, Any], outer: str) -> str:
+    name = str(avro.get("name", ""))
+    return name.rpartition(".")[0] if "." in name else str(avro.get("namespace", outer) or "")
+
+
+def _full_name(name: str, namespace: str) -> str:
+    return name if "." in name or not namespace else f"{namespace}.{name}"

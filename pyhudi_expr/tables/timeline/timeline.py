@@ -1,0 +1,222 @@
+"""The timeline: a table's instants and their states.
+
+Layout 1 (table version 6) stores `<requested>.<action>[.<state>]` in `.hoodie`. Layout 2 (versions
+8 and 9) stores `<requested>.<action>.<state>` and `<requested>_<completed>.<action>` in
+`.hoodie/timeline`. Instants are compared as strings, as in Hudi.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from functools import lru_cache
+
+from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.errors import HudiError, UnsupportedTable
+from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.storage import Storage
+
+
+class State(IntEnum):
+    """The state of an action."""
+
+    REQUESTED = 1
+    INFLIGHT = 2
+    COMPLETED = 3
+
+
+WRITE_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
+COMPACTION = "compaction"
+
+# The name of a pending action once it is complete.
+_COMPLETED_ACTION = {
+    COMPACTION: "commit",
+    "logcompaction": "deltacommit",
+    "clustering": "replacecommit",
+}
+_ACTIONS = frozenset(
+    WRITE_ACTIONS
+    | _COMPLETED_ACTION.keys()
+    | {"clean", "rollback", "restore", "savepoint", "indexing", "schemacommit"}
+)
+_FILE = re.compile(
+    r"^(?P<requested>\d+)(?:_(?P<completed>\d+))?(?:\.(?P<action>[a-z]+))?"
+    r"(?:\.(?P<state>requested|inflight))?$"
+)
+
+
+@dataclass(frozen=True, order=True)
+class Instant:
+    """One action on the timeline, in its latest state.
+
+    `completed` is the completion time; None while pending, and in layout 1, which does not store
+    it.
+    """
+
+    requested: str
+    action: str
+    state: State
+    completed: str | None
+    file_name: str
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the action is complete."""
+        return self.state == State.COMPLETED
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it is a completed commit, delta commit or replace commit."""
+        return self.is_completed and self.action in WRITE_ACTIONS
+
+    @property
+    def is_pending_compaction(self) -> bool:
+        """Whether it is a compaction that is not complete."""
+        return self.action == COMPACTION and not self.is_completed
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The active timeline, sorted by requested time."""
+
+    instants: tuple[Instant, ...]
+
+    @staticmethod
+    def read(storage: Storage, properties: TableProperties) -> Timeline:
+        """Read the active timeline."""
+        if properties.timeline_layout not in (1, 2):
+            layout = properties.timeline_layout
+            raise UnsupportedTable(f"{storage.uri}: timeline layout {layout} is not supported")
+        return Timeline.of(storage.names(properties.timeline_dir))
+
+    @staticmethod
+    def of(names: Iterable[str]) -> Timeline:
+        """Build the timeline from the names of its directory's files; other files are ignored."""
+        furthest: dict[tuple[str, str], Instant] = {}
+        for name in names:
+            instant = _parse(name)
+            if instant is None:
+                continue
+            key = (instant.requested, _COMPLETED_ACTION.get(instant.action, instant.action))
+            known = furthest.get(key)
+            if known is None or instant.state > known.state:
+                furthest[key] = instant
+        return Timeline(tuple(sorted(furthest.values(), key=_place)))
+
+    def as_of(self, instant: str) -> Timeline:
+        """Return the instants that were requested at `instant` or before."""
+        return Timeline(tuple(i for i in self.instants if i.requested <= instant))
+
+    @computed_once
+    def writes(self) -> tuple[Instant, ...]:
+        """Completed commits, delta commits and replace commits."""
+        return tuple(instant for instant in self.instants if instant.is_write)
+
+    @computed_once
+    def pending_compactions(self) -> tuple[Instant, ...]:
+        """The compactions that are not complete."""
+        return tuple(instant for instant in self.instants if instant.is_pending_compaction)
+
+    @property
+    def last_write(self) -> Instant | None:
+        """The completed write with the greatest requested time."""
+        return self.writes[-1] if self.writes else None
+
+    @computed_once
+    def pending(self) -> frozenset[str]:
+        """Requested times of all actions that are not complete."""
+        return frozenset(i.requested for i in self.instants if not i.is_completed)
+
+    @computed_once
+    def start(self) -> str | None:
+        """The active timeline's first write. Older instants were archived, so they are complete.
+
+        Savepoints prevent the archiving of their commits, so they do not count.
+        """
+        saved = {i.requested for i in self.instants if i.action == "savepoint"}
+        visible = [i.requested for i in (*self.writes, *self.pending_compactions)]
+        unsaved = [requested for requested in visible if requested not in saved]
+        return min(unsaved or visible, default=None)
+
+    @computed_once
+    def digest(self) -> bytes:
+        """The SHA-256 of the protocol: equal for equal instants in equal states."""
+        lines = (f"{i.requested}.{i.action}.{i.state.name}\n".encode() for i in self.instants)
+        return hashlib.sha256(b"".join(sorted(lines))).digest()
+
+    @computed_once
+    def completed_requests(self) -> frozenset[str]:
+        """Requested times of the completed writes."""
+        return frozenset(instant.requested for instant in self.writes)
+
+    def is_committed(self, requested: str) -> bool:
+        """Return whether files of this requested time are committed.
+
+        They are if it is a completed write, or older than the active timeline's start.
+        """
+        if requested in self.completed_requests:
+            return True
+        return self.start is not None and requested < self.start
+
+
+def _place(instant: Instant) -> tuple[str, str]:
+    """Return what no two instants share; to compare them as a whole takes several times as long."""
+    return instant.requested, instant.action
+
+
+@lru_cache(maxsize=1 << 12)
+def _parse(name: str) -> Instant | None:
+    """Parse a file's name. Cached: warm requests list the same names again."""
+    match = _FILE.match(name)
+    if match is None:
+        return None
+    requested, completed, action, state = match.group("requested", "completed", "action", "state")
+    if action in ("inflight", "requested"):
+        # The pending files of a plain commit have no action in their names.
+        action, state = "commit", action
+    if action not in _ACTIONS or (completed and state):
+        return None
+    return Instant(
+        requested=requested,
+        action=action,
+        state=State[state.upper()] if state else State.COMPLETED,
+        completed=completed,
+        file_name=name,
+    )
+
+
+_QUERIED = re.compile(r"\d{1,17}|\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{3})?)?)?")
+_DIGITS = len("yyyyMMddHHmmssSSS")
+_OF_TIMES = (len("yyyyMMdd"), len("yyyyMMddHHmm"), len("yyyyMMddHHmmss"))
+
+
+def query_instant(text: str | None) -> str | None:
+    """Parse the instant of a query, written in the timeline's digits or as a date.
+
+    Digits without hours, or without a second's parts, mean the beginning of the day or second.
+
+    Raises:
+        HudiError: It is neither.
+    """
+    if text is None:
+        return None
+    text = text.strip()
+    if not (_QUERIED.fullmatch(text) and (text.isdigit() or _is_time(text))):
+        raise HudiError(
+            f"{text!r} is not an instant: write 20240131 or '2024-01-31 23:59:59', for example"
+        )
+    digits = re.sub(r"\D", "", text)
+    return digits.ljust(_DIGITS, "0") if len(digits) in _OF_TIMES or digits != text else text
+
+
+def _is_time(text: str) -> bool:
+    """Return whether the calendar has a date, and the clock its time."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

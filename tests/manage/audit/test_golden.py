@@ -1,0 +1,157 @@
+"""Audits of tables that Hudi's own writers (Spark, Flink) wrote: only true findings.
+
+Where there is one, the test computes the fault from the files itself.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pyhudi_expr.manage.audit.findings import Audit, Fault, Severity
+from pyhudi_expr.manage.audit.runner import AuditOptions, audit
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, RECORD_INDEX, RECORD_KEY
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.records.metadata_records import Payload
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+
+_OF_SPARK = [
+    "cow_v9_txns_simple_meta",
+    "mor_v9_txns_simple_meta",
+    "mor_v6_metadata_pending_compaction",
+    "mor_v8_metadata_pending_compaction",
+]
+
+
+def audited(path: Path) -> Audit:
+    return audit(HudiTable.open(str(path)), AuditOptions())
+
+
+@pytest.mark.parametrize("name", _OF_SPARK)
+def test_right_tables_of_hudi_have_no_finding(golden: Mapping[str, Path], name: str) -> None:
+    found = audited(golden[name])
+    of_logs = ("column_stats: log files, to which several commits append",)
+    assert (found.findings, found.unchecked) == ((), of_logs if "mor_v6" in name else ())
+    assert len(found.checked) >= 4
+
+
+def test_a_range_of_a_log_file_that_excludes_its_rows_is_found(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    table = tmp_path / "table"
+    shutil.copytree(golden["mor_v8_metadata_pending_compaction"], table)
+    metadata = MetadataTable.open(HudiTable.open(str(table)))
+    assert metadata is not None
+    listing = metadata.table.listing()
+    logs = listing.file_name.filter(pa.array(listing.file_is_log)).to_pylist()
+    records = metadata.scan(COLUMN_STATS)
+    key, payload = next(
+        (key, payload)
+        for key, payload in zip(records.keys, records.payloads, strict=True)
+        if (stats := payload["ColumnStatsMetadata"])["fileName"] in logs
+        and stats["columnName"] == RECORD_KEY
+        and stats["minValue"]
+    )
+    stats = payload["ColumnStatsMetadata"]
+    stats["isTightBound"] = True
+    for end in ("minValue", "maxValue"):
+        stats[end] = (stats[end][0], {"value": "zzz"})
+    _append(table, COLUMN_STATS, key, payload)
+    (one,) = audited(table).findings
+    assert (one.fault, one.subject) == (Fault.RANGE_TOO_NARROW, RECORD_KEY)
+    assert one.file.endswith(stats["fileName"])
+
+
+def test_a_key_that_hudi_wrote_twice_is_found(golden: Mapping[str, Path]) -> None:
+    path = golden["cow_v9_timebasedkeygen_nonhivestyle"]
+    found = audited(path)
+    listing = HudiTable.open(str(path)).listing()
+    keys = Counter(
+        key
+        for name in listing.paths(np.arange(listing.num_files))
+        for key in pq.read_table(path / name, partitioning=None)["_hoodie_record_key"].to_pylist()
+    )
+    assert [key for key, count in keys.items() if count > 1] == ["TXN-001"]
+    (one,) = found.findings
+    assert (one.partition, one.fault, one.subject) == (RECORD_INDEX, Fault.KEY_TWICE, "'TXN-001'")
+
+
+@pytest.mark.parametrize("name", ["cow_state", "mor_bucket"])
+def test_ranges_of_floats_with_nan_are_found_in_tables_of_flink(
+    flink: Mapping[str, Path], name: str
+) -> None:
+    """Apache/hudi issue 18754."""
+    path = flink[name]
+    with_nan = {
+        str(file.relative_to(path))
+        for file in path.glob("*/*.parquet")
+        if np.isnan(pq.read_table(file, partitioning=None)["score"].drop_null()).any()
+    }
+    found = audited(path).findings
+    assert {one.file for one in found} <= with_nan
+    assert found
+    for one in found:
+        assert (one.fault, one.subject) == (Fault.RANGE_WITHOUT_NAN, "score")
+        assert one.found == "0.0 to 0.0"
+
+
+def test_keys_that_a_writer_of_flink_left_out_are_found(flink: Mapping[str, Path]) -> None:
+    found = audited(flink["mor_indexed"]).findings
+    assert {(one.partition, one.fault) for one in found} == {(RECORD_INDEX, Fault.KEY_MISSING)}
+
+
+@pytest.fixture
+def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
+    return tmp_path / "table"
+
+
+def _append(path: Path, partition: str, key: str, payload: Payload) -> None:
+    """Append a record to the newest log file of its file group, as Hudi's writer would have."""
+    metadata = MetadataTable.open(HudiTable.open(str(path)))
+    assert metadata is not None
+    for group in metadata.groups(partition):
+        if key.encode() in group.read(lambda hfile: hfile.lookup([key.encode()])):
+            log, instant = group.logs[-1]
+            file = path / ".hoodie" / "metadata" / log.path
+            own = [(key.encode(), payloads.encoded(payload))]
+            assert instant is not None
+            file.write_bytes(file.read_bytes() + log_writer.records(instant, own))
+
+
+@pytest.mark.parametrize("partition", [COLUMN_STATS, RECORD_INDEX, FILES])
+def test_a_changed_record_of_hudi_is_found(table: Path, partition: str) -> None:
+    metadata = MetadataTable.open(HudiTable.open(str(table)))
+    assert metadata is not None
+    records = metadata.scan(partition)
+    listed = metadata.table.listing().file_name.to_pylist()
+    for key, payload in zip(records.keys, records.payloads, strict=True):
+        stats, place = payload["ColumnStatsMetadata"], payload["recordIndexMetadata"]
+        if partition == COLUMN_STATS:
+            if stats["columnName"] != "txn_id" or stats["fileName"] not in listed:
+                continue
+            stats["isTightBound"] = True  # replaces the older bounds
+            stats["minValue"] = (stats["minValue"][0], {"value": "ZZZ"})
+            stats["maxValue"] = (stats["maxValue"][0], {"value": "ZZZZ"})
+        elif partition == RECORD_INDEX:
+            place["fileIdLowBits"] ^= 1
+        else:
+            names = payload["filesystemMetadata"].keys() & set(listed)
+            if not names:
+                continue
+            name = min(names)
+            payload["filesystemMetadata"][name]["size"] += 1000
+        _append(table, partition, key, payload)
+        break
+    found = audited(table).findings
+    assert {one.partition for one in found} == {partition}
+    assert {one.severity for one in found} <= {Severity.ROWS_LOST, Severity.QUERY_FAILS}

@@ -1,0 +1,232 @@
+"""Tables read without an engine: the same rows as hudi-rs, from the files that may match."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import pyhudi_expr
+from pyhudi_expr.errors import BeforeFirstCommit, HudiError, UnsupportedTable
+from pyhudi_expr.expr.nodes import ALWAYS, Column, Comparison, Literal, Op
+from pyhudi_expr.index.prune import PruneRequest
+from pyhudi_expr.rows.scan import Progress, scan
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import TableView
+
+COW, MOR = "cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"
+#: Tables whose snapshots hudi-rs reads completely.
+READABLE = [COW, MOR, "cow_v9_txns_nonpart_nometa", "cow_v8_complexkeygen_hivestyle"]
+FILTERS = [
+    *("amount > 50", "region = 'us'", "region IN ('eu', 'apac') AND amount <= 40", "amount <> 10"),
+    *("merchant_name LIKE 'A%' OR amount > 80", "merchant_name IS NULL", "NOT is_international"),
+    *(
+        "txn_id BETWEEN 'TXN-003' AND 'TXN-007'",
+        "NOT (txn_id < 'TXN-005')",
+        "txn_date > '2024-01-01'",
+    ),
+]
+
+
+def by_hudi_rs(path: Path, as_of: str | None = None) -> pa.Table:
+    from hudi import HudiReadOptions, HudiTable
+
+    options = HudiReadOptions()
+    if as_of:
+        options = options.with_as_of_timestamp(as_of)
+    table = HudiTable(str(path))
+    batches = table.read(options)
+    return pa.Table.from_batches(batches)
+
+
+def rows(table: pa.Table) -> list[str]:
+    """As sorted texts, which are ordered for all values."""
+    return sorted(json.dumps(row, sort_keys=True, default=str) for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_all_rows_equal_those_of_hudi_rs(golden: Mapping[str, Path], name: str) -> None:
+    expected = by_hudi_rs(golden[name])
+    found = scan(str(golden[name])).to_table()
+    names = [column for column in found.schema.names if column in expected.schema.names]
+    assert found.num_rows == expected.num_rows > 0
+    assert rows(found.select(names)) == rows(expected.select(names))
+
+
+@pytest.mark.parametrize("name", [COW, MOR])
+@pytest.mark.parametrize("text", FILTERS)
+def test_a_filter_returns_the_rows_of_a_full_read(
+    golden: Mapping[str, Path], name: str, text: str
+) -> None:
+    path = str(golden[name])
+    all_rows = scan(path).to_table()
+    found = scan(path, text)
+    expected = all_rows.filter(found._rows.filter)
+    assert rows(found.to_table()) == rows(expected)
+    assert found.result.files_kept <= found.result.files_total
+
+
+def test_every_kind_of_filter_returns_the_same_rows(golden: Mapping[str, Path]) -> None:
+    path = str(golden[COW])
+    tree = Comparison(Op.EQ, Column(("region",)), Literal("us", pa.string()))
+    expected = rows(scan(path, "region = 'us'").to_table())
+    assert expected
+    for filter_ in (tree, [("region", "=", "us")], pc.field("region") == "us"):
+        found = scan(path, filter_)
+        assert rows(found.to_table()) == expected
+        assert found.result.files_kept < found.result.files_total
+
+
+@pytest.mark.parametrize("name", [COW, MOR])
+def test_scans_as_of_an_instant_return_the_rows_of_hudi_rs(
+    golden: Mapping[str, Path], name: str
+) -> None:
+    path = golden[name]
+    for instant in HudiTable.open(str(path)).timeline.writes[:4]:
+        as_of = instant.requested
+        found = scan(str(path), columns=["_hoodie_record_key"], as_of=as_of).to_table()
+        expected = by_hudi_rs(path, as_of).select(["_hoodie_record_key"])
+        assert rows(found) == rows(expected)
+
+
+def test_an_instant_may_be_given_as_a_date(golden: Mapping[str, Path]) -> None:
+    path, every = str(golden[COW]), HudiTable.open(str(golden[COW])).timeline.writes
+    before = datetime.strptime(every[0].requested[:8], "%Y%m%d").date()
+    assert scan(path, as_of="2100-01-01").to_table().num_rows == scan(path).to_table().num_rows
+    with pytest.raises(BeforeFirstCommit):
+        scan(path, as_of=f"{before}")
+    with pytest.raises(HudiError, match="'yesterday' is not an instant"):
+        scan(path, as_of="yesterday")
+    with pytest.raises(HudiError, match="'now' is not an instant"):
+        PruneRequest(ALWAYS, since="now")
+
+
+def test_columns_limits_and_progress(golden: Mapping[str, Path]) -> None:
+    reported: list[Progress] = []
+    found = scan(str(golden[MOR]), columns=["REGION"], limit=3, progress=reported.append)
+    table = found.to_table()
+    assert table.schema.names == ["region"]
+    assert table.num_rows == 3
+    assert reported[-1].rows == 3
+    assert 0 < reported[-1].slices <= reported[-1].slices_total
+    assert not scan(str(golden[MOR]), limit=0).to_table().num_rows
+    assert found.to_reader().read_all() == table
+
+
+@pytest.mark.parametrize("view", TableView)
+@pytest.mark.parametrize("name", [COW, MOR])
+@pytest.mark.parametrize("limit", [None, 2])
+def test_data_frames_and_batch_readers_have_the_rows_of_tables(
+    golden: Mapping[str, Path], name: str, view: TableView, limit: int | None
+) -> None:
+    reported: list[Progress] = []
+    path = str(golden[name])
+    found = pyhudi_expr.scan(
+        path, "region = 'us'", ["txn_id"], view=view, limit=limit, progress=reported.append
+    )
+    expected = found.to_table()["txn_id"].to_pylist()
+    assert len(expected) == (limit or len(scan(path, "region = 'us'", view=view).to_table())) > 1
+    for txn_ids in (found.to_pandas()["txn_id"], found.to_polars()["txn_id"]):
+        assert list(txn_ids) == expected
+    assert reported[-1].rows == len(expected)
+
+
+def test_datasets_contain_the_kept_files(golden: Mapping[str, Path]) -> None:
+    found = scan(str(golden[COW]), "region = 'us'")
+    dataset = found.to_dataset()
+    expected = found.to_table().num_rows
+    assert dataset.to_table(filter=pc.field("region") == "us").num_rows == expected > 0
+    with pytest.raises(UnsupportedTable, match="read-optimised"):
+        scan(str(golden["mor_v6_simplekeygen_nonhivestyle"])).to_dataset()
+
+
+def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> None:
+    path = str(golden["mor_v6_simplekeygen_nonhivestyle"])
+    found = scan(path, view=TableView.READ_OPTIMIZED)
+    assert found.to_dataset().count_rows() == found.to_table().num_rows > 0
+
+
+@pytest.mark.parametrize(
+    ("filter_", "columns", "error_pattern"),
+    [
+        ("regoin = 'us'", None, "there is no column regoin; is it region?"),
+        (None, ["regoin"], "there is no column regoin; is it region?"),
+        ("region RLIKE 'u'", None, "RLIKE"),
+        ("initcap(region) = 'Us'", None, "initcap"),
+        (pc.field("regoin") == "us", None, "there is no column regoin; is it region?"),
+        (pc.field("REGION") == "us", None, "pyarrow does not take REGION for region"),
+        (pc.field("region", "x") == 1, None, "there is no column region.x: region is string"),
+        (pc.field("region") == 5, None, "has no kernel matching input types (string, int8)"),
+        ([("regoin", "=", "us")], None, "there is no column regoin; is it region?"),
+        ("amount = 'x'", None, "(decimal128(15, 2), string)"),
+    ],
+)
+def test_columns_that_cannot_be_filtered_are_refused(
+    golden: Mapping[str, Path], filter_: Any, columns: Any, error_pattern: str
+) -> None:
+    with pytest.raises(HudiError, match=re.escape(error_pattern)):
+        scan(str(golden[COW]), filter_, columns)
+
+
+def test_scan_prints_rows_as_text_and_json(
+    golden: Mapping[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pyhudi_expr.cli.main import main
+
+    assert not main(["scan", str(golden[COW]), "region = 'us'", "--columns", "region", "--json"])
+    out, err = capsys.readouterr()
+    assert set(out.splitlines()) == {'{"region": "us"}'}
+    assert "files" in err
+    assert not main(["scan", str(golden[COW]), "--columns", "region", "--limit", "1"])
+    assert capsys.readouterr().out.splitlines()[0] == "region"
+    assert main(["scan", str(golden[COW]), "regoin = 1"]) == 1
+
+
+def test_a_scan_is_shown_as_one_line(golden: Mapping[str, Path]) -> None:
+    found = scan(str(golden[COW]), "region = 'us'", ["txn_id", "region"])
+    assert repr(found) == "<Scan of 2 of 5 files: txn_id, region>"
+    kept = f"<PruneResult: keep 2 of 5 files, at instant {found.result.instant}>"
+    assert repr(found.result) == kept
+    listing = repr(found.result.listing)
+    assert listing.startswith("<FileListing: 5 files in 3 partitions, ")
+    assert listing.endswith(f" as of {found.result.instant}>")
+    assert repr(HudiTable.open(str(golden[COW]))) == (
+        f"<HudiTable {golden[COW]}, as of {found.result.instant}>"
+    )
+
+
+_LACKING = """
+import sys
+
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == sys.argv[2]:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Lacking())
+import pyhudi_expr
+from pyhudi_expr.errors import HudiError
+
+try:
+    getattr(pyhudi_expr.scan(sys.argv[1]), f"to_{sys.argv[2]}")()
+except HudiError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_missing_package_names_the_extra(golden: Mapping[str, Path], package: str) -> None:
+    command = [sys.executable, "-c", _LACKING, str(golden[COW]), package]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    message = f"{package} is missing; install the extra: pip install 'pyhudi-expr[reading]'\n"
+    assert done.stdout == message

@@ -1,0 +1,24 @@
+"""Hashes of many keys equal those that the library computes one by one."""
+
+from __future__ import annotations
+
+import mmh3
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.key_hashes import hashes
+
+
+def expected(keys: list[bytes]) -> list[int]:
+    return [mmh3.hash64(key, signed=False)[0] for key in keys]
+
+
+@given(st.lists(st.binary(max_size=50)))
+def test_hashes_equal_those_of_the_library(keys: list[bytes]) -> None:
+    assert hashes(ByteStrings.of(keys)).tolist() == expected(keys)
+
+
+def test_strings_within_a_buffer() -> None:
+    keys = [b"a", b"bb" * 20, b"", b"c" * 16]
+    assert hashes(ByteStrings.of(keys).take(slice(1, 3))).tolist() == expected(keys[1:3])

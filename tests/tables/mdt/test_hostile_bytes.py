@@ -1,0 +1,117 @@
+"""Crafted files of a metadata table: work is linear, and decompression has a limit."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+
+import pyarrow as pa
+import pytest
+
+from pyhudi_expr.tables.mdt.hfile.blocks import GZIP, HEADER, BlockReader
+from pyhudi_expr.tables.mdt.hfile.cells import parse as parse_cells
+from pyhudi_expr.tables.mdt.log.reader import MAGIC, BlockKind, LogFile
+from pyhudi_expr.tables.mdt.records import bloom_filter
+from pyhudi_expr.tables.parsing.budget import Budget, Limits, OverBudgetError, spending
+from pyhudi_expr.tables.properties_text import parse_properties
+from tests.tables.mdt.file_bytes import log_block
+from tests.tables.parsing.linear import assert_linear
+
+_ONE, _AVRO, _MANY_ENTRIES = 1, 3, 0x7F7F7F7F
+_DATA = b"DATABLK*"
+
+
+def _frame(length: int, entry: int) -> bytes:
+    """Return a block of a length whose header has endless entries, each of so many bytes."""
+    frame = MAGIC + struct.pack(">qiii", length, _ONE, _AVRO, _MANY_ENTRIES)
+    return frame + struct.pack(">ii", 0, entry)
+
+
+def opened(content: bytes) -> LogFile:
+    return LogFile(pa.BufferReader(content), len(content), "t.log")
+
+
+def deflated(size: int, form: int) -> bytes:
+    deflate = zlib.compressobj(9, wbits=form)
+    return deflate.compress(bytes(size)) + deflate.flush()
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        _frame(0, 26),  # each header goes through the headers of all frames after it
+        _frame(1 << 40, 26),
+        _frame(1 << 40, 0),
+        MAGIC,
+        log_block("001", b"x"),
+        bytes(64),
+    ],
+)
+def test_opening_a_log_file_is_linear(unit: bytes) -> None:
+    assert_linear(opened, unit)
+
+
+def test_headers_that_overlap_are_no_log_file() -> None:
+    with pytest.raises(OverBudgetError, match=r"t\.log: is no log file: headers of its blocks"):
+        opened(_frame(1 << 20, 26) * 1000 + bytes(1 << 20))
+
+
+def test_a_header_ends_with_its_block() -> None:
+    damaged = MAGIC + struct.pack(">qiiiii", 40, _ONE, _AVRO, 1, 0, 100) + bytes(200)
+    log = opened(damaged + log_block("001", b"first"))
+    assert [block.kind for block in log.blocks] == [BlockKind.CORRUPT, BlockKind.HFILE]
+    assert log.blocks[1].instant == "001"
+
+
+def test_reading_draws_on_the_budget_of_the_question() -> None:
+    content = log_block("001", bytes(1 << 20))
+    with spending(Budget(Limits(read_bytes=1 << 19))):
+        log = opened(content)
+        with pytest.raises(OverBudgetError, match=r"t\.log: .*524288 bytes read"):
+            log.content(log.blocks[0])
+
+
+def test_a_block_of_an_hfile_is_decompressed_up_to_a_limit() -> None:
+    size = 500 << 20
+    packed = deflated(size, 31)
+    block = HEADER.pack(_DATA, len(packed), size, -1, 0, 16384, HEADER.size + len(packed)) + packed
+    reader = BlockReader(pa.BufferReader(block), len(block), "f.hfile")
+    reader.codec = GZIP
+    with pytest.raises(OverBudgetError, match=rf"f\.hfile: \d+ bytes would take {size} after"):
+        reader.open_block(block, 0, frozenset({_DATA}))
+
+
+def test_many_blocks_draw_on_one_budget() -> None:
+    size = 8 << 20
+    packed = deflated(size, 31)
+    block = HEADER.pack(_DATA, len(packed), size, -1, 0, 16384, HEADER.size + len(packed)) + packed
+    with spending(Budget(Limits(inflated_bytes=64 << 20))):
+        reader = BlockReader(pa.BufferReader(block), len(block), "f.hfile")
+        reader.codec = GZIP
+        for _ in range(8):
+            reader.open_block(block, 0, frozenset({_DATA}))
+        with pytest.raises(OverBudgetError, match="bytes after decompression"):
+            reader.open_block(block, 0, frozenset({_DATA}))
+
+
+def test_a_bloom_filter_is_decompressed_up_to_a_limit() -> None:
+    with pytest.raises(bloom_filter.UnreadableFilterError, match="would take"):
+        bloom_filter.parse(bloom_filter.SIMPLE, base64.b64encode(deflated(200 << 20, 31)))
+
+
+def test_a_damaged_compressed_filter_is_unreadable() -> None:
+    packed = deflated(1000, 31)
+    for damaged in (packed[:-9], packed[:20] + b"\xff\xff\xff" + packed[23:]):
+        with pytest.raises(bloom_filter.UnreadableFilterError, match="damaged"):
+            bloom_filter.parse(bloom_filter.SIMPLE, base64.b64encode(damaged))
+
+
+def test_parsing_cells_is_linear() -> None:
+    cell = struct.pack(">iiH", 2, 0, 0) + b"\0"
+    assert_linear(lambda block: parse_cells([block]), cell)
+
+
+@pytest.mark.parametrize("unit", [b"a", b" ", b"\\\n", b"a=b\n", b"\\", b"#\n", b"=", b"\\u0041"])
+def test_parsing_properties_is_linear(unit: bytes) -> None:
+    assert_linear(parse_properties, unit)

@@ -1,0 +1,85 @@
+"""A snapshot of a table."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pyhudi_expr.errors import CorruptFile, HudiError
+from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.tables.tables import TinyTable, files
+
+AVRO = json.dumps(
+    {"type": "record", "name": "r", "fields": [{"name": "x", "type": ["null", "long"]}]}
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> TinyTable:
+    return TinyTable.create(tmp_path / "t")
+
+
+@pytest.mark.parametrize("prefix", ["", "file:", "file://"])
+def test_equivalent_paths_name_the_same_table(table: TinyTable, prefix: str) -> None:
+    assert HudiTable.open(f"{prefix}{table.path}/").properties.name == "tiny"
+
+
+def test_a_snapshot_does_not_change_and_refreshed_returns_a_new_one(table: TinyTable) -> None:
+    table.complete("001", "002")
+    opened = table.open()
+    assert opened.refreshed() is opened
+    # Requested before the newest write, completed after it.
+    table.complete("000", "003")
+    assert opened.instant == opened.refreshed().instant == "001"
+    assert opened.refreshed().timeline.is_committed("000")
+    table.complete("004", "005")
+    assert (opened.instant, opened.refreshed().instant) == ("001", "004")
+
+
+def test_the_schema_comes_from_the_newest_commit_that_has_one(table: TinyTable) -> None:
+    metadata = {"extraMetadata": {"schema": AVRO}}
+    (table.timeline / "001_002.commit").write_text(json.dumps(metadata))
+    table.complete("003", "004")
+    assert table.open().schema().names[5:] == ["x"]
+
+
+def test_the_schema_may_come_from_a_base_file(table: TinyTable) -> None:
+    table.complete("001", "002")
+    file = table.path / "a" / table.base("f", "001")
+    pq.write_table(pa.table({"y": pa.array([1], pa.int16())}), file)
+    assert table.open().schema() == pa.schema([("y", pa.int16())])
+
+
+def test_a_table_without_a_schema_raises_an_error(table: TinyTable) -> None:
+    with pytest.raises(HudiError, match="neither a schema nor a base file"):
+        table.open().schema()
+
+
+def test_damaged_commit_metadata_is_named(table: TinyTable) -> None:
+    (table.timeline / "001_002.replacecommit").write_bytes(b"Obj\x01 and then nothing")
+    with pytest.raises(CorruptFile, match=r"001_002\.replacecommit"):
+        table.open().listing()
+
+
+def test_a_schema_history_is_detected(table: TinyTable) -> None:
+    assert not table.open().has_schema_history
+    (table.path / ".hoodie" / ".schema").mkdir()
+    (table.path / ".hoodie" / ".schema" / "001.schemacommit").touch()
+    assert table.open().has_schema_history
+
+
+def test_completion_times_of_archived_instants_are_found(table: TinyTable) -> None:
+    table.complete("007", "008")
+    history = table.timeline / "history"
+    history.mkdir()
+    times = {"instantTime": ["001", "003"], "completionTime": ["002", "006"]}
+    pq.write_table(pa.table(times), history / "001_003_0.parquet")
+    (history / "manifest_1").write_text(json.dumps({"files": [{"fileName": "001_003_0.parquet"}]}))
+    (history / "_version_").write_text("1")
+    table.base("f", "001")
+    base = table.base("f", "005")
+    # Requested before the newest base file, completed after it.
+    log = table.log("f", "003")
+    assert files(table.open().listing()) == {"f": [base, log]}

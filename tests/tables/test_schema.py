@@ -1,0 +1,86 @@
+"""Avro schemas become Arrow schemas without loss."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+from pyhudi_expr.errors import UnsupportedTable
+from pyhudi_expr.tables.schema import arrow_schema, with_meta_fields
+
+
+def field_of(avro: object) -> pa.Field:
+    record = {"type": "record", "name": "r", "fields": [{"name": "c", "type": avro}]}
+    return arrow_schema(json.dumps(record)).field(0)
+
+
+@pytest.mark.parametrize(
+    ("avro", "arrow"),
+    [
+        ("boolean", pa.bool_()),
+        ("int", pa.int32()),
+        ("long", pa.int64()),
+        ("float", pa.float32()),
+        ("double", pa.float64()),
+        ("bytes", pa.binary()),
+        ("string", pa.string()),
+        ({"type": "string", "avro.java.string": "String"}, pa.string()),
+        ({"type": "int", "logicalType": "date"}, pa.date32()),
+        ({"type": "int", "logicalType": "time-millis"}, pa.time32("ms")),
+        ({"type": "long", "logicalType": "timestamp-millis"}, pa.timestamp("ms", "UTC")),
+        ({"type": "long", "logicalType": "timestamp-micros"}, pa.timestamp("us", "UTC")),
+        ({"type": "long", "logicalType": "local-timestamp-millis"}, pa.timestamp("ms")),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, pa.timestamp("us")),
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 10},
+            pa.decimal128(38, 10),
+        ),
+        (
+            {"type": "fixed", "name": "f", "size": 5, "logicalType": "decimal", "precision": 10},
+            pa.decimal128(10, 0),
+        ),
+        ({"type": "fixed", "name": "f", "size": 5}, pa.binary(5)),
+        ({"type": "enum", "name": "e", "symbols": ["A"]}, pa.string()),
+        ({"type": "long", "logicalType": "no-such-type"}, pa.int64()),
+        (
+            {"type": "map", "values": "long"},
+            pa.map_(pa.string(), pa.field("value", "int64", False)),
+        ),
+    ],
+)
+def test_avro_types_become_arrow_types(avro: object, arrow: pa.DataType) -> None:
+    assert field_of(avro) == pa.field("c", arrow, nullable=False)
+    assert field_of(["null", avro]) == pa.field("c", arrow)
+    assert field_of([avro, "null"]) == pa.field("c", arrow)
+
+
+def test_nested_types_keep_nullability() -> None:
+    item = {"type": "record", "name": "i", "fields": [{"name": "a", "type": ["null", "int"]}]}
+    found = field_of({"type": "array", "items": ["null", item]})
+    assert found.type.value_field.nullable
+    assert found.type.value_type == pa.struct([("a", pa.int32())])
+
+
+def test_named_types_can_be_referenced() -> None:
+    fixed = {"type": "fixed", "name": "f", "namespace": "n", "size": 3}
+    fields = [{"name": "a", "type": fixed}, {"name": "b", "type": ["null", "n.f"]}]
+    schema = arrow_schema(json.dumps({"type": "record", "name": "r", "fields": fields}))
+    assert schema.field("b").type == pa.binary(3)
+
+
+@pytest.mark.parametrize("avro", [["int", "string"], "no.such.type"])
+def test_types_without_an_arrow_type_are_refused(avro: object) -> None:
+    with pytest.raises(UnsupportedTable):
+        field_of(avro)
+
+
+@pytest.mark.parametrize("text", ["", "{", '"int"'])
+def test_a_schema_must_be_a_record(text: str) -> None:
+    with pytest.raises(UnsupportedTable):
+        arrow_schema(text)
+
+
+def test_meta_columns_come_first_and_once() -> None:
+    schema = with_meta_fields(pa.schema([("a", pa.int32())]))
+    assert schema.names[0] == "_hoodie_commit_time"
+    assert with_meta_fields(schema) == schema
