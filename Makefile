@@ -406,13 +406,13 @@ $(VENV): pyproject.toml hatch_build.py handler-java/pom.xml $(wildcard pyhudi_ex
 
 idl: ## generate the protocol's Java and Python code anew; needs the Thrift compiler 0.17
 	@thrift -version | grep -q ' 0\.17\.' || { echo "Thrift compiler 0.17 needed" >&2; exit 1; }
-	rm -rf handler-java/src/gen/java/io/pyhudi/hive/protocol pyhudi_expr/protocol
+	rm -rf handler-java/src/gen/java/io/pyhudi/hive/protocol pyhudi_expr/protocol/generated
 	mkdir -p handler-java/src/gen/java
 	thrift --gen java:generated_annotations=suppress -out handler-java/src/gen/java $(IDL)
 	mkdir -p .work/idl
 	thrift --gen py -out .work/idl $(IDL)
-	mv .work/idl/pyhudi_expr/protocol pyhudi_expr/protocol
-	rm -rf .work/idl pyhudi_expr/protocol/PruningService-remote
+	mv .work/idl/pyhudi_expr/protocol/generated pyhudi_expr/protocol/generated
+	rm -rf .work/idl pyhudi_expr/protocol/generated/PruningService-remote
 
 audit: $(VENV) ## known faults of the Python packages that a user installs, by PyPI's data
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit

@@ -37,6 +37,9 @@ MODULES = {
     "following": "manage.following",
     "hive": "manage.hive",
     "pages": "api.pages",
+    "api.metadata_views": "index.description.metadata_views",
+    "api.column_ranges": "index.description.column_ranges",
+    "api.contents": "index.description.contents",
 }
 TESTS = {
     "table": "tables",
@@ -55,6 +58,7 @@ TESTS = {
     "advice": "manage/advice",
     "following": "manage/following",
     "pages": "api/pages",
+    "api/test_metadata_views.py": "index/description/test_metadata_views.py",
 }
 """Tests of Hive stay: they start an engine, and are more than those of one room."""
 
@@ -76,6 +80,7 @@ _RECORDED = ("CHANGELOG.md", "devtools/move_rooms.py", "bench/results.json")
 
 
 def tracked() -> list[str]:
+    """Return the files of the repository."""
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
     )

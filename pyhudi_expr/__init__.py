@@ -29,9 +29,7 @@ a HudiError. Its subclasses here: TableNotFound, UnsupportedTable, CorruptFile, 
 PredicateSyntaxError, FilterError, UnknownColumn, FilterNotApplicable, InvalidType, InvalidValue.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -102,14 +100,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return [*_MODULES, *(name for name in globals() if name.startswith("__"))]
-
-
-class _Package(ModuleType):
-    """A package whose function `table` stays when the room of that name is imported."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name != "table" or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -19,11 +19,11 @@ _LIVES = frozenset(
         "devtools/test_tables",
         "hive/adoption/test_many_tables",
         "hive/queries/test_concurrency",
-        "prune/changes/test_incremental",
-        "prune/changes/test_long_lived_pruner",
-        "prune/changes/test_table_services",
-        "prune/tables/test_expression_indexes",
-        "prune/tables/test_key_indexes",
+        "index/prune/changes/test_incremental",
+        "index/prune/changes/test_long_lived_pruner",
+        "index/prune/changes/test_table_services",
+        "index/prune/tables/test_expression_indexes",
+        "index/prune/tables/test_key_indexes",
         "spark/builds/test_catch_up",
         "spark/builds/test_composite_indexes",
         "spark/builds/test_index_follow",
@@ -35,7 +35,7 @@ _LIVES = frozenset(
     )
 )
 """Files whose cases each write a table of their own in many commits, so that one of them takes as
-long as a hundred others. `tests/index/prune/changes/test_random_histories.py` remains of such tests."""
+long as a hundred others. Of such tests the random histories of `tests/index/prune` remain."""
 
 _Table = frozenset[tuple[str, str]]
 

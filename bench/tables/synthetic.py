@@ -223,7 +223,7 @@ def _partition_stats(files: _Files, columns: Sequence[_Column]) -> Iterator[tupl
 
 
 def shards_of(keys: Texts, shards: int) -> Ints:
-    """Compute `pyhudi_expr.tables.mdt.bytes.keys.shard` for ASCII keys of one length, all at once."""
+    """Compute `mdt.bytes.keys.shard` for ASCII keys of one length, all at once."""
     characters = keys.astype(bytes)
     units = characters.view(np.uint8).reshape(len(keys), characters.dtype.itemsize)
     hashes = np.zeros(len(keys), np.uint32)

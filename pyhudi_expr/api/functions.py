@@ -89,7 +89,8 @@ def scan(
         limit: The maximum number of rows.
         order_by: The order of the rows, see `Table.scan`.
         progress: Called after each batch.
-        pruner: A `pyhudi_expr.index.prune.Pruner` with other options, or with the table in its cache.
+        pruner: A `pyhudi_expr.index.prune.Pruner` with other options, or that has the table in
+            its cache.
         storage_options: Settings of the table's storage, see `table`. A `pruner` has its own.
 
     Raises:

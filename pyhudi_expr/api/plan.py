@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.api.contents import files_table
 from pyhudi_expr.api.display import html, lines
 from pyhudi_expr.api.explanation import Explanation
 from pyhudi_expr.api.sizes import share_text
+from pyhudi_expr.index.description.contents import files_table
 from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowJudge, without_merged_slices
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot

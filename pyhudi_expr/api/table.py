@@ -21,12 +21,6 @@ from pyhudi_expr.api.arguments import (
     table_view,
     zone_name,
 )
-from pyhudi_expr.api.column_ranges import (
-    chosen_columns,
-    column_range_tables,
-    ranged_columns,
-)
-from pyhudi_expr.api.contents import files_table, history_table, indexes_table
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
 from pyhudi_expr.api.display import html, lines, table_columns, table_facts
 from pyhudi_expr.api.explanation import Explanation
@@ -43,6 +37,12 @@ from pyhudi_expr.api.progress import Bar, progress_bar
 from pyhudi_expr.api.questions import Question, snapshot_at
 from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
+from pyhudi_expr.index.description.column_ranges import (
+    chosen_columns,
+    column_range_tables,
+    ranged_columns,
+)
+from pyhudi_expr.index.description.contents import files_table, history_table, indexes_table
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.rows.orders import Order

@@ -18,20 +18,13 @@ from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TFramedTransport, TTransportException
 
-from pyhudi_expr.expr.nodes import ALWAYS
-
-from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS
-from pyhudi_expr.expr.semantics import Semantics
+from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.conversion.semantics import encode_semantics
-from pyhudi_expr.protocol.generated import PruningService
-from pyhudi_expr.protocol.generated import ttypes
-from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.generated.constants import TOKEN_PREFACE
-from pyhudi_expr.protocol.generated.ttypes import MetadataResponse
-from pyhudi_expr.protocol.generated.ttypes import PruneResponse
-from pyhudi_expr.protocol.generated.ttypes import ServiceInfo
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION, TOKEN_PREFACE
+from pyhudi_expr.protocol.generated.ttypes import MetadataResponse, PruneResponse, ServiceInfo
 from pyhudi_expr.tables.listing import TableView
 
 _MAX_ANSWER_BYTES = 64 << 20

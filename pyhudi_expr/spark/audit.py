@@ -1,8 +1,8 @@
 """Audit the indexes of rows and of functions in Spark's tasks, for large tables.
 
 The rows of file slices and the entries of indexes become hashes, in the tasks. Those of one record
-key meet in one task, which compares them as `pyhudi_expr.manage.audit` does in one process. The driver
-gets only counts and some examples of what is wrong.
+key meet in one task, which compares them as `pyhudi_expr.manage.audit` does in one process. The
+driver gets only counts and some examples of what is wrong.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pyhudi_expr.api.metadata_views import VIEWS, ViewColumn
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.common.hive_types import nested_type_name
+from pyhudi_expr.index.description.metadata_views import VIEWS, ViewColumn
 from pyhudi_expr.manage.hive.columns import HiveColumn, accepts, hive_columns, quote_identifier
 from pyhudi_expr.manage.hive.metastore_table import (
     STORAGE_HANDLER,

@@ -12,11 +12,6 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from pyhudi_expr.expr import nodes as e
-from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.expr.nodes import Op
-from pyhudi_expr.expr.nodes import Term
-from pyhudi_expr.expr.nodes import Truth
-from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.frontend.common.builders import (
     MAX_DEPTH,
     as_boolean_term,
@@ -24,21 +19,18 @@ from pyhudi_expr.expr.frontend.common.builders import (
     disjunction,
 )
 from pyhudi_expr.expr.frontend.common.function_vocabularies import SENT
-from pyhudi_expr.expr.frontend.common.functions import as_condition
-from pyhudi_expr.expr.frontend.common.functions import as_value
-from pyhudi_expr.expr.frontend.common.functions import is_null
-from pyhudi_expr.expr.frontend.common.functions import supported_call
-from pyhudi_expr.expr.frontend.common.hive_decimals import certain_cast
-from pyhudi_expr.expr.frontend.common.hive_decimals import with_changed_decimals
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
-from pyhudi_expr.expr.frontend.common.hive_types import parse_type
+from pyhudi_expr.expr.frontend.common.functions import (
+    as_condition,
+    as_value,
+    is_null,
+    supported_call,
+)
+from pyhudi_expr.expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
+from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type
+from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth, Unknown
 from pyhudi_expr.protocol.conversion.keys import decode_keys
-from pyhudi_expr.protocol.conversion.literals import BadRequestError
-from pyhudi_expr.protocol.conversion.literals import decode_literal
-from pyhudi_expr.protocol.generated.ttypes import Node
-from pyhudi_expr.protocol.generated.ttypes import NodeKind
-from pyhudi_expr.protocol.generated.ttypes import PredicateOperator
-from pyhudi_expr.protocol.generated.ttypes import TruthValue
+from pyhudi_expr.protocol.conversion.literals import BadRequestError, decode_literal
+from pyhudi_expr.protocol.generated.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 __all__ = ["BadRequestError", "Limits", "decode"]
 

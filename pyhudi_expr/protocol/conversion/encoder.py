@@ -10,19 +10,13 @@ from itertools import chain
 import pyarrow as pa
 
 from pyhudi_expr.expr import nodes as e
-from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.expr.nodes import Op
-from pyhudi_expr.expr.nodes import Term
-from pyhudi_expr.expr.nodes import Truth
 from pyhudi_expr.expr.frontend.common.builders import FALSE
 from pyhudi_expr.expr.frontend.common.functions import MATCHES
 from pyhudi_expr.expr.frontend.common.hive_types import type_name
+from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth
 from pyhudi_expr.protocol.conversion.keys import encode_keys
 from pyhudi_expr.protocol.conversion.literals import encode_literal
-from pyhudi_expr.protocol.generated.ttypes import Node
-from pyhudi_expr.protocol.generated.ttypes import NodeKind
-from pyhudi_expr.protocol.generated.ttypes import PredicateOperator
-from pyhudi_expr.protocol.generated.ttypes import TruthValue
+from pyhudi_expr.protocol.generated.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 _OPERATORS = {
     Op.EQ: PredicateOperator.EQUALS,

@@ -18,12 +18,9 @@ from pyhudi_expr.arrays import (
     runs,
     value_list,
 )
+from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type, type_name
 from pyhudi_expr.expr.keys import KeyList
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
-from pyhudi_expr.expr.frontend.common.hive_types import parse_type
-from pyhudi_expr.expr.frontend.common.hive_types import type_name
-from pyhudi_expr.protocol.conversion.literals import REPLACED
-from pyhudi_expr.protocol.conversion.literals import BadRequestError
+from pyhudi_expr.protocol.conversion.literals import REPLACED, BadRequestError
 from pyhudi_expr.protocol.generated import ttypes
 
 _NUMBER = np.dtype("<i8")

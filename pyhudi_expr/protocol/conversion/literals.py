@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import zone_of
 from pyhudi_expr.expr import nodes
-from pyhudi_expr.expr.nodes import CharType
-from pyhudi_expr.expr.nodes import PythonValue
-from pyhudi_expr.expr.frontend.common.constants import split_timestamp
-from pyhudi_expr.expr.frontend.common.constants import timestamp_literal
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
-from pyhudi_expr.expr.frontend.common.hive_types import Type
-from pyhudi_expr.expr.frontend.common.hive_types import parse_type
-from pyhudi_expr.expr.frontend.common.hive_types import type_name
+from pyhudi_expr.expr.frontend.common.constants import split_timestamp, timestamp_literal
+from pyhudi_expr.expr.frontend.common.hive_types import (
+    InexpressibleError,
+    Type,
+    parse_type,
+    type_name,
+)
+from pyhudi_expr.expr.nodes import CharType, PythonValue
 from pyhudi_expr.protocol.generated import ttypes
 
 _VALUE_FIELDS = (

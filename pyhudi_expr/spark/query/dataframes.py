@@ -1,8 +1,8 @@
 """DataFrames over Hudi tables that read only the files that can match a condition.
 
-`pyhudi_expr.index.prune` prunes the files, as for Hive. Spark's own Parquet reader reads slices without
-log files. Hudi's reader (whose bundle must be on the driver's class path then) reads slices with
-log files, or of another schema than the table's.
+`pyhudi_expr.index.prune` prunes the files, as for Hive. Spark's own Parquet reader reads slices
+without log files. Hudi's reader (whose bundle must be on the driver's class path then) reads slices
+with log files, or of another schema than the table's.
 """
 
 from __future__ import annotations

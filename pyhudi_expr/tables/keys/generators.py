@@ -118,8 +118,8 @@ def registered(name: str) -> GeneratorFactory:
             return factory
     raise UnsupportedTable(
         f"the key generator {name!r} is not known here: register it "
-        f"(pyhudi_expr.tables.keys.generators.register), or install a package with an entry point of "
-        f"that name in the group {_GROUP!r}"
+        f"(pyhudi_expr.tables.keys.generators.register), or install a package with an entry point "
+        f"of that name in the group {_GROUP!r}"
     )
 
 

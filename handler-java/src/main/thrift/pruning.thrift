@@ -12,7 +12,7 @@
  * instant and in the view, sorted as unsigned UTF-8 bytes, each followed by "\n".
  */
 namespace java io.pyhudi.hive.protocol
-namespace py pyhudi_expr.protocol
+namespace py pyhudi_expr.protocol.generated
 
 /** The version of both sides; a service answers any other one with UNSUPPORTED_VERSION. */
 const i32 PROTOCOL_VERSION = 1

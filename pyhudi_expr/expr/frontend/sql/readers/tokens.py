@@ -19,7 +19,7 @@ _SPARK_ESCAPE = re.compile(
     r"\\(?:[uU](?P<code>(?<=u)[0-9A-Fa-f]{4}|(?<=U)[0-9A-Fa-f]{8})" + _REST_OF_ESCAPE, re.DOTALL
 )
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
-#: A kind of constant that `pyhudi_expr.expr.frontend.sql.parser` does not have: it becomes `Unknown`.
+#: A kind of constant that `sql.parser` does not have: it becomes `Unknown`.
 _UNREAD = TokenType.NATIONAL_STRING
 
 

@@ -9,13 +9,13 @@ from difflib import get_close_matches
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.api.contents import file_columns
 from pyhudi_expr.arrays import AnyArray, AnyField, arrow_array, value_list
 from pyhudi_expr.errors import UnknownColumn
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, domain_of
 from pyhudi_expr.expr.frontend.common.hive_types import type_name
+from pyhudi_expr.index.description.contents import file_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import file_ranges, ordinal_values
 

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.api.column_ranges import column_range_tables, ranged_columns
-from pyhudi_expr.api.contents import files_table, history_table, indexes_table
 from pyhudi_expr.arrays import AnyArray, AnyChunkedArray, BoolArray, arrow_array, timestamp_type
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
+from pyhudi_expr.index.description.column_ranges import column_range_tables, ranged_columns
+from pyhudi_expr.index.description.contents import files_table, history_table, indexes_table
 from pyhudi_expr.index.snapshot import TableSnapshot
 
 MayMatch: TypeAlias = Callable[[pa.Table], BoolArray]
