@@ -22,7 +22,7 @@ The rows themselves, without a query engine:
 
 A predicate is SQL text, a pyarrow expression, or a list of filters. Pruning never loses a row: a
 file is left out only if the table's statistics prove that no row of it can match. A part of a
-predicate that cannot be judged is reported by a PyHudiWarning.
+predicate that cannot be evaluated is reported by a PyHudiWarning.
 
 `help(ph.Table)` describes a table, `help(ph.Scan)` and `help(ph.Plan)` the results. Every error is
 a HudiError. Its subclasses here: TableNotFound, UnsupportedTable, CorruptFile, BeforeFirstCommit,

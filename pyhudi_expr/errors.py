@@ -11,7 +11,7 @@ class HudiError(Exception):
 
 
 class PyHudiWarning(UserWarning):
-    """Something was not done as well as it could be, such as a predicate that was not judged."""
+    """Something was not done as well as it could be, such as a predicate that was not evaluated."""
 
 
 class InvalidType(HudiError, TypeError):  # noqa: N818 - names the finding, as its siblings do

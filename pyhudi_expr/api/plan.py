@@ -12,7 +12,7 @@ from pyhudi_expr.api.display import html, lines
 from pyhudi_expr.api.explanation import Explanation
 from pyhudi_expr.api.sizes import share_text
 from pyhudi_expr.index.description.contents import files_table
-from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowJudge, without_merged_slices
+from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator, without_merged_slices
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
 
@@ -102,9 +102,11 @@ class Plan:
         """Return which rows of the kept base files can match; reads footers and page indexes.
 
         Printed, it says how many row groups, pages and rows that are. Files of slices with log
-        files are not judged, as log files may change any of their rows.
+        files are not evaluated, as log files may change any of their rows.
         """
-        return RowJudge(OF_ANY_SIZE).rows(without_merged_slices(self.result), self._snapshot.table)
+        return RowEvaluator(OF_ANY_SIZE).rows(
+            without_merged_slices(self.result), self._snapshot.table
+        )
 
     def explain(self) -> Explanation:
         """Return what each part of the predicate excludes, by which index, and why not more."""

@@ -39,7 +39,7 @@ _SHORT.maxstring = 200
 def parsed(
     predicate: Predicate | None, schema: pa.Schema, dialect: SqlDialect, table: str
 ) -> HudiExpression:
-    """Return the tree of a predicate. What cannot be judged is Unknown in it.
+    """Return the tree of a predicate. What cannot be evaluated is Unknown in it.
 
     Args:
         predicate: The predicate; None for all rows.
@@ -69,10 +69,10 @@ def text_of(predicate: Predicate | None) -> str:
     return " ".join(predicate.split()) if isinstance(predicate, str) else str(predicate)
 
 
-def warn_if_unjudged(result: PruneResult, text: str) -> None:
-    """Warn of a predicate, or a part of it, that no file was judged by: more files are kept."""
+def warn_if_unevaluated(result: PruneResult, text: str) -> None:
+    """Warn of a predicate, or a part of it, that no file was evaluated by: more files are kept."""
     reasons = list(unknown_reasons(result.predicate))
-    if not reasons and not _is_judged(result):
+    if not reasons and not _is_evaluated(result):
         reasons = list(_notes(result))
     if not reasons:
         return
@@ -83,8 +83,8 @@ def warn_if_unjudged(result: PruneResult, text: str) -> None:
             "`pyhudi index create` builds column_stats"
         )
     warnings.warn(
-        f"files were not judged by the predicate {_SHORT.repr(text)}, or not by all of it, so more "
-        f"are read (the rows are right): {'; '.join(reasons)}{advice}",
+        f"files were not evaluated by the predicate {_SHORT.repr(text)}, or not by all of it, so "
+        f"more are read (the rows are right): {'; '.join(reasons)}{advice}",
         PyHudiWarning,
         stacklevel=_depth_of_caller(),
     )
@@ -122,7 +122,7 @@ def quoted_columns(tree: HudiExpression, schema: pa.Schema) -> Iterator[str]:
 
 
 def _notes(result: PruneResult) -> Iterator[str]:
-    """Return why no index judges the predicate, without what follows from another reason."""
+    """Return why no index evaluates the predicate, without what follows from another reason."""
     missing = [note for note in (NO_METADATA_TABLE, NO_STATISTICS) if note in result.notes]
     yield from missing[:1]
     yield from (note for note in result.notes if note not in missing)
@@ -130,7 +130,7 @@ def _notes(result: PruneResult) -> Iterator[str]:
         yield "no index has its columns"
 
 
-def _is_judged(result: PruneResult) -> bool:
+def _is_evaluated(result: PruneResult) -> bool:
     """Return whether an index knows at least one column of the predicate, of at least one file."""
     needed = columns(result.predicate).values()
     known = (_known(source.evidence, column) for source in result.evidence for column in needed)
@@ -145,7 +145,7 @@ def _known(evidence: Evidence, column: BoundColumn) -> bool:
 
 
 def _depth_of_caller() -> int:
-    """Return how many frames above `warn_if_unjudged` the first one outside of this package is."""
+    """Return how many frames above the caller the first one outside of this package is."""
     depth, frame = 0, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         depth, frame = depth + 1, frame.f_back

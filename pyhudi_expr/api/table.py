@@ -29,7 +29,7 @@ from pyhudi_expr.api.predicates import (
     Predicate,
     check_kind,
     parsed,
-    warn_if_unjudged,
+    warn_if_unevaluated,
     warn_of_query,
     warn_of_quoted_columns,
 )
@@ -207,7 +207,7 @@ class Table:
     ) -> Plan:
         """Return the files that can hold a row for which the predicate is TRUE.
 
-        Warns with a PyHudiWarning if the predicate, or a part of it, cannot be judged. Then more
+        Warns with a PyHudiWarning if the predicate, or a part of it, cannot be evaluated. Then more
         files are kept.
 
         Args:
@@ -226,7 +226,7 @@ class Table:
         question = self._question(predicate, as_of, view, dialect, zone)
         with self._bar("pruning files"):
             plan = question.pruned(self._pruner)
-        warn_if_unjudged(plan.result, plan.predicate)
+        warn_if_unevaluated(plan.result, plan.predicate)
         return plan
 
     def explain(
@@ -311,7 +311,7 @@ class Table:
                 progress=progress or unheard,
             )
         plan = question.plan(rows.result)
-        warn_if_unjudged(plan.result, plan.predicate)
+        warn_if_unevaluated(plan.result, plan.predicate)
         return Scan(rows.schema, plan, most, rows, progress or unheard, self._shows_progress)
 
     def to_pyarrow_dataset(

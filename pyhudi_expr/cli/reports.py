@@ -24,7 +24,7 @@ Report = dict[str, Any]
 _FILE_WIDTH = 240
 _ENDLESS = 100_000
 _TOO_WIDE = 2
-"""How many times the terminal's width a table may want before its rows are no longer told apart."""
+"""How many times the terminal's width a table may want before its rows are no longer distinct."""
 
 
 def prune_report(table: str, predicate: str, result: PruneResult) -> Report:

@@ -3,8 +3,8 @@
 A query that opens a kept file need not read all of it. The proof is about a file of this size and
 footer, so it holds whatever happened to the table since. In a slice with log files it is about
 those rows of the base file that no log file changes, and a reader has to merge the others as if
-they all could match. What cannot be judged is read whole: files that are too small to pay off, too
-many, or not read in time.
+they all could match. What cannot be evaluated is read whole: files that are too small to pay off,
+too many, or not read in time.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.evaluate import evidence_at
 from pyhudi_expr.index.prune import PruneResult
+from pyhudi_expr.index.rows.evaluation import RowEvaluation, RowRanges, evaluate
 from pyhudi_expr.index.rows.file_cache import FileCache
 from pyhudi_expr.index.rows.file_reading import FileReader
-from pyhudi_expr.index.rows.judging import Judgement, RowRanges, judge
 from pyhudi_expr.index.statistics.evolved_column_stats import files_by_instant, former_names
 from pyhudi_expr.tables.config_keys import BOOTSTRAP_BASE_PATH
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -33,10 +33,10 @@ _SUFFIX = ".parquet"
 
 @dataclass(frozen=True)
 class RowOptions:
-    """Which files are judged.
+    """Which files are evaluated.
 
     Attributes:
-        most_files: If a query keeps more files, none is judged.
+        most_files: If a query keeps more files, none is evaluated.
         least_bytes: Smaller files are read whole.
         seconds: Time for reading footers and page indexes; files that take longer are read whole.
         cache_bytes: Memory for what was read, in bytes.
@@ -53,11 +53,11 @@ class KeptRows:
     """The rows of kept base files that can match, if no log file of their slice changes them.
 
     Attributes:
-        files: The judged files, as ascending positions in the listing.
+        files: The evaluated files, as ascending positions in the listing.
         rows: The rows of each.
         pages: Pages of the predicate's columns that were considered.
         pages_kept: Of these, those with rows that can match.
-        notes: Why less was judged than could be.
+        notes: Why less was evaluated than could be.
     """
 
     files: Int64Array
@@ -80,7 +80,7 @@ class KeptRows:
             (self.num_rows_kept, self.num_rows, "rows"),
         )
         counts = ", ".join(f"{kept:,} of {total:,} {what}" for kept, total, what in parts)
-        return "; ".join([f"{counts} in {len(self.rows):,} judged files", *self.notes])
+        return "; ".join([f"{counts} in {len(self.rows):,} evaluated files", *self.notes])
 
     def counts(self) -> dict[str, int]:
         """Return the numbers by their names."""
@@ -96,7 +96,7 @@ class KeptRows:
 
     @property
     def num_rows(self) -> int:
-        """Rows of the judged files."""
+        """Rows of the evaluated files."""
         return sum(one.file.footer.num_rows for one in self.rows)
 
     @property
@@ -106,7 +106,7 @@ class KeptRows:
 
     @property
     def groups(self) -> int:
-        """Row groups of the judged files."""
+        """Row groups of the evaluated files."""
         return sum(len(one.file.footer.group_rows) for one in self.rows)
 
     @property
@@ -125,11 +125,11 @@ def without_merged_slices(result: PruneResult) -> PruneResult:
     return replace(result, keep=result.keep & ~listing.slice_has_logs)
 
 
-class RowJudge:
-    """Judges rows, and caches what it reads of files between requests. Thread safe."""
+class RowEvaluator:
+    """Evaluates rows, and caches what it reads of files between requests. Thread safe."""
 
     def __init__(self, options: RowOptions | None = None) -> None:
-        """Create a judge that has read nothing."""
+        """Create one that has read nothing."""
         self._options = options or RowOptions()
         self._cache = FileCache(self._options.cache_bytes)
 
@@ -154,14 +154,14 @@ class RowJudge:
         if not self._options.most_files or needed.keys() <= unread:
             return _nothing()
         if BOOTSTRAP_BASE_PATH in table.properties.raw:
-            return _nothing("rows are not judged: the table was made by bootstrap")
+            return _nothing("rows are not evaluated: the table was made by bootstrap")
         if result.is_evolved and result.schema_history is None:
-            return _nothing("rows are not judged: how columns were changed is not known")
+            return _nothing("rows are not evaluated: how columns were changed is not known")
         positions = self._positions(result)
         most = self._options.most_files
         if len(positions) > most:
-            return _nothing(f"rows are not judged: more than {most:,} files are kept")
-        return self._judged(result, table, positions, frozenset(unread))
+            return _nothing(f"rows are not evaluated: more than {most:,} files are kept")
+        return self._evaluated(result, table, positions, frozenset(unread))
 
     def _positions(self, result: PruneResult) -> Int64Array:
         """Return the base files that are large enough.
@@ -177,7 +177,7 @@ class RowJudge:
         files = kept.files[firsts[~kept.file_is_log[firsts]]]
         return files[listing.file_size[files] >= self._options.least_bytes]
 
-    def _judged(
+    def _evaluated(
         self,
         result: PruneResult,
         table: HudiTable,
@@ -193,14 +193,14 @@ class RowJudge:
         is_known = np.array(
             [file is not None and file.footer.is_alone for file in opened], np.bool_
         )
-        judged = positions[is_known]
+        evaluated = positions[is_known]
         files = [file for file, is_ in zip(opened, is_known, strict=True) if file and is_]
         if result.schema_history is not None:
-            names = _former_names(result, result.schema_history, judged)
+            names = _former_names(result, result.schema_history, evaluated)
             files = [file.with_names(of_file) for file, of_file in zip(files, names, strict=True)]
-        evidence = [evidence_at(source.evidence, judged) for source in result.evidence]
-        found = judge(result.predicate, files, unread, evidence, reader)
-        return _kept_rows(judged, found, reader.is_late)
+        evidence = [evidence_at(source.evidence, evaluated) for source in result.evidence]
+        found = evaluate(result.predicate, files, unread, evidence, reader)
+        return _kept_rows(evaluated, found, reader.is_late)
 
 
 def _former_names(
@@ -225,8 +225,10 @@ def _former_names(
     return found
 
 
-def _kept_rows(files: Int64Array, found: Judgement, is_late: bool) -> KeptRows:
-    notes = ("rows of some files are not judged: their footers took too long",) if is_late else ()
+def _kept_rows(files: Int64Array, found: RowEvaluation, is_late: bool) -> KeptRows:
+    notes = (
+        ("rows of some files are not evaluated: their footers took too long",) if is_late else ()
+    )
     return KeptRows(files, found.files, found.pages, found.pages_kept, notes)
 
 

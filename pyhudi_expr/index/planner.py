@@ -60,7 +60,7 @@ class UnaskedIndex:
 
     Attributes:
         name: Name of the index.
-        cost: Cost of the look-up; None if the index cannot judge what the predicate says.
+        cost: Cost of the look-up; None if the index cannot evaluate what the predicate says.
         left: What the other indexes had left to read.
     """
 

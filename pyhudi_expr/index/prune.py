@@ -122,7 +122,7 @@ class PruneResult:
         is_evolved: Whether columns of the table were renamed or retyped.
         schema_history: The versions of the schema. None if the table did not evolve, or if its
             history cannot be read.
-        unasked: The indexes that could have told more, and were not asked.
+        unasked: The indexes that could have dropped more, and were not asked.
     """
 
     listing: FileListing

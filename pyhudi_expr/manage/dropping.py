@@ -129,7 +129,7 @@ class IndexDrop:
 
     def restore(self, plan: DropPlan) -> str:
         """Leave what was removed: an index is made of the table's files, and can be built again."""
-        return "no row is concerned; run it again, which ends what was begun"
+        return "no row is concerned; run it again, which ends what was started"
 
 
 def drop_index(request: DropIndex, options: BuildOptions) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Decide whether pyarrow may prune row groups of a dataset by a filter, without losing a row.
 
-Parquet's statistics do not count NaN, and have one zero where floats have two. pyarrow believes
+Parquet's statistics do not count NaN, and have one zero where floats have two. pyarrow trusts
 them: a row group whose bounds are 5 and 5 is skipped for `d <> 5`, even if it holds NaN.
 """
 

@@ -18,9 +18,9 @@ import pyarrow.dataset as ds
 from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_nulls
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import FilterNotApplicable, HudiError, UnsupportedTable
-from pyhudi_expr.index.kept_rows import RowJudge
+from pyhudi_expr.index.kept_rows import RowEvaluator
 from pyhudi_expr.index.prune import PruneResult
-from pyhudi_expr.index.rows.judging import RowRanges
+from pyhudi_expr.index.rows.evaluation import RowRanges
 from pyhudi_expr.rows.file_columns import (
     ByName,
     FileColumns,
@@ -35,7 +35,7 @@ from pyhudi_expr.rows.present_keys import require_keys
 from pyhudi_expr.rows.row_group_pruning import (
     ParquetFragment,
     matching_row_groups,
-    with_judged_rows,
+    with_evaluated_rows,
 )
 from pyhudi_expr.rows.schema_evolution import SchemaEvolution
 from pyhudi_expr.rows.slice_files import FileSlice, file_slices
@@ -200,7 +200,7 @@ class PrunedRows:
         return self._dataset(_read_as_is(fragments, found))
 
     def _plain_files(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
-        positions, judge = np.flatnonzero(slices), RowJudge()
+        positions, evaluate = np.flatnonzero(slices), RowEvaluator()
         for chosen in _portions(positions.tolist(), self.ahead.footers):
             part = self._only(chosen)
             some = self._paths(part)
@@ -210,7 +210,7 @@ class PrunedRows:
             seen: set[str] = set()
             hidden = hidden_columns(self.table.properties)
             plain = matching_row_groups(plain, self.result.predicate, hidden)
-            dataset = self._dataset(with_judged_rows(plain, self._judged(judge, part)))
+            dataset = self._dataset(with_evaluated_rows(plain, self._evaluated(evaluate, part)))
             for tagged in self._scanned(dataset):
                 file: ParquetFragment = tagged.fragment
                 new_slices = file.path not in seen
@@ -228,11 +228,11 @@ class PrunedRows:
         flags[slices] = True
         return flags
 
-    def _judged(self, judge: RowJudge, slices: BoolArray) -> Mapping[str, RowRanges]:
+    def _evaluated(self, evaluate: RowEvaluator, slices: BoolArray) -> Mapping[str, RowRanges]:
         """Return the rows of large files of slices that can match, by the files' paths."""
         if self.filter is None:
             return {}
-        found = judge.rows(replace(self.result, keep=slices), self.table)
+        found = evaluate.rows(replace(self.result, keep=slices), self.table)
         full = self.table.storage.full
         return {full(one.file.path): one for one in found.rows}
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from pyhudi_expr.expr.bound import BoundExpression
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
-from pyhudi_expr.index.rows.judging import RowRanges
+from pyhudi_expr.index.rows.evaluation import RowRanges
 from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics
 
 #: A ParquetFileFragment of pyarrow, which its stubs do not know as a fragment.
@@ -48,23 +48,23 @@ def matching_row_groups(
     ]
 
 
-def with_judged_rows(
+def with_evaluated_rows(
     fragments: Sequence[ParquetFragment], rows: Mapping[str, RowRanges]
 ) -> list[ParquetFragment]:
     """Return the fragments with the row groups that have rows that can match.
 
     Args:
         fragments: The files.
-        rows: The rows of those that were judged, by the files' paths.
+        rows: The rows of those that were evaluated, by the files' paths.
     """
     found = []
     for fragment in fragments:
-        judged = rows.get(fragment.path)
-        if judged is None:
+        evaluated = rows.get(fragment.path)
+        if evaluated is None:
             found.append(fragment)
             continue
         given = [group.id for group in fragment.row_groups]
-        kept = np.intersect1d(given, judged.groups).tolist()
+        kept = np.intersect1d(given, evaluated.groups).tolist()
         if kept:
             found.append(fragment.subset(row_group_ids=kept))
     return found

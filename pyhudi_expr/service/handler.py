@@ -15,7 +15,7 @@ from pyhudi_expr.errors import CorruptFile, HudiError, TableNotFound, Unsupporte
 from pyhudi_expr.expr.bound import unknown_reasons
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
-from pyhudi_expr.index.kept_rows import RowJudge
+from pyhudi_expr.index.kept_rows import RowEvaluator
 from pyhudi_expr.index.limits.narrowing import narrowed
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
@@ -89,11 +89,11 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         pruner: Pruner,
         settings: ServiceSettings,
         metrics: Metrics | None = None,
-        row_judge: RowJudge | None = None,
+        row_evaluator: RowEvaluator | None = None,
         announcements: Announcements | None = None,
     ) -> None:
         self._pruner = pruner
-        self._row_judge = row_judge or RowJudge(row_options(settings))
+        self._row_evaluator = row_evaluator or RowEvaluator(row_options(settings))
         self._metrics = metrics or Metrics()
         self._announcements = announcements or Announcements(pruner)
         self._roots = TableRoots(settings.table_roots)
@@ -185,7 +185,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         """Answer with the rows of kept files, if they are requested; return notes."""
         if not request.selectRows:
             return ()
-        kept = self._row_judge.rows(result, snapshot.table)
+        kept = self._row_evaluator.rows(result, snapshot.table)
         self._metrics.count_rows(kept)
         response.selectedRows = selected_rows(kept, result.listing) or None
         return kept.notes

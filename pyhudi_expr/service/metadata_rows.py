@@ -1,7 +1,7 @@
 """Answer requests for the rows of metadata views.
 
-A row is judged as a container is: with the bounds that its values are. So the filter means what it
-means where files are pruned, and a row that is not sent is proved not to match.
+A row is evaluated as a container is: with the bounds that its values are. So the filter means what
+it means where files are pruned, and a row that is not sent is proved not to match.
 """
 
 from __future__ import annotations

@@ -71,12 +71,12 @@ class Metrics:
         self._bytes = _dropped("pyhudi_bytes", "Bytes of requested tables", registry)
         self._partitions = _dropped("pyhudi_partitions", "Partitions", registry)
         self._row_groups = _dropped(
-            "pyhudi_row_groups", "Row groups of judged kept files", registry
+            "pyhudi_row_groups", "Row groups of evaluated kept files", registry
         )
         self._pages = _dropped(
-            "pyhudi_pages", "Pages of the predicate's columns in judged row groups", registry
+            "pyhudi_pages", "Pages of the predicate's columns in evaluated row groups", registry
         )
-        self._rows = _dropped("pyhudi_rows", "Rows of judged kept files", registry)
+        self._rows = _dropped("pyhudi_rows", "Rows of evaluated kept files", registry)
         self._index_files = _counter(
             "pyhudi_index_files_dropped",
             "Files dropped, by the index that excluded them of what those before it left.",
@@ -155,7 +155,7 @@ class Metrics:
                 self._add(self._index_files(_kind(name)), files)
 
     def count_rows(self, kept: KeptRows) -> None:
-        """Count what was judged of kept files."""
+        """Count what was evaluated of kept files."""
         with self._lock:
             self._count(self._row_groups, kept.groups, kept.groups - kept.groups_kept)
             self._count(self._pages, kept.pages, kept.pages - kept.pages_kept)

@@ -12,7 +12,7 @@ from pyhudi_expr.tables.listing import FileListing
 
 
 def row_options(settings: ServiceSettings) -> RowOptions:
-    """Return which files are judged, by the settings."""
+    """Return which files are evaluated, by the settings."""
     return RowOptions(
         most_files=settings.row_files,
         least_bytes=settings.row_file_bytes,

@@ -181,11 +181,11 @@ class ServiceSettings(BaseSettings):
     row_files: int = Field(
         1000,
         ge=0,
-        description="Kept files whose rows are judged by row groups and pages for a caller that can"
-        " skip rows; if there are more, none is; 0: never.",
+        description="Kept files whose rows are evaluated by row groups and pages for a caller that"
+        " can skip rows; if there are more, none is; 0: never.",
     )
     row_file_bytes: int = Field(
-        1 << 20, ge=0, description="Size from which a file's rows are judged, in bytes."
+        1 << 20, ge=0, description="Size from which a file's rows are evaluated, in bytes."
     )
     row_seconds: float = Field(
         0.5, gt=0, description="Seconds to read footers and page indexes of a request's files."
@@ -225,7 +225,7 @@ class ServiceSettings(BaseSettings):
     max_waiting: int = Field(
         128,
         ge=0,
-        description="Requests that may wait for a thread; more are told that it is busy.",
+        description="Requests that may wait for a thread; more get the answer BUSY.",
     )
     max_connections: int = Field(
         512, ge=1, description="Open connections; further ones are closed at once."

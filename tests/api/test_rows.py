@@ -330,10 +330,10 @@ def test_rows_of_slices_with_log_files_are_not_judged(golden: Mapping[str, Path]
     table = ph.table(golden[WITH_LOGS])
     matching = table.scan("isActive = false").count()
     plan = table.prune("isActive = false")
-    judged = plan.kept_rows()
+    evaluated = plan.kept_rows()
     merged = table.files()["kind"].to_pylist().count("log")
     assert merged > 0
-    assert len(judged.files) == plan.result.listing.num_slices - merged
-    assert judged.num_rows_kept <= matching
-    assert "judged files" in repr(judged)
-    assert len(repr(judged)) < 200
+    assert len(evaluated.files) == plan.result.listing.num_slices - merged
+    assert evaluated.num_rows_kept <= matching
+    assert "evaluated files" in repr(evaluated)
+    assert len(repr(evaluated)) < 200

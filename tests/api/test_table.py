@@ -203,7 +203,7 @@ def test_a_query_of_which_only_the_where_is_used_warns(golden: Mapping[str, Path
 def test_files_are_judged_by_what_pyarrow_cannot_filter_rows_by(golden: Mapping[str, Path]) -> None:
     """Decimals against an integer of more digits than pyarrow computes with."""
     table, expression = ph.table(golden[COW]), pc.field("amount") > 5
-    with pytest.warns(ph.PyHudiWarning, match="not judged"):
+    with pytest.warns(ph.PyHudiWarning, match="not evaluated"):
         assert table.prune(expression).files_skipped == 0
     with pytest.raises(ph.FilterNotApplicable, match=r"[Pp]recision"):
         table.scan(expression)

@@ -209,7 +209,7 @@ def test_explain_says_which_rows_of_the_files_can_match(run, tmp_path):
     question = ("explain", tmp_path / "t", "id = 30", "--rows")
     code, out, _ = run(*question, "--html", tmp_path / "page.html")
     assert code == 0
-    found = "1 of 24 row groups, 1 of 1 pages, 4 of 96 rows in 4 judged files"
+    found = "1 of 24 row groups, 1 of 1 pages, 4 of 96 rows in 4 evaluated files"
     assert f"can match: {found}" in out
     assert found in (tmp_path / "page.html").read_text()
     rows = json.loads(run(*question, "--json")[1])["rows"]

@@ -13,10 +13,10 @@ import pytest
 from pyarrow import fs
 
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowJudge
+from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest
-from pyhudi_expr.rows.row_group_pruning import with_judged_rows
+from pyhudi_expr.rows.row_group_pruning import with_evaluated_rows
 from tests.rows.nasty_tables import write_nasty_table
 
 
@@ -31,12 +31,12 @@ def with_property(table: Path, line: str) -> None:
     properties.write_text(properties.read_text() + line + "\n")
 
 
-def kept(table: Path, text: str, judge: RowJudge | None = None) -> KeptRows:
+def kept(table: Path, text: str, judge: RowEvaluator | None = None) -> KeptRows:
     pruner = Pruner()
     request = PruneRequest(parse_predicate(text), reader=PartitionReader.ENGINE)
     snapshot = pruner.snapshot(str(table), request)
     result = pruner.prune_snapshot(snapshot, request)
-    return (judge or RowJudge(OF_ANY_SIZE)).rows(result, snapshot.table)
+    return (judge or RowEvaluator(OF_ANY_SIZE)).rows(result, snapshot.table)
 
 
 def test_rows_are_judged_by_row_groups(table: Path) -> None:
@@ -46,13 +46,13 @@ def test_rows_are_judged_by_row_groups(table: Path) -> None:
 
 
 def test_what_was_read_is_kept_within_the_limit(table: Path) -> None:
-    judge = RowJudge(OF_ANY_SIZE)
+    judge = RowEvaluator(OF_ANY_SIZE)
     kept(table, "id = 30", judge)
     held = judge.nbytes
     assert held > 0
     assert kept(table, "id = 30", judge).num_rows_kept == 4
     assert judge.nbytes == held
-    small = RowJudge(replace(OF_ANY_SIZE, cache_bytes=held // 2))
+    small = RowEvaluator(replace(OF_ANY_SIZE, cache_bytes=held // 2))
     assert kept(table, "id = 30", small).num_rows_kept == 4
     assert 0 < small.nbytes <= held // 2
 
@@ -142,11 +142,11 @@ def test_a_scan_reads_only_row_groups_with_such_rows(table: Path) -> None:
     local, format_ = fs.LocalFileSystem(), ds.ParquetFileFormat()
     dataset = [format_.make_fragment(str(file), local) for file in table.glob("*.parquet")]
     by_path = {str(table / one.file.path): one for one in found.rows}
-    assert with_judged_rows(dataset, by_path) == []
+    assert with_evaluated_rows(dataset, by_path) == []
     other = kept(table, "id = 9 AND i = 0")
     groups = sum(
         len(one.row_groups)
-        for one in with_judged_rows(
+        for one in with_evaluated_rows(
             dataset, {str(table / one.file.path): one for one in other.rows}
         )
     )

@@ -39,9 +39,9 @@ def explain_page(
         result: What is read.
         explanation: What each part of the predicate excludes.
         instants: Those of the timeline, oldest first.
-        rows: The rows of the kept files, if they were judged.
+        rows: The rows of the kept files, if they were evaluated.
     """
-    judged = (("rows", str(rows)),) if rows is not None else ()
+    evaluated = (("rows", str(rows)),) if rows is not None else ()
     total, read = result.files_total, result.files_kept
     return render(
         "explanation.html",
@@ -52,7 +52,7 @@ def explain_page(
         facts_of_result=(
             ("table", base_path),
             ("instant", result.instant or "none"),
-            *judged,
+            *evaluated,
         ),
         remarks=[*result.notes, *remarks_on(result.files_kept, result.unasked, explanation)],
         parts=funnel(explanation),

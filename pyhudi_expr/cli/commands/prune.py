@@ -103,7 +103,7 @@ def prune(
 @AS_HTML
 @click.option(
     "--rows",
-    "judges_rows",
+    "evaluates_rows",
     is_flag=True,
     help="Which row groups, pages and rows of the files can match, too; reads their footers.",
 )
@@ -113,7 +113,7 @@ def explain(
     predicate: str,
     as_json: bool,
     html: Path | None,
-    judges_rows: bool,
+    evaluates_rows: bool,
     verbose: bool,
     **question: OptionValue,
 ) -> None:
@@ -122,10 +122,10 @@ def explain(
     path = table_location(table)
     explanation = result.explain(snapshot.row_counts())
     rows = None
-    if judges_rows:
-        from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, RowJudge, without_merged_slices
+    if evaluates_rows:
+        from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, RowEvaluator, without_merged_slices
 
-        rows = RowJudge(OF_ANY_SIZE).rows(without_merged_slices(result), snapshot.table)
+        rows = RowEvaluator(OF_ANY_SIZE).rows(without_merged_slices(result), snapshot.table)
     if html is not None:
         from pyhudi_expr.api.pages.explanation import explain_page
 
@@ -133,8 +133,8 @@ def explain(
         write_page(html, explain_page(path, predicate, result, explanation, instants, rows))
     if as_json:
         report = reports.explain_report(path, predicate, result, explanation)
-        judged = {} if rows is None else {"rows": rows.counts()}
-        click.echo(reports.as_json({**report, **judged}))
+        evaluated = {} if rows is None else {"rows": rows.counts()}
+        click.echo(reports.as_json({**report, **evaluated}))
         return
     click.echo(reports.summary(result))
     if rows is not None:

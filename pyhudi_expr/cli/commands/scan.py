@@ -104,7 +104,7 @@ def scan(
     instant = timeline_instant(as_of, table_location(table), zone)
     on_terminal = sys.stdout.isatty()
     as_table = on_terminal and not as_json
-    bar, begun = ProgressBar("reading rows"), _Begun(limit)
+    bar, started = ProgressBar("reading rows"), _StartedFiles(limit)
     with progress_while("pruning files"):
         from pyhudi_expr.rows.scan import scan as scanned  # on use: the import takes time
 
@@ -120,7 +120,7 @@ def scan(
             # One row more than is shown, to know whether there are more.
             limit=_SHOWN_ROWS + 1 if as_table and limit is None else limit,
             order_by=order_by,
-            progress=begun.reporting_to(bar),
+            progress=started.reporting_to(bar),
             pruner=Pruner(prune_options(footers)),
         )
     for note in _why_all_are_kept(rows.result):
@@ -134,7 +134,7 @@ def scan(
     if as_table:
         with bar:
             found = _in_zone(rows.to_table(), zone)
-        _show(found, limit, begun.text(rows.result))
+        _show(found, limit, started.text(rows.result))
         return
     if not as_json:
         click.echo("\t".join(rows.schema.names))
@@ -144,7 +144,7 @@ def scan(
     else:
         with bar:
             _print(batches, as_json)
-    click.echo(begun.text(rows.result), err=True)
+    click.echo(started.text(rows.result), err=True)
 
 
 def _why_all_are_kept(result: PruneResult) -> Sequence[str]:
@@ -153,8 +153,8 @@ def _why_all_are_kept(result: PruneResult) -> Sequence[str]:
     return () if is_pruned or result.predicate == ALWAYS else result.notes
 
 
-class _Begun:
-    """Counts the file slices that a scan has begun to read, which a limit may end early."""
+class _StartedFiles:
+    """Counts the file slices that a scan has started to read, which a limit may end early."""
 
     def __init__(self, limit: int | None) -> None:
         self._limit, self._slices, self._is_full = limit, 0, False

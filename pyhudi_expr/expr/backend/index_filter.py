@@ -54,7 +54,7 @@ class IndexColumns:
     Attributes:
         nulls: What follows a column's name in that of its number of nulls.
         rows: The number of rows of the file; None: the table does not have it. Then files of nulls
-            alone are not told from files of which nothing is known, and kept.
+            alone look like files of which nothing is known, and are kept.
     """
 
     nulls: str

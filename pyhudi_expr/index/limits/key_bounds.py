@@ -108,13 +108,13 @@ def key_bounds(
         written = file_ranges(snapshot.column_stats, snapshot.listing, key)
         counted = written.nulls if key.domain.kind in _COUNTED else counted
         are_values = _are_values(lower, upper, written.bounds) & ~snapshot.listing.file_is_log
-    # A count of none that is not believed is no count.
+    # A count of none that is not trusted is no count.
     counted = np.where(nulls, np.where(counted > 0, counted, UNKNOWN), 0)
     return KeyBounds(lower, upper, values, nulls, counted, are_values)
 
 
 def _is_exact(domain: Domain) -> bool:
-    """Return whether bounds that are believed are values of rows: none is rounded or cut."""
+    """Return whether bounds that are trusted are values of rows: none is rounded or cut."""
     is_short = domain.is_ordinal and domain.scale <= WRAPPED_DECIMAL_SCALE
     return domain.kind in _COUNTED or (domain.kind is Kind.DECIMAL and is_short)
 

@@ -18,7 +18,7 @@ from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.index.rows.judged_file import JudgedFile
+from pyhudi_expr.index.rows.known_file import KnownFile
 from pyhudi_expr.index.rows.page_bounds import Pages
 from pyhudi_expr.index.statistics.column_bounds import concat_bounds
 
@@ -36,13 +36,13 @@ class RowGroups:
         unread: Columns whose stored values are not what readers show.
     """
 
-    files: Sequence[JudgedFile]
+    files: Sequence[KnownFile]
     file: Int64Array
     group: Int64Array
     unread: frozenset[str] = frozenset()
 
     @staticmethod
-    def of(files: Sequence[JudgedFile], unread: frozenset[str]) -> RowGroups:
+    def of(files: Sequence[KnownFile], unread: frozenset[str]) -> RowGroups:
         """Return all row groups of files."""
         counts, before = _group_counts(files)
         group = np.arange(counts.sum()) - np.repeat(before, counts)
@@ -55,7 +55,7 @@ class RowGroups:
         """Return the flagged row groups."""
         return RowGroups(self.files, self.file[flags], self.group[flags], self.unread)
 
-    def by_file(self) -> list[tuple[JudgedFile, list[int]]]:
+    def by_file(self) -> list[tuple[KnownFile, list[int]]]:
         """Return the files that have some of the row groups, with their numbers."""
         files, starts = np.unique(self.file, return_index=True)
         parts = np.split(self.group, starts[1:])
@@ -92,7 +92,7 @@ class RowGroups:
         return taken(concat_bounds(pieces)[1], self._place)
 
 
-def _group_counts(files: Sequence[JudgedFile]) -> tuple[Int64Array, Int64Array]:
+def _group_counts(files: Sequence[KnownFile]) -> tuple[Int64Array, Int64Array]:
     """Return the number of row groups of each file, and of the files before it."""
     counts = np.array([len(file.footer.group_rows) for file in files], np.int64)
     return counts, np.cumsum(counts) - counts
@@ -179,7 +179,7 @@ def _column_pages(
     return concat_bounds(pieces)[1], np.concatenate(rows)
 
 
-def _pages(file: JudgedFile, group: int, column: BoundColumn) -> Pages:
+def _pages(file: KnownFile, group: int, column: BoundColumn) -> Pages:
     stored = file.column(column)
     known = None
     if stored is not None:

@@ -1,11 +1,11 @@
-"""Files that were judged, kept for later questions up to a limit of memory."""
+"""Files that were evaluated, kept for later questions up to a limit of memory."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 
-from pyhudi_expr.index.rows.judged_file import JudgedFile
+from pyhudi_expr.index.rows.known_file import KnownFile
 
 _Key = tuple[str, str, int]
 
@@ -21,7 +21,7 @@ class FileCache:
         """Create an empty cache of so many bytes."""
         self._limit = limit
         self._lock = threading.Lock()
-        self._files: OrderedDict[_Key, tuple[JudgedFile, int]] = OrderedDict()
+        self._files: OrderedDict[_Key, tuple[KnownFile, int]] = OrderedDict()
         self._held = 0
 
     @property
@@ -29,7 +29,7 @@ class FileCache:
         """Memory of the files in bytes (estimated)."""
         return self._held
 
-    def get(self, table: str, path: str, size: int) -> JudgedFile | None:
+    def get(self, table: str, path: str, size: int) -> KnownFile | None:
         """Return a file; None if it is not kept."""
         key = table, path, size
         with self._lock:
@@ -39,7 +39,7 @@ class FileCache:
             self._files.move_to_end(key)
             return known[0]
 
-    def keep(self, table: str, file: JudgedFile) -> None:
+    def keep(self, table: str, file: KnownFile) -> None:
         """Keep a file, with what was read of it so far; the least recently used ones go."""
         key, size = (table, *file.key), file.nbytes
         with self._lock:

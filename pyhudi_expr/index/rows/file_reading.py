@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.index.rows.file_cache import FileCache
-from pyhudi_expr.index.rows.judged_file import Chunk, JudgedFile
+from pyhudi_expr.index.rows.known_file import Chunk, KnownFile
 from pyhudi_expr.index.rows.page_bounds import Pages, are_pages_believed, read_pages
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn
 from pyhudi_expr.tables.parquet.bloom_filter import BLOCK_BYTES, HEADER_BYTES, BloomHeader
@@ -62,8 +62,8 @@ class FileReader:
         """Whether something was not read, as the time was over."""
         return bool(self._late)
 
-    def files(self, wanted: Sequence[tuple[str, int]]) -> list[JudgedFile | None]:
-        """Return files by their paths and sizes; None for those that cannot be judged."""
+    def files(self, wanted: Sequence[tuple[str, int]]) -> list[KnownFile | None]:
+        """Return files by their paths and sizes; None for those that cannot be evaluated."""
         table = self.storage.uri
         found = [self.cache.get(table, path, size) for path, size in wanted]
         missing = [key for key, known in zip(wanted, found, strict=True) if known is None]
@@ -71,7 +71,7 @@ class FileReader:
         return [next(read) if known is None else known for known in found]
 
     def read_pages(
-        self, wanted: Sequence[tuple[JudgedFile, Sequence[int]]], columns: Sequence[BoundColumn]
+        self, wanted: Sequence[tuple[KnownFile, Sequence[int]]], columns: Sequence[BoundColumn]
     ) -> None:
         """Read the page indexes of columns in some row groups of files, into the files."""
         missing = [
@@ -81,7 +81,7 @@ class FileReader:
         ]
         self.storage.at_once(self._read_pages, missing)
 
-    def read_filters(self, wanted: Sequence[tuple[JudgedFile, Sequence[Chunk]]]) -> None:
+    def read_filters(self, wanted: Sequence[tuple[KnownFile, Sequence[Chunk]]]) -> None:
         """Read the headers of Bloom filters, and the dictionaries of column chunks without one."""
         missing = [
             (file, needed)
@@ -96,7 +96,7 @@ class FileReader:
         ]
         self.storage.at_once(self._read_filters, missing)
 
-    def read_blocks(self, wanted: Sequence[tuple[JudgedFile, Sequence[Block]]]) -> None:
+    def read_blocks(self, wanted: Sequence[tuple[KnownFile, Sequence[Block]]]) -> None:
         """Read blocks of Bloom filters."""
         missing = [
             (file, needed)
@@ -111,18 +111,18 @@ class FileReader:
         self._late.append(path)
         return True
 
-    def _file(self, key: tuple[str, int]) -> JudgedFile | None:
+    def _file(self, key: tuple[str, int]) -> KnownFile | None:
         path, size = key
         if self._is_time_over(path):
             return None
         try:
-            file = JudgedFile(path, read_footer(self.storage.open_ranges(path, size), size))
+            file = KnownFile(path, read_footer(self.storage.open_ranges(path, size), size))
         except UNREADABLE:
             return None
         self.cache.keep(self.storage.uri, file)
         return file
 
-    def _read_pages(self, wanted: tuple[JudgedFile, Sequence[_MissingPages]]) -> None:
+    def _read_pages(self, wanted: tuple[KnownFile, Sequence[_MissingPages]]) -> None:
         file, missing = wanted
         found = self._read(
             file, [range_ for one in missing for range_ in (one.column_index, one.offset_index)]
@@ -134,7 +134,7 @@ class FileReader:
             file.pages[key] = _decoded(file, one, found[one.column_index], found[one.offset_index])
         self.cache.keep(self.storage.uri, file)
 
-    def _read_filters(self, wanted: tuple[JudgedFile, Sequence[Chunk]]) -> None:
+    def _read_filters(self, wanted: tuple[KnownFile, Sequence[Chunk]]) -> None:
         file, chunks = wanted
         places = {chunk: file.footer.places(*chunk) for chunk in chunks}
         filters = {
@@ -164,7 +164,7 @@ class FileReader:
             )
         self.cache.keep(self.storage.uri, file)
 
-    def _read_blocks(self, wanted: tuple[JudgedFile, Sequence[Block]]) -> None:
+    def _read_blocks(self, wanted: tuple[KnownFile, Sequence[Block]]) -> None:
         file, blocks = wanted
         headers = [(block, file.bloom_filters[block[0]]) for block in blocks]
         ranges = {
@@ -180,7 +180,7 @@ class FileReader:
                 file.filter_blocks[block] = found[range_]
         self.cache.keep(self.storage.uri, file)
 
-    def _read(self, file: JudgedFile, ranges: Sequence[Range]) -> Mapping[Range, bytes] | None:
+    def _read(self, file: KnownFile, ranges: Sequence[Range]) -> Mapping[Range, bytes] | None:
         """Return bytes of a file; None if they cannot be read, or the time is over."""
         if self._is_time_over(file.path):
             return None
@@ -213,7 +213,7 @@ def _dictionary(data: bytes, codec: int) -> bytes | None:
 
 
 def _missing_pages(
-    file: JudgedFile, groups: Sequence[int], columns: Sequence[BoundColumn]
+    file: KnownFile, groups: Sequence[int], columns: Sequence[BoundColumn]
 ) -> Iterator[_MissingPages]:
     for column in columns:
         stored = file.column(column)
@@ -230,7 +230,7 @@ def _missing_pages(
 
 
 def _decoded(
-    file: JudgedFile, wanted: _MissingPages, column_index: bytes, offset_index: bytes
+    file: KnownFile, wanted: _MissingPages, column_index: bytes, offset_index: bytes
 ) -> Pages | None:
     try:
         return read_pages(file.footer, wanted.group, wanted.column, column_index, offset_index)

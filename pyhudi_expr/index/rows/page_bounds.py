@@ -1,7 +1,7 @@
 """The bounds of a column's pages, with the same belief as those of its row groups.
 
 Bounds of pages may be truncated, so they are bounds and no values of the page. A page index that
-contradicts the footer is not believed at all.
+contradicts the footer is not trusted at all.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Pages:
 
 
 def are_pages_believed(footer: ParquetFooter, group: int, column: StoredColumn) -> bool:
-    """Return whether bounds of pages are believed, by what the footer says of the column."""
+    """Return whether bounds of pages are trusted, by what the footer says of the column."""
     leaf = footer.metadata.schema.column(column.position)
     chunk = footer.metadata.row_group(group).column(column.position)
     rows = int(footer.group_rows[group])

@@ -17,7 +17,7 @@ from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.planner import positive_leaves
 from pyhudi_expr.index.rows.containers import RowGroups
 from pyhudi_expr.index.rows.file_reading import FileReader
-from pyhudi_expr.index.rows.judged_file import Chunk, JudgedFile
+from pyhudi_expr.index.rows.known_file import Chunk, KnownFile
 from pyhudi_expr.index.rows.plain_values import plain_value, width_of
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn
 from pyhudi_expr.tables.parquet import bloom_filter, dictionary_page
@@ -96,13 +96,13 @@ def _wanted(predicate: BoundExpression, unread: frozenset[str]) -> Iterator[_Wan
             yield _Wanted(leaf, column, options)
 
 
-def _chunks(file: JudgedFile, groups: Sequence[int], column: BoundColumn) -> list[Chunk]:
+def _chunks(file: KnownFile, groups: Sequence[int], column: BoundColumn) -> list[Chunk]:
     stored = file.column(column)
     return [] if stored is None else [(group, stored.position) for group in groups]
 
 
 def _values(
-    file: JudgedFile, stored: StoredColumn, options: Sequence[BoundLiteral]
+    file: KnownFile, stored: StoredColumn, options: Sequence[BoundLiteral]
 ) -> list[bytes] | None:
     """Return the values as the file stores them; None if that is not known of each."""
     values = [plain_value(file.footer, stored, option) for option in options]
@@ -112,10 +112,10 @@ def _values(
 
 def _read_blocks(
     wanted: Sequence[_Wanted],
-    by_file: Sequence[tuple[JudgedFile, Sequence[int]]],
+    by_file: Sequence[tuple[KnownFile, Sequence[int]]],
     reader: FileReader,
 ) -> None:
-    blocks: list[tuple[JudgedFile, list[tuple[Chunk, int]]]] = []
+    blocks: list[tuple[KnownFile, list[tuple[Chunk, int]]]] = []
     for file, groups in by_file:
         needed: list[tuple[Chunk, int]] = []
         for one in wanted:
@@ -129,7 +129,7 @@ def _read_blocks(
     reader.read_blocks(blocks)
 
 
-def _may_hold_any(file: JudgedFile, group: int, wanted: _Wanted) -> bool:
+def _may_hold_any(file: KnownFile, group: int, wanted: _Wanted) -> bool:
     stored = file.column(wanted.column)
     values = None if stored is None else _values(file, stored, wanted.options)
     if stored is None or values is None:
@@ -138,7 +138,7 @@ def _may_hold_any(file: JudgedFile, group: int, wanted: _Wanted) -> bool:
     return any(_may_hold(file, chunk, value, width_of(file.footer, stored)) for value in values)
 
 
-def _may_hold(file: JudgedFile, chunk: Chunk, value: bytes, width: int | None) -> bool:
+def _may_hold(file: KnownFile, chunk: Chunk, value: bytes, width: int | None) -> bool:
     header = file.bloom_filters.get(chunk)
     if header is not None:
         block = file.filter_blocks.get((chunk, header.block_of(value)))

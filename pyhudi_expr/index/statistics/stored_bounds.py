@@ -1,6 +1,6 @@
-"""Which bounds of Parquet's footers and page indexes are believed, and what they are in a domain.
+"""Which bounds of Parquet's footers and page indexes are trusted, and what they are in a domain.
 
-A footer and its page indexes are by the same writer, so the same is believed of both.
+A footer and its page indexes are by the same writer, so the same is trusted of both.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FooterColumns:
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """A table's column in one file, whose bounds are believed.
+    """A table's column in one file, whose bounds are trusted.
 
     Attributes:
         position: Its place in the row groups.
@@ -76,7 +76,7 @@ class StoredColumn:
     def of(
         footer: pq.FileMetaData, columns: FooterColumns, column: BoundColumn
     ) -> StoredColumn | None:
-        """Find a column in a file; None if its bounds are not believed.
+        """Find a column in a file; None if its bounds are not trusted.
 
         Raises:
             ValueError: The file does not have it.

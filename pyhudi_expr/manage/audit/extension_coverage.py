@@ -34,7 +34,7 @@ def check_coverage(
         rows: The number of rows of each.
         unread: The numbers of slices whose rows are not known.
     """
-    told = extension.coverage.rows_of(table.table, records.slices)
+    counted = extension.coverage.rows_of(table.table, records.slices)
     ids = zip(
         records.slices.partitions.take(records.slices.slice_partition).to_pylist(),
         records.slices.slice_file_id.to_pylist(),
@@ -42,10 +42,10 @@ def check_coverage(
     )
     number = np.array([names.numbers[str(partition), str(one)] for partition, one in ids], np.int64)
     read = ~np.isin(number, list(unread))
-    wrong = (told != UNCOVERED) & read & (rows[number] != told)
+    wrong = (counted != UNCOVERED) & read & (rows[number] != counted)
     for row in np.flatnonzero(wrong)[:MOST].tolist():
         real = int(rows[number[row]])
-        lost = bool(told[row] < real)
+        lost = bool(counted[row] < real)
         yield records.finding(
             COVERAGE,
             Fault.COVERED_ROWS_WRONG,
@@ -53,7 +53,7 @@ def check_coverage(
             names.path(int(number[row])),
             subject=records.relative(f"{records.records.metadata.base_path}/{COVERAGE_DIR}"),
             expected=f"{real} rows",
-            found=f"{told[row]} rows",
+            found=f"{counted[row]} rows",
             queries="those for keys that the index lacks" if lost else "those by key read the file",
             readers=(Reader.PYHUDI,) if lost else (),
         )

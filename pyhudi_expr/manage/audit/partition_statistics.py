@@ -55,8 +55,8 @@ def check_partition_stats(
         own = StatisticsEntries.of(stats.filter(listed))
         bounds = stored_bounds(own, column.domain)
         trusted = decode_merged(own, column).bounds
-        told = truth.told(place[listed])
-        faults = wrong_bounds(column, own, bounds, trusted, told)
+        found = truth.at(place[listed])
+        faults = wrong_bounds(column, own, bounds, trusted, found)
         named = [paths[at] or "." for at in place[listed].tolist()]
         yield from faults.findings(Described(records, PARTITION_STATS, column, named))
 
@@ -123,7 +123,7 @@ class _Partitions:
         has_column = np.bincount(number[own.is_stored & (own.rows > 0)], minlength=count) > 0
         return _Partitions(bounds, known, nulls.astype(np.int64), has_column)
 
-    def told(self, place: Int64Array) -> Truth:
+    def at(self, place: Int64Array) -> Truth:
         """Return the truth about these partitions."""
         known = self.is_known[place]
         lower, upper = self.bounds.lower, self.bounds.upper

@@ -43,7 +43,7 @@ from pyhudi_expr.tables.timeline.timeline import Instant
 _T = TypeVar("_T")
 _EXAMPLES = 3
 _USING = "those that use it, in Hudi's readers; others are not pruned by it"
-_WITHOUT_LOST = "those that use it, in Hudi's readers: they believe older entries"
+_WITHOUT_LOST = "those that use it, in Hudi's readers: they trust older entries"
 _SCANNED = (COLUMN_STATS, PARTITION_STATS)
 """Partitions that are not looked up by whole keys."""
 

@@ -61,7 +61,7 @@ def _values(partition: str) -> tuple[str, ...]:
 
 
 def parsed(lines: list[str], keys: tuple[str, ...]) -> Iterator[PartitionFormat]:
-    """Return the partitions in the lines of EXPLAIN EXTENDED whose values can be told."""
+    """Return the partitions in the lines of EXPLAIN EXTENDED whose values are known."""
     for start, line in enumerate(lines):
         if line.strip() != "Partition":
             continue

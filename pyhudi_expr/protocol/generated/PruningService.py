@@ -43,7 +43,7 @@ class Iface(object):
         """
         Says that a question about the table will follow. The service answers at once, and loads what
         the question needs in the background: the table, and the evidence about the filter's columns.
-        The status says only whether it would answer this caller; what cannot be loaded is not told.
+        The status says only whether it would answer this caller; what cannot be loaded is not said.
 
         Parameters:
          - request
@@ -138,7 +138,7 @@ class Client(Iface):
         """
         Says that a question about the table will follow. The service answers at once, and loads what
         the question needs in the background: the table, and the evidence about the filter's columns.
-        The status says only whether it would answer this caller; what cannot be loaded is not told.
+        The status says only whether it would answer this caller; what cannot be loaded is not said.
 
         Parameters:
          - request

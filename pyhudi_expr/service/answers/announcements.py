@@ -23,7 +23,7 @@ class Announcements:
     """Loads what announced questions need, each in a thread of its own. Thread safe.
 
     The question itself waits for what is being loaded, so the work is not done twice. What fails is
-    told by the question.
+    named by the question.
     """
 
     def __init__(self, pruner: Pruner) -> None:
@@ -31,7 +31,7 @@ class Announcements:
         self._places = threading.BoundedSemaphore(_AT_ONCE)
 
     def take(self, base_path: str, request: PruneRequest) -> bool:
-        """Begin to load, unless so many others are being loaded; return whether it has begun."""
+        """Begin to load, unless so many others are being loaded; return whether it has started."""
         if not self._places.acquire(blocking=False):
             return False
         # A daemon: the service does not wait for it when it stops.

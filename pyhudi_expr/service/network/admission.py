@@ -93,7 +93,7 @@ class Admission:
         self.begin()
 
     def forget(self, job: Job) -> None:
-        """Notice that a request which has not begun is cancelled."""
+        """Notice that a request which has not started is cancelled."""
         waiting = self._waiting.get(job.table)
         if waiting is not None and job in waiting:
             waiting.remove(job)

@@ -89,7 +89,7 @@ class _State(Enum):
     RECEIVING = "a part of the next frame has come"
     ANSWERING = "a request is evaluated"
     SENDING = "the caller has not taken the whole answer"
-    REFUSED = "the caller is told why; what it sends is forgotten"
+    REFUSED = "the caller gets the reason; what it sends is forgotten"
     CLOSING = "no more is read"
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 
 from pyhudi_expr.service.jobs import Job
 
-#: Answers about one table that follow each other within this time are told together: to wake the
+#: Answers about one table that follow each other within this time are sent together: to wake the
 #: event loop for each of them has both threads wait for Python's lock in turn.
 _TOGETHER_SECONDS = 0.002
 

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pyhudi_expr.index.kept_rows import RowJudge
+from pyhudi_expr.index.kept_rows import RowEvaluator
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.service.answers.announcements import Announcements
 from pyhudi_expr.service.handler import PruningHandler
@@ -36,7 +36,7 @@ class Answering:
         """Read the files of the settings. Raises SettingsError."""
         self._settings = settings
         self._pruner = Pruner(_options(settings), settings.all_storage_options)
-        self._row_judge = RowJudge(row_options(settings))
+        self._row_evaluator = RowEvaluator(row_options(settings))
         self._announcements = Announcements(self._pruner)
         self.metrics = Metrics()
         self._pages: list[Console | Callbacks] = []
@@ -100,7 +100,7 @@ class Answering:
 
     def _handler(self, settings: ServiceSettings) -> PruningHandler:
         return PruningHandler(
-            self._pruner, settings, self.metrics, self._row_judge, self._announcements
+            self._pruner, settings, self.metrics, self._row_evaluator, self._announcements
         )
 
     def _watch(self) -> None:
@@ -114,7 +114,7 @@ class Answering:
         watch(
             "pyhudi_cached_row_bytes",
             "Memory of footers and page indexes that are kept.",
-            lambda: self._row_judge.nbytes,
+            lambda: self._row_evaluator.nbytes,
         )
 
 

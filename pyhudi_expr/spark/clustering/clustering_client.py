@@ -6,7 +6,7 @@ here, since between reading and writing the rows get an order that Hudi does not
 steps are not public, and are called by reflection: written for Hudi 1.2, refused where they lack.
 
 A plan names its layout and the process that carries it out in its strategy's parameters, so that
-what a killed run left can be told from the plans of others.
+what a killed run left is distinct from the plans of others.
 """
 
 from __future__ import annotations

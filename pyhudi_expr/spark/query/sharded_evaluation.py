@@ -62,11 +62,11 @@ class ShardedEvaluation:
             return StatisticsEvidence(loaded)
         buckets = Buckets.of(listing, stats.entries.groups(COLUMN_STATS), self.bucket_bytes)
         needed = {column.name for leaf in leaves for column in columns(leaf).values()}
-        judge = _Judge(tuple(leaves), stats.storage, stats.entries.meta_fields)
+        evaluate = _Evaluator(tuple(leaves), stats.storage, stats.entries.meta_fields)
         answers = [LeafAnswer.unknown(leaf, listing.num_files) for leaf in leaves]
         with translate_spark_errors():
             together = dealt(self.runner, stats, buckets, needed, partitions, listing)
-            results = together.then(judge, _RESULT_SCHEMA).rows()
+            results = together.then(evaluate, _RESULT_SCHEMA).rows()
         keep = listing.slices_of_partitions(partitions)
         for row in results:
             _unpack(row["answers"], answers, buckets.files(listing, keep, row["bucket"]))
@@ -80,7 +80,7 @@ def _leaves(predicate: BoundExpression, too_large: Sequence[BoundColumn]) -> lis
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _Evaluator:
     """Evaluates the leaves for the files of the buckets of a task."""
 
     leaves: tuple[Leaf, ...]
@@ -111,7 +111,7 @@ class _Judge:
 
 
 def _unpack(packed: bytes, answers: Sequence[LeafAnswer], files: Int64Array) -> None:
-    """Write the results of `_Judge` for the files at these positions."""
+    """Write the results of `_Evaluator` for the files at these positions."""
     bits = np.unpackbits(np.frombuffer(packed, np.uint8), count=2 * len(answers) * len(files))
     for answer, (true, false) in zip(
         answers, bits.reshape(len(answers), 2, len(files)).astype(np.bool_), strict=True

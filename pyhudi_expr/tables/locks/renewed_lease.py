@@ -94,11 +94,11 @@ class RenewedLease(ABC):
 
     def _counted(self, write: Callable[[], bool]) -> bool:
         """Begin or extend the lease by a request; return whether that succeeded."""
-        begun, begun_by_machine = time.monotonic(), time.time()
+        started, started_by_machine = time.monotonic(), time.time()
         if not write():
             return False
-        self._ends = begun + self._validity
-        self._ends_by_machine = begun_by_machine + self._validity
+        self._ends = started + self._validity
+        self._ends_by_machine = started_by_machine + self._validity
         return True
 
     def _renew_always(self) -> None:

@@ -22,7 +22,7 @@ def lock_path(storage: Storage, provider: str, settings: Mapping[str, str]) -> s
         settings: The writers' settings.
 
     Raises:
-        UnknownLock: It cannot be told.
+        UnknownLock: It is not known.
     """
     if provider.endswith(_IMPLICIT):
         return f"/tmp/{path_hash(storage, provider, settings)}/{_IMPLICIT_KEY}"

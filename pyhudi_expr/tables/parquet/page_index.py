@@ -1,6 +1,6 @@
 """Column and offset indexes: what is known of each page of a column chunk.
 
-A page index is believed only as a whole. What contradicts itself, the chunk or the footer is no
+A page index is trusted only as a whole. What contradicts itself, the chunk or the footer is no
 page index (`NotParquetError`).
 """
 

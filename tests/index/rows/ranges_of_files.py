@@ -12,9 +12,9 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.index.rows.evaluation import RowEvaluation, RowRanges, evaluate
 from pyhudi_expr.index.rows.file_cache import FileCache
 from pyhudi_expr.index.rows.file_reading import FileReader
-from pyhudi_expr.index.rows.judging import Judgement, RowRanges, judge
 from pyhudi_expr.tables.storage import Storage
 
 _SECONDS = 60
@@ -27,18 +27,18 @@ def reader_of(directory: Path, cache: FileCache | None = None) -> FileReader:
     )
 
 
-def judged(
+def evaluated(
     paths: Sequence[Path],
     predicate: HudiExpression,
     schema: pa.Schema,
     zone: str | None = None,
     reader: FileReader | None = None,
-) -> Judgement:
+) -> RowEvaluation:
     """The rows of files in one directory that can match."""
     reader = reader or reader_of(paths[0].parent)
     files = reader.files([(path.name, path.stat().st_size) for path in paths])
     bound = bind(predicate, Scope(schema, here(zone)))
-    return judge(bound, [file for file in files if file is not None], frozenset(), [], reader)
+    return evaluate(bound, [file for file in files if file is not None], frozenset(), [], reader)
 
 
 def rows_of(found: RowRanges) -> set[int]:

@@ -26,7 +26,7 @@ from pyhudi_expr.tables.parquet.footer import ChunkPlaces, parse_footer
 from pyhudi_expr.tables.parquet.page_index import read_locations, read_statistics
 from pyhudi_expr.tables.storage import Storage
 from tests.example_counts import examples
-from tests.index.rows.ranges_of_files import judged, rows_of
+from tests.index.rows.ranges_of_files import evaluated, rows_of
 from tests.index.statistics_entries import UNKNOWN, column, plain
 
 ROWS, GROUP_ROWS, PAGE_ROWS = 90, 30, 10
@@ -73,7 +73,7 @@ def possible(data: bytes, predicate: HudiExpression) -> set[int]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "f.parquet")
         path.write_bytes(data)
-        files = judged([path], predicate, SCHEMA).files
+        files = evaluated([path], predicate, SCHEMA).files
         return rows_of(files[0]) if files else set(range(ROWS))
 
 
@@ -133,7 +133,7 @@ def test_an_encrypted_file_is_read_whole(tmp_path: Path, has_plain_footer: bool)
     path = tmp_path / "f.parquet"
     table = pq.read_table(pa.BufferReader(CONTENT))
     pq.write_table(table, path, encryption_properties=properties, row_group_size=GROUP_ROWS)
-    assert not judged([path], ONE, SCHEMA).files
+    assert not evaluated([path], ONE, SCHEMA).files
     [bounds] = plain(read_bounds(Storage.open(str(tmp_path)), [path.name], column(pa.int64(), "n")))
     assert bounds == UNKNOWN
 

@@ -22,7 +22,7 @@ from pyhudi_expr.service.settings import ServiceSettings
 from tests.rows.nasty_tables import GROUP_ROWS, write_nasty_table
 from tests.service.test_handler import request
 
-#: Tests of what is judged do not depend on the speed of the machine.
+#: Tests of what is evaluated do not depend on the speed of the machine.
 OF_ANY_SIZE = ServiceSettings(row_file_bytes=0, row_seconds=60)
 ONE_ID = parse_predicate("id = 30")
 
@@ -135,14 +135,14 @@ def test_too_many_files_are_a_note(rows):
     path, _ = rows
     response = asked(path, settings=ServiceSettings(row_file_bytes=0, row_seconds=60, row_files=3))
     assert response.selectedRows is None
-    assert response.message.endswith("rows are not judged: more than 3 files are kept")
+    assert response.message.endswith("rows are not evaluated: more than 3 files are kept")
 
 
 def test_files_that_take_too_long_are_a_note(rows):
     path, _ = rows
     response = asked(path, settings=ServiceSettings(row_file_bytes=0, row_seconds=1e-9))
     assert response.selectedRows is None
-    expected = "rows of some files are not judged: their footers took too long"
+    expected = "rows of some files are not evaluated: their footers took too long"
     assert response.message.endswith(expected)
 
 

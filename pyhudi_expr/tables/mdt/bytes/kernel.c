@@ -462,7 +462,7 @@ static int read_items(Decoder *decoder, const int32_t *code, int is_map, int64_t
             return DONE;
         }
         for (int64_t i = 0; i < items; i++) {
-            int64_t begun = decoder->at, own = -1, length;
+            int64_t start = decoder->at, own = -1, length;
             if (domain >= 0) {
                 own = decoder->count[domain]++;
                 if (own >= decoder->capacity[domain]) {
@@ -483,7 +483,7 @@ static int read_items(Decoder *decoder, const int32_t *code, int is_map, int64_t
                 return status;
             }
             /* Items without a byte could be any number of them. */
-            if (decoder->at == begun) {
+            if (decoder->at == start) {
                 return TRUNCATED;
             }
         }

@@ -1,6 +1,6 @@
 """Certificates: what was found out once about all entries of an index of places.
 
-A record index is believed about a file group if as many entries name it as it has rows; a secondary
+A record index is trusted about a file group if as many entries name it as it has rows; a secondary
 index, if besides each of the group's keys has exactly one value (`index.lookups.record_index` and
 `index.lookups.secondary_index` have the proofs). Both need all entries. A certificate holds the
 result: for a record index the number of entries that name each file group, for a secondary index

@@ -84,7 +84,7 @@ class AnnouncedAction:
     instant: str
     partitions: tuple[NewPartition, ...]
     earlier: frozenset[str]
-    """Writes that had begun before; they do not know of the partitions."""
+    """Writes that had started before; they do not know of the partitions."""
     note: str
     """For `Finish`."""
 

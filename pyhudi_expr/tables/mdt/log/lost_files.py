@@ -106,10 +106,10 @@ class WrittenFiles:
         writes = self.metadata.timeline.writes
         if self.metadata.properties.timeline_layout == 1:
             return [instant for instant in writes if instant.requested >= built]
-        begun = next((i.completed for i in writes if i.requested == built), None)
-        if begun is None and not built.startswith(BOOTSTRAP_PREFIX):
-            begun = built  # archived; all later commits were complete after it was requested
-        return [i for i in writes if begun is not None and (i.completed or "") >= begun]
+        start = next((i.completed for i in writes if i.requested == built), None)
+        if start is None and not built.startswith(BOOTSTRAP_PREFIX):
+            start = built  # archived; all later commits were complete after it was requested
+        return [i for i in writes if start is not None and (i.completed or "") >= start]
 
     def _written(self, instant: Instant) -> _Paths:
         known = self._read.get(instant.requested)

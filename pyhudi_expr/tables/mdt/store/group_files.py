@@ -27,7 +27,7 @@ from pyhudi_expr.tables.storage import FileEntry
 
 _SHARD = re.compile(r"-(\d{4})(?:-0)?$")
 _NEEDS_EVERY_FILE = (FILES, PARTITION_STATS, SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)
-"""Partitions where a lost file leaves entries that are too old, and believed.
+"""Partitions where a lost file leaves entries that are too old, and trusted.
 
 Without entries of column_stats or bloom_filters files are read; for record_index the slices' rows
 are counted.

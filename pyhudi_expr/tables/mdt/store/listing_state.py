@@ -166,7 +166,7 @@ class ListingState:
 
 
 def _is_followed(earlier: Timeline, later: Timeline) -> bool:
-    """Return whether only commits and cleans were begun or completed since.
+    """Return whether only commits and cleans were started or completed since.
 
     Their changes are in the metadata table. What else happens changes the meaning of files without
     a change of their records: a rollback, a replaced group, a planned compaction, a savepoint.

@@ -2,7 +2,7 @@
 
 A NameNode that is on standby, or does not answer, is followed by the next one, for as long as a
 fail-over takes. Each request is asked as a whole again, so it may be in the middle of a file. What
-only a NameNode that says to be active answers is believed: an observer may be behind, and who
+only a NameNode that says to be active answers is trusted: an observer may be behind, and who
 builds an index from an older state of the table would lose rows.
 
 Reference: WebHDFS of Hadoop's documents.
@@ -41,7 +41,7 @@ _FAIL_OVER_SECONDS = 45.0
 _ALONE_SECONDS = 2.0
 """How long a request is repeated: with another NameNode to come, and without."""
 _ACTIVE_SECONDS = 5.0
-"""How long a NameNode is believed to be active: it can become an observer between two requests."""
+"""How long a NameNode is trusted to be active: it can become an observer between two requests."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 

@@ -1,4 +1,4 @@
-"""Who asks HDFS: a name that it believes, or a Kerberos ticket, and the cookie for that."""
+"""Who asks HDFS: a name that it trusts, or a Kerberos ticket, and the cookie for that."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Sessions:
 
     @property
     def shows_tickets(self) -> bool:
-        """Whether a server has asked for a ticket, so that a name alone is not believed."""
+        """Whether a server has asked for a ticket, so that a name alone is not trusted."""
         return self._has_asked
 
     def request(self, method: str, url: str, seconds: float, body: Body | None = None) -> Answer:

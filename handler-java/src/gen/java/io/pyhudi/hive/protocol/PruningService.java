@@ -28,7 +28,7 @@ public class PruningService {
     /**
      * Says that a question about the table will follow. The service answers at once, and loads what
      * the question needs in the background: the table, and the evidence about the filter's columns.
-     * The status says only whether it would answer this caller; what cannot be loaded is not told.
+     * The status says only whether it would answer this caller; what cannot be loaded is not said.
      * 
      * @param request
      */

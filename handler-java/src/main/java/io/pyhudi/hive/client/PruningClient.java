@@ -183,7 +183,7 @@ public final class PruningClient {
 
   /**
    * Tells the first service that may be called that a question will follow. Nobody waits for it,
-   * and a failure has no consequences. A service that does not know this call is not told again for
+   * and a failure has no consequences. A service that does not know this call is not called again for
    * a while.
    */
   public void announce(
@@ -204,10 +204,10 @@ public final class PruningClient {
     Attempt<PruneStatus> attempt =
         Attempt.start(
             threads,
-            begun -> {
+            started -> {
               try (ServiceConnection connection =
                   new ServiceConnection(address, credentials, MAX_SIGN_BYTES)) {
-                begun.uses(connection);
+                started.uses(connection);
                 connection.open(timeout);
                 return connection.announce(request, timeout);
               }
@@ -288,7 +288,7 @@ public final class PruningClient {
               : Failures.explain(address, cause);
       throw failed(address, answer, reason, limits);
     } catch (PruningException e) {
-      judge(address, e, limits);
+      record(address, e, limits);
       throw e;
     } finally {
       if (sign != null) {
@@ -340,18 +340,18 @@ public final class PruningClient {
       breaker.succeeded(address);
       call.late(response);
     } catch (PruningException e) {
-      judge(address, e, limits);
+      record(address, e, limits);
     }
   }
 
   private PruningException failed(
       ServiceAddress address, Attempt<?> answer, PruningException reason, Limits limits) {
     answer.abandon();
-    judge(address, reason, limits);
+    record(address, reason, limits);
     return reason;
   }
 
-  private void judge(ServiceAddress address, PruningException reason, Limits limits) {
+  private void record(ServiceAddress address, PruningException reason, Limits limits) {
     if (reason.blamesService()) {
       breaker.failed(address, limits.breakerMillis);
     } else {

@@ -31,7 +31,7 @@ final class UnawareServices {
     } else if (failure == null) {
       since.remove(address);
     } else {
-      LOG.debug("{} was not told of a question: {}", address, failure.toString());
+      LOG.debug("{} does not take announcements: {}", address, failure.toString());
     }
   }
 }

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * The rows of a slice's base file that Hudi gets.
  *
  * <p>Which ones these are is decided when it asks for the first one: it has read the log files
- * then. It gets all of them if they cannot be told apart.
+ * then. It gets all of them if they are not distinct.
  */
 abstract class BaseRows implements ClosableIterator<IndexedRecord> {
   private static final Logger LOG = LoggerFactory.getLogger(BaseRows.class);

@@ -91,7 +91,7 @@ final class Projection implements ColumnChoice {
 
   /**
    * Returns whether Hive's Parquet reader reads a column of a file, or may do so: it finds columns
-   * by name, whatever the case, or is told to find them by their position.
+   * by name, whatever the case, or has to find them by their position.
    */
   @Override
   public boolean reads(MessageType schema, String[] path) {

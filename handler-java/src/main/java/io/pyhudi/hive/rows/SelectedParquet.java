@@ -79,7 +79,7 @@ public final class SelectedParquet implements Closeable {
   }
 
   /**
-   * Opens a file. Returns null if its rows cannot be told apart in this way: it has another footer
+   * Opens a file. Returns null if its rows cannot be selected in this way: it has another footer
    * than the one whose rows were selected, is encrypted, or has none of the columns.
    *
    * @param length the file's length in bytes
@@ -97,7 +97,7 @@ public final class SelectedParquet implements Closeable {
   }
 
   /**
-   * Opens a file whose rows were selected by its content. Returns null if they cannot be told apart
+   * Opens a file whose rows were selected by its content. Returns null if they cannot be selected
    * in this way.
    *
    * @param length the file's length in bytes

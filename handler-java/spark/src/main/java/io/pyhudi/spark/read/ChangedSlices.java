@@ -127,14 +127,14 @@ final class ChangedSlices implements Slices {
 
   /** Returns the files of each slice of the state that no matching row is in, by partition. */
   private Map<String, Set<Set<String>>> excluded(Set<String> partitions, Verdicts verdicts) {
-    Set<String> judged = new HashSet<>(partitions);
-    judged.removeIf(partition -> !verdicts.isAboutFiles(partition));
-    if (judged.isEmpty()) {
+    Set<String> evaluated = new HashSet<>(partitions);
+    evaluated.removeIf(partition -> !verdicts.isAboutFiles(partition));
+    if (evaluated.isEmpty()) {
       return Collections.emptyMap();
     }
     Map<String, Set<Set<String>>> excluded = new HashMap<>();
     try {
-      FileListing.slices(hudi.metaClient(), lastInstant(), judged)
+      FileListing.slices(hudi.metaClient(), lastInstant(), evaluated)
           .forEach(
               (partition, slices) ->
                   excluded.put(partition, verdicts.excluded(partition, shown(slices))));

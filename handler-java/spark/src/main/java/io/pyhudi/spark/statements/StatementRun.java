@@ -139,7 +139,7 @@ public final class StatementRun {
   }
 
   /**
-   * Checks that the process has told how the statement ended.
+   * Checks that the process has reported how the statement ended.
    *
    * @param ending how the process has ended, and its last lines
    */

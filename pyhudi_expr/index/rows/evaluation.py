@@ -23,7 +23,7 @@ from pyhudi_expr.expr.evaluate import (
 )
 from pyhudi_expr.index.rows.containers import RowGroups, Segments
 from pyhudi_expr.index.rows.file_reading import FileReader
-from pyhudi_expr.index.rows.judged_file import JudgedFile
+from pyhudi_expr.index.rows.known_file import KnownFile
 from pyhudi_expr.index.rows.value_evidence import value_evidence
 
 _NO_ROWS = np.zeros(0, np.int64)
@@ -44,7 +44,7 @@ class RowRanges:
         groups: The numbers of the row groups that have some of these rows.
     """
 
-    file: JudgedFile
+    file: KnownFile
     starts: Int64Array
     ends: Int64Array
     groups: Int64Array
@@ -61,7 +61,7 @@ class RowRanges:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class RowEvaluation:
     """The rows of files that can match.
 
     Attributes:
@@ -91,13 +91,13 @@ def kept_groups(
     return as_array(mask, len(groups))
 
 
-def judge(
+def evaluate(
     predicate: BoundExpression,
-    files: Sequence[JudgedFile],
+    files: Sequence[KnownFile],
     unread: frozenset[str],
     evidence: Sequence[Evidence],
     reader: FileReader,
-) -> Judgement:
+) -> RowEvaluation:
     """Return the rows of files for which a predicate may be TRUE.
 
     Args:
@@ -108,12 +108,14 @@ def judge(
         reader: Reads the page indexes that are not known yet.
     """
     if not files:
-        return Judgement((), 0, 0)
+        return RowEvaluation((), 0, 0)
     every = RowGroups.of(files, unread)
     groups = every.some(kept_groups(predicate, every, evidence) & (every.rows > 0))
     needed = list(columns(predicate).values())
     if not len(groups):
-        return Judgement([RowRanges(file, _NO_ROWS, _NO_ROWS, _NO_ROWS) for file in files], 0, 0)
+        return RowEvaluation(
+            [RowRanges(file, _NO_ROWS, _NO_ROWS, _NO_ROWS) for file in files], 0, 0
+        )
     reader.read_pages(groups.by_file(), [one for one in needed if one.name not in unread])
     segments = Segments.of(groups, needed)
     of_files = [MemoizedEvidence(evidence_at(one, segments.file)) for one in evidence]
@@ -127,7 +129,7 @@ def judge(
         at = np.cumsum(left)[segments.group] - 1  # those of others are excluded already
         sources.append(evidence_at(values, at))
         keep &= as_array(may_be(predicate, True, sources), len(segments))
-    return Judgement(
+    return RowEvaluation(
         _ranges(segments, keep),
         segments.num_pages(np.ones(len(segments), np.bool_)),
         segments.num_pages(keep),

@@ -24,13 +24,13 @@ Chunk = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedFile:
+class KnownFile:
     """A base file. Thread safe: what was read once is only added.
 
     Attributes:
         path: Relative to the table's base path.
         footer: Its footer.
-        pages: The pages of column chunks in the form of a domain; None: not believed.
+        pages: The pages of column chunks in the form of a domain; None: not trusted.
         bloom_filters: The headers of the chunks' Bloom filters; None: not usable.
         filter_blocks: Blocks of these, by their number.
         dictionaries: The decompressed dictionaries of chunks; None: not usable.
@@ -65,7 +65,7 @@ class JudgedFile:
         return self.footer.nbytes + pages + bounds + blocks + values
 
     def column(self, column: BoundColumn) -> StoredColumn | None:
-        """Return a column whose bounds are believed; None if there is none."""
+        """Return a column whose bounds are trusted; None if there is none."""
         then = self.former.get(column.name, column)
         if then is None:
             return None
@@ -73,7 +73,7 @@ class JudgedFile:
             self._columns[then] = self._stored(then)
         return self._columns[then]
 
-    def with_names(self, former: Mapping[str, BoundColumn | None]) -> JudgedFile:
+    def with_names(self, former: Mapping[str, BoundColumn | None]) -> KnownFile:
         """Return the file with the names that columns had; it shares what is read of it."""
         return replace(self, former=former)
 
