@@ -249,13 +249,9 @@ def check_results(
     both = np.flatnonzero((place >= 0) & (placed >= 0))
     if domain is None:
         return
-    held, due = (
-        stored_bounds(StatisticsEntries.of(one), domain) for one in (stats, right)
-    )
+    held, due = (stored_bounds(StatisticsEntries.of(one), domain) for one in (stats, right))
     lower, upper = (taken(end, place[both]) for end in (held.lower, held.upper))
-    least, greatest = (
-        taken(end, placed[both]) for end in (due.lower, due.upper)
-    )
+    least, greatest = (taken(end, placed[both]) for end in (due.lower, due.upper))
     beyond = less(least, lower) | less(upper, greatest)
     beyond &= held.is_decoded[place[both]] & due.is_decoded[placed[both]]
     for at in np.flatnonzero(beyond)[:MOST].tolist():
