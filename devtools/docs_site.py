@@ -52,8 +52,6 @@ _REFERENCE = {
             "expr.frontend.spark.catalyst",
             "expr.frontend.trino.tuple_domain",
             "expr.frontend.trino.row_expression",
-            "expr.frontend.json.decoder",
-            "expr.frontend.json.encoder",
             "expr.nodes",
             "expr.backend.sql",
             "expr.backend.arrow",

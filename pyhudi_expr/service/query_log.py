@@ -1,7 +1,8 @@
 """A log file of a service's predicates, which `pyhudi advise --query-log` reads.
 
-It has a line for each evaluated request, a JSON object: `at` (UTC), `table`, and `predicate` in the
-format of `frontend.json.encoder`. It holds what queries look for, so only its owner may read it.
+It has a line for each evaluated request, a JSON object: `at` (UTC), `table`, and `predicate`, the
+protocol's nodes (`protocol.conversion.json_form`). It holds what queries look for, so only its
+owner may read it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
-from pyhudi_expr.expr.frontend.json.encoder import dumps
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.protocol.conversion.json_form import filter_json
 
 _MOST_BYTES = 64 << 20
 """Of the file; then it becomes `.1`, in the place of an older one."""
@@ -30,8 +31,8 @@ class QueryLog:
     def add(self, table: str, predicate: HudiExpression) -> None:
         """Write a line for a request."""
         at = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        encoded = json.loads(dumps(predicate))
-        line = json.dumps({"at": at, "table": table, "predicate": encoded}, ensure_ascii=False)
+        entry = {"at": at, "table": table, "predicate": filter_json(predicate)}
+        line = json.dumps(entry, ensure_ascii=False)
         with suppress(OSError), self._lock:
             self._append(f"{line}\n".encode())
 

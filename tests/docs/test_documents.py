@@ -10,10 +10,10 @@ import re
 
 import click
 import pytest
+from pyhudi_expr.protocol.conversion.json_form import filter_json
 
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import cli, main
-from pyhudi_expr.expr.frontend.json.encoder import dumps
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from tests.docs.documents import (
     DOCUMENTS,
@@ -150,7 +150,7 @@ def test_commands_without_spark_or_hive_run(piece, trips, tmp_path, monkeypatch,
     """On the demo's table, which has the columns of the documents' table."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "queries.sql").write_text("SELECT * FROM trips WHERE fare > 160")
-    log = {"table": str(trips), "predicate": json.loads(dumps(parse_predicate("fare > 160")))}
+    log = {"table": str(trips), "predicate": filter_json(parse_predicate("fare > 160"))}
     (tmp_path / "asked.jsonl").write_text(f"{json.dumps(log)}\n")
     (tmp_path / "history").mkdir()
     started = 'QueryStart QUERY_STRING="select id from trips where fare > 160" QUERY_ID="a"\n'

@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.expr.frontend.json.decoder import FormError, loads
 from pyhudi_expr.manage.advice.sql_queries import ObservedQueries, ObservedQuery, read_queries
+from pyhudi_expr.protocol.conversion.json_form import read_filter
 
 _STARTED = re.compile(r'^QueryStart .*?QUERY_STRING="(.*?)"(?= \w+="|\s*$)', re.MULTILINE)
 _READS = re.compile(r"\bselect\b", re.IGNORECASE)
@@ -35,12 +35,11 @@ def read_query_log(text: str, base_path: str) -> ObservedQueries:
             entry = json.loads(line)
             if _place(entry["table"]) != _place(base_path):
                 continue
-            form = json.dumps(entry["predicate"], ensure_ascii=False)
-            predicate = loads(form)
-        except (ValueError, KeyError, TypeError, FormError) as error:
+            predicate = read_filter(entry["predicate"])
+        except (ValueError, KeyError, TypeError) as error:
             notes.append(f"line {number} of the query log cannot be read: {error}")
             continue
-        queries.append(ObservedQuery(form, predicate))
+        queries.append(ObservedQuery(json.dumps(entry["predicate"], ensure_ascii=False), predicate))
     return ObservedQueries(tuple(queries), tuple(notes))
 
 

@@ -9,19 +9,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
 
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow
 from pyhudi_expr.expr.frontend.common.json_input import MAX_TEXT
-from pyhudi_expr.expr.frontend.json.decoder import loads
-from pyhudi_expr.expr.frontend.json.encoder import dumps
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, SqlDialect, parse_predicate
 from pyhudi_expr.expr.frontend.trino.row_expression import parse_row_expression
 from pyhudi_expr.expr.frontend.trino.tuple_domain import parse_tuple_domain
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.protocol.conversion.decoder import decode
-from pyhudi_expr.protocol.conversion.encoder import encode
 from tests.expr.frontend.trino import test_row_expression, test_tuple_domain
 
 TABLE = "cow_v9_txns_simple_meta"
@@ -51,7 +48,7 @@ def test_unknown_columns_are_noted_by_every_front_end(golden: Mapping[str, Path]
     is_null = {"@type": "special", "form": "IS_NULL", "arguments": [is_null]}
     schema = pa.schema({"region": pa.string()})
     for again in (
-        *(parse_filters([("regoin", "=", "us")]), loads(dumps(tree)), decode(encode(tree))),
+        *(parse_filters([("regoin", "=", "us")]), read_filter(filter_json(tree))),
         parse_arrow(pc.field("regoin") == "us", schema),
         parse_tuple_domain(json.dumps(domain)),
         parse_row_expression(json.dumps(is_null)),
@@ -82,7 +79,7 @@ def test_types_that_do_not_fit_are_noted(golden: Mapping[str, Path], text: str, 
     assert note in result.notes
 
 
-@pytest.mark.parametrize("read", [loads, parse_row_expression, parse_tuple_domain])
+@pytest.mark.parametrize("read", [parse_row_expression, parse_tuple_domain])
 def test_a_text_that_is_too_long_is_refused(read: Callable[[str], HudiExpression]) -> None:
     with pytest.raises(ValueError, match="longer than"):
         read(" " * (MAX_TEXT + 1))

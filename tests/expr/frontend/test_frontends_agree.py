@@ -23,8 +23,6 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow
-from pyhudi_expr.expr.frontend.json.decoder import loads
-from pyhudi_expr.expr.frontend.json.encoder import dumps
 from pyhudi_expr.expr.frontend.sql.parser import (
     HIVE,
     PRESTO,
@@ -181,7 +179,6 @@ def _value(literal: Term) -> Any:
 
 #: How each front end expresses a predicate, and the minimum number of predicates that it can.
 FORMS: dict[str, tuple[Callable[[HudiExpression], HudiExpression], int]] = {
-    "json": (lambda predicate: loads(dumps(predicate)), len(TABLE)),
     "thrift": (lambda predicate: decode(encode(predicate)), len(TABLE)),
     "spark": (through_spark, 200),
     "trino": (through_trino, 120),

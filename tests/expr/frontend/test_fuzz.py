@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.transport.TTransport import TMemoryBuffer, TTransportException
@@ -26,8 +27,6 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.frontend.arrow.filter_lists import FilterError, parse_filters
-from pyhudi_expr.expr.frontend.json.decoder import loads
-from pyhudi_expr.expr.frontend.json.encoder import dumps
 from pyhudi_expr.expr.frontend.sql.parser import (
     DIALECTS,
     PredicateSyntaxError,
@@ -97,7 +96,7 @@ def judge(predicate: e.HudiExpression) -> None:
 def evaluate_over_rows(predicate: e.HudiExpression) -> None:
     """Evaluates the predicate over rows as `scan` does, and converts it back to text."""
     judge(predicate)
-    judge(loads(dumps(predicate)))
+    judge(read_filter(filter_json(predicate)))
     for zone in (None, "Europe/Berlin"):
         with contextlib.suppress(HudiError):
             row_filter(predicate, SCHEMA, zone)

@@ -210,7 +210,7 @@ def build_hook() -> ModuleType:
 def test_the_kernel_is_optional(
     compiler: str, build_hook: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "pyhudi_expr" / "mdt" / "bytes"
+    folder = tmp_path / "pyhudi_expr" / "tables" / "mdt" / "bytes"
     folder.mkdir(parents=True)
     for name in ("kernel.c", "kernel.h"):
         shutil.copy(kernel.LIBRARY.with_name(name), folder)
@@ -223,7 +223,7 @@ def test_the_kernel_is_optional(
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_the_kernel_is_built_next_to_its_source(build_hook: ModuleType, tmp_path: Path) -> None:
-    folder = tmp_path / "pyhudi_expr" / "mdt" / "bytes"
+    folder = tmp_path / "pyhudi_expr" / "tables" / "mdt" / "bytes"
     folder.mkdir(parents=True)
     for name in ("kernel.c", "kernel.h"):
         shutil.copy(kernel.LIBRARY.with_name(name), folder)

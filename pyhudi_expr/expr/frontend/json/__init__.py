@@ -1,1 +1,0 @@
-"""Predicates as JSON."""
