@@ -288,7 +288,7 @@ public final class PruningClient {
               : Failures.explain(address, cause);
       throw failed(address, answer, reason, limits);
     } catch (PruningException e) {
-      record(address, e, limits);
+      outcome(address, e, limits);
       throw e;
     } finally {
       if (sign != null) {
@@ -340,18 +340,18 @@ public final class PruningClient {
       breaker.succeeded(address);
       call.late(response);
     } catch (PruningException e) {
-      record(address, e, limits);
+      outcome(address, e, limits);
     }
   }
 
   private PruningException failed(
       ServiceAddress address, Attempt<?> answer, PruningException reason, Limits limits) {
     answer.abandon();
-    record(address, reason, limits);
+    outcome(address, reason, limits);
     return reason;
   }
 
-  private void record(ServiceAddress address, PruningException reason, Limits limits) {
+  private void outcome(ServiceAddress address, PruningException reason, Limits limits) {
     if (reason.blamesService()) {
       breaker.failed(address, limits.breakerMillis);
     } else {
