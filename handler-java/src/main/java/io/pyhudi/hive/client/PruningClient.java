@@ -183,8 +183,8 @@ public final class PruningClient {
 
   /**
    * Tells the first service that may be called that a question will follow. Nobody waits for it,
-   * and a failure has no consequences. A service that does not know this call is not called again for
-   * a while.
+   * and a failure has no consequences. A service that does not know this call is not called again
+   * for a while.
    */
   public void announce(
       PruneRequest request,
