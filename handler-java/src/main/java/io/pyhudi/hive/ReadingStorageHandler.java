@@ -1,9 +1,14 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.metadata.MetadataView;
+import io.pyhudi.hive.metadata.ViewGrants;
 import io.pyhudi.hive.schema.HudiMetaHook;
 import io.pyhudi.hive.schema.HudiSchemaSerDe;
 import java.util.Map;
+import java.util.Properties;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.metastore.HiveMetaHook;
+import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
 import org.apache.hadoop.hive.ql.metadata.DefaultStorageHandler;
 import org.apache.hadoop.hive.ql.metadata.HiveStoragePredicateHandler;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
@@ -59,6 +64,17 @@ public abstract class ReadingStorageHandler extends DefaultStorageHandler
   @Override
   public void configureInputJobProperties(TableDesc table, Map<String, String> properties) {
     properties.putAll(PruningSettings.ofTable(table.getProperties()).asMap());
+    MetadataView view = view(table.getProperties());
+    if (view != null) {
+      ViewGrants.ofSession()
+          .ifPresent(grants -> grants.requireSelect(getConf(), view, table.getTableName()));
+      properties.put(ViewGrants.checkedProperty(view), "true");
+    }
+  }
+
+  private static MetadataView view(Properties table) {
+    String location = table.getProperty(hive_metastoreConstants.META_TABLE_LOCATION);
+    return location == null ? null : MetadataView.of(new Path(location));
   }
 
   /** Called in HiveServer2 for each table of a job, before it submits the job. */

@@ -6,7 +6,9 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.BitSet;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import org.apache.hadoop.hive.common.type.Timestamp;
@@ -23,6 +25,7 @@ import org.apache.thrift.TSerializer;
 
 /** The rows of a metadata view that the pruning service has sent. */
 public final class MetadataRows {
+  private static final String PARTITION_PATH = "partition_path";
   private static final String COUNTERS = "Hudi pruning";
 
   private final MetadataResponse response;
@@ -47,6 +50,17 @@ public final class MetadataRows {
   /** Returns the number of rows to which the service applied the filter. */
   public long considered() {
     return response.getRowsConsidered();
+  }
+
+  /** Returns the partitions, by their relative paths, of whose files the rows tell. */
+  public Set<String> partitions() {
+    Set<String> partitions = new HashSet<>();
+    for (MetadataColumn column : response.getColumns()) {
+      if (column.getName().equals(PARTITION_PATH) && column.isSetTexts()) {
+        partitions.addAll(column.getTexts());
+      }
+    }
+    return partitions;
   }
 
   /** Adds the numbers to the job's counters. */

@@ -2,9 +2,11 @@ package io.pyhudi.hive.scan;
 
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.client.Outcome;
+import io.pyhudi.hive.metadata.FileRights;
 import io.pyhudi.hive.metadata.MetadataRequests;
 import io.pyhudi.hive.metadata.MetadataRows;
 import io.pyhudi.hive.metadata.MetadataView;
+import io.pyhudi.hive.metadata.ViewGrants;
 import io.pyhudi.hive.predicate.FilterEncoder;
 import io.pyhudi.hive.predicate.HiveSemantics;
 import io.pyhudi.hive.predicate.ScanFilter;
@@ -35,7 +37,8 @@ public final class MetadataScan {
   /**
    * Returns the split of a scan, which holds its rows.
    *
-   * @throws IOException if no service gives them, or those of an earlier state are wanted
+   * @throws IOException if the user may not read the table, no service gives the rows, or those of
+   *     an earlier state are wanted
    */
   public static HudiSplit split(JobConf job, MetadataView view, PruningSettings settings)
       throws IOException {
@@ -60,6 +63,12 @@ public final class MetadataScan {
       throw new IOException(
           view + ": it describes the newest state only, not that of " + settings.asOf());
     }
+    if (job.get(ViewGrants.checkedProperty(view)) == null) {
+      // Only the storage handler checks what HiveServer2 grants its users.
+      throw new IOException(view + ": only a table with the storage handler reads it");
+    }
+    FileRights rights = new FileRights(job, view.basePath());
+    rights.requireTable();
     List<Node> all = MetadataRequests.everything();
     List<Node> filter = settings.enabled() ? filter(job, view) : all;
     Outcome outcome = settings.enabled() ? Outcome.PRUNED : Outcome.DISABLED;
@@ -69,11 +78,11 @@ public final class MetadataScan {
       outcome = Outcome.NOT_EXPRESSIBLE;
     }
     List<Node> sent = outcome == Outcome.PRUNED ? filter : all;
-    return new MetadataScan(
-        view,
+    MetadataRows rows =
         MetadataRequests.rows(
-            view, ScanPruner.newRequestId(job), sent, HiveSemantics.of(job), settings),
-        outcome);
+            view, ScanPruner.newRequestId(job), sent, HiveSemantics.of(job), settings);
+    rights.requirePartitions(rows.partitions());
+    return new MetadataScan(view, rows, outcome);
   }
 
   /** Returns the nodes of the scan's filter; null if there is none that can be trusted. */

@@ -4,8 +4,10 @@ import io.pyhudi.hive.HudiCopyOnWriteInputFormat;
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
 import io.pyhudi.hive.HudiOutputFormat;
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.metadata.FileRights;
 import io.pyhudi.hive.metadata.MetadataRequests;
 import io.pyhudi.hive.metadata.MetadataView;
+import io.pyhudi.hive.metadata.ViewGrants;
 import io.pyhudi.hive.metastore.TableData;
 import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
@@ -16,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
@@ -64,6 +67,7 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
     storage.setOutputFormat(HudiOutputFormat.class.getName());
     MetadataView view = view(table);
     if (view != null) {
+      requireRights(table, view);
       storage.setInputFormat(HudiMergeOnReadInputFormat.class.getName());
       storage.setLocation(view.location().toString());
       storage.setCols(declared(table, view));
@@ -75,6 +79,20 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
         columns.isCopyOnWrite()
             ? HudiCopyOnWriteInputFormat.class.getName()
             : HudiMergeOnReadInputFormat.class.getName());
+  }
+
+  /** Whoever makes a view needs the right to read the table, and to make one of its directory. */
+  private void requireRights(Table table, MetadataView view) throws MetaException {
+    try {
+      FileRights rights = new FileRights(conf, view.basePath());
+      rights.requireTable();
+      Optional<ViewGrants> grants = ViewGrants.ofSession();
+      if (grants.isPresent()) {
+        grants.get().requireLocation(view, rights.tableDirectory());
+      }
+    } catch (IOException | SecurityException e) {
+      throw refuse(table, e.getMessage());
+    }
   }
 
   private static MetadataView view(Table table) throws MetaException {

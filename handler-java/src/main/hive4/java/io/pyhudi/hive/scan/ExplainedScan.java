@@ -3,6 +3,8 @@ package io.pyhudi.hive.scan;
 import io.pyhudi.hive.HudiCopyOnWriteInputFormat;
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.metadata.MetadataView;
+import io.pyhudi.hive.metadata.ViewGrants;
 import io.pyhudi.hive.planning.PassedLimit;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.version.AsOfClause;
@@ -32,7 +34,10 @@ public final class ExplainedScan {
 
   private ExplainedScan() {}
 
-  /** Returns the properties with an added entry for the outcome and the files. Never fails. */
+  /**
+   * Returns the properties with an added entry for the outcome and the files, for a table of the
+   * storage handler. Never fails.
+   */
   public static Map<String, String> properties(
       Configuration conf, TableScanDesc scan, Map<String, String> properties) {
     Map<String, String> more =
@@ -43,6 +48,11 @@ public final class ExplainedScan {
       Path location = new Path(table.getSd().getLocation());
       List<Path> everything = Collections.singletonList(location);
       JobConf job = job(scan, conf);
+      MetadataView view = MetadataView.of(location);
+      if (view != null) {
+        // Hive has asked the handler for the properties of the scan's job, so it has checked them.
+        job.set(ViewGrants.checkedProperty(view), "true");
+      }
       PassedLimit.move(more, job);
       more.put(PROPERTY, TableScan.preview(job, location, everything, settings));
     } catch (Exception | LinkageError e) {
