@@ -29,6 +29,7 @@ MODES ?=
 CASES ?= 300000
 SEED ?=
 SOUNDNESS_ARGS ?=
+LIVES_ARGS ?=
 SOUNDNESS_PROCESSES ?= 2
 TIMES ?= 20
 HIVE ?= 4.0
@@ -60,7 +61,7 @@ ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
-	soundness rows test-pyspark test-python support-page test-browser test-containers test-cluster \
+	soundness rows lives test-pyspark test-python support-page test-browser test-containers test-cluster \
 	test-cluster-smoke test-cluster-secured test-engines test-presto test-trino test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster engines presto-jar trino-jar venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
@@ -152,6 +153,9 @@ soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the s
 rows: $(VENV) $(RUNTIME) ## random tables of Hudi, read by Spark and by scan: CASES=N tables (SEED=s for the same again)
 	$(BIN)/python -m tests.rows --cases $(if $(filter file,$(origin CASES)),20,$(CASES)) \
 		$(if $(SEED),--seed $(SEED))
+
+lives: $(VENV) $(RUNTIME) $(SPARK_JAR) ## CASES random lives of tables, 60 by default (SEED=s for the same again), rows beside each in DuckDB
+	$(BIN)/python -m tests.lives --cases $(if $(filter file,$(origin CASES)),60,$(CASES)) $(if $(SEED),--seed $(SEED)) $(LIVES_ARGS)
 
 test-browser: $(VENV) ## of `make test`, what a Chromium shows; PYHUDI_NEED_BROWSER=1 fails where there is none
 	$(BIN)/pytest -m browser tests/api/pages tests/service $(PYTEST_ARGS)

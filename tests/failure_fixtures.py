@@ -11,7 +11,7 @@ import pytest
 
 from pyhudi_expr.tables.storage import Storage
 
-_CHANGES = ("write", "create", "replace", "delete", "delete_dir", "move")
+CHANGES = ("write", "create", "replace", "delete", "delete_dir", "move")
 """The methods of a storage that change files."""
 
 
@@ -41,7 +41,7 @@ def kill_after_changes(
 
         monkeypatch.setattr(Storage, name, counting)
 
-    for name in _CHANGES:
+    for name in CHANGES:
         count_changes(name)
 
     def run(something: Callable[[], None], changes: int) -> bool:
@@ -88,7 +88,7 @@ def kill_after_writing(
             patterns.clear()
             killed_at.clear()
 
-    for name in _CHANGES:
+    for name in CHANGES:
         watch(name)
     return run
 

@@ -1,0 +1,255 @@
+"""One life: a real table, the rows that it must have, and what is known of its past."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from devtools.spark import session_settings
+from devtools.tables import TableType
+from pyhudi_expr.spark.virtual_keys.writing import service_options
+from pyhudi_expr.spark.virtual_keys.writing import write as write_virtual
+from pyhudi_expr.table.hudi_table import HudiTable
+from tests.lives.model import Row, RowModel
+from tests.lives.sessions import LOCK, CommandError, Sessions
+from tests.lives.shapes import Keys, Ordering, Shape
+
+TABLE = "living"
+"""The name that each table gives itself: copies of a table have the same."""
+
+
+class Harm(Exception):  # noqa: N818 - it is what the judge reports
+    """What a table must not suffer has happened.
+
+    Attributes:
+        witness: Who saw it: a word that is the same each time.
+    """
+
+    def __init__(self, witness: str, text: str) -> None:
+        super().__init__(f"{witness}: {text}")
+        self.witness = witness
+
+
+class Refused(Exception):  # noqa: N818 - no error of the judge
+    """An operation of ours was refused with a reason; nothing may have changed."""
+
+
+class Inapplicable(Exception):  # noqa: N818 - no error of the judge
+    """The operation has nothing to do in this state."""
+
+
+@dataclass(frozen=True)
+class KeptFrame:
+    """A DataFrame of an earlier step.
+
+    Attributes:
+        frame: It, of the session with the extension.
+        plain: The same of the session without.
+        columns: Its columns.
+        rows: The rows that it had then.
+    """
+
+    frame: DataFrame
+    plain: DataFrame
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Any, ...]]
+
+
+@dataclass
+class Life:
+    """What operations and witnesses know of a table."""
+
+    shape: Shape
+    path: Path
+    sessions: Sessions
+    model: RowModel
+    keys: Keys = Keys.STORED
+    undoable: str | None = None
+    """The state before the newest write, if Hudi can roll that back."""
+    savepoint: str | None = None
+    saved_indexes: frozenset[str] = frozenset()
+    """Those that the savepoint has."""
+    frames: list[KeptFrame] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+    """Of both sessions during this life."""
+    said: list[str] = field(default_factory=list)
+    """What operations reported that is worth knowing with a harm."""
+    announced: set[str] = field(default_factory=set)
+    """Indexes that are gone or not active because an operation said so."""
+    writes: int = 0
+    notes: dict[str, str] = field(default_factory=dict)
+    """The last of each kind of what is no harm, and worth a look."""
+
+    @property
+    def name(self) -> str:
+        """The table's name in the catalog."""
+        return self.path.name
+
+    @property
+    def uri(self) -> str:
+        return str(self.path)
+
+    def opened(self) -> HudiTable:
+        """The table as the package opens it."""
+        return HudiTable.open(self.uri)
+
+    def newest(self) -> str:
+        """The instant of the newest completed action."""
+        instant = self.opened().instant
+        assert instant is not None
+        return instant
+
+    def indexes(self) -> dict[str, str]:
+        """The state of each index by its name, as `pyhudi index list` says."""
+        listed = json.loads(self.sessions.command("index", "list", "--table", self.uri, "--json"))
+        return {one["name"]: one["state"] for one in listed["indexes"]}
+
+    # ---- Hudi's writers
+
+    def options(self) -> dict[str, str]:
+        """The options of Hudi's writers, the same for each write."""
+        shape = self.shape
+        generator = "Simple" if shape.is_partitioned else "Nonpartitioned"
+        has_keys = str(self.keys is Keys.STORED).lower()
+        return {
+            "hoodie.table.name": TABLE,
+            "hoodie.datasource.write.table.type": shape.type.value,
+            "hoodie.datasource.write.recordkey.field": "id",
+            "hoodie.datasource.write.partitionpath.field": "p" if shape.is_partitioned else "",
+            "hoodie.datasource.write.keygenerator.class": (
+                f"org.apache.hudi.keygen.{generator}KeyGenerator"
+            ),
+            "hoodie.datasource.write.hive_style_partitioning": "true",
+            "hoodie.populate.meta.fields": has_keys,
+            **({"hoodie.table.cdc.enabled": "true"} if shape.has_cdc else {}),
+            **_ordering(shape),
+            **self.settings,
+        }
+
+    def frame(self, session: SparkSession, rows: Iterable[Row]) -> DataFrame:
+        """Rows of Python as a DataFrame with the table's columns."""
+        types = self.model.types
+        schema = ", ".join(f"{name} {type_}" for name, type_ in types.items())
+        values = [tuple(row.get(name) for name in types) for row in rows]
+        return session.createDataFrame(values, schema).coalesce(1)
+
+    def write(
+        self,
+        rows: Iterable[Row] | DataFrame,
+        operation: str,
+        session: SparkSession | None = None,
+        **more: str,
+    ) -> None:
+        """Write by Hudi, in the extended session unless another is given."""
+        session = session or self.sessions.extended
+        frame = rows if isinstance(rows, DataFrame) else self.frame(session, rows)
+        extra = {name.replace("__", "."): value for name, value in more.items()}
+        if self.keys is Keys.VIRTUAL:
+            write_virtual(frame, self.uri, operation, {**self.settings, **extra})
+            return
+        writer = frame.write.format("hudi").options(**{**self.options(), **extra})
+        writer.option("hoodie.datasource.write.operation", operation).mode("append").save(self.uri)
+
+    def sql(self, statement: str) -> list[Any]:
+        """Run a statement about the table in the extended session; `{t}` is its name."""
+        return self.sessions.extended.sql(statement.replace("{t}", self.name)).collect()
+
+    def call(self, procedure: str, session: SparkSession | None = None) -> list[Any]:
+        """Call a procedure of Hudi's, in the extended session unless another is given."""
+        session = session or self.sessions.extended
+        return session.sql(f"CALL {procedure.replace('{t}', self.name)}").collect()
+
+    def service(self, procedure: str, arguments: str, *options: str) -> None:
+        """Call a table service with options of its own, and those that the table's keys need."""
+        needed = service_options(self.uri) if self.keys is Keys.VIRTUAL else {}
+        given = ",".join((*(f"{name}={value}" for name, value in needed.items()), *options))
+        named = f", options => '{given}'" if given else ""
+        self.call(f"{procedure}(table => '{{t}}', {arguments}{named})")
+
+    def ours(self, *arguments: str) -> str:
+        """Run a command of ours. Raises Refused, or Harm if it broke down."""
+        try:
+            return self.sessions.command(*arguments)
+        except CommandError as failure:
+            raise refusal(str(failure)) from failure
+
+    # ---- bookkeeping
+
+    def note(self, what: str, text: str) -> None:
+        """Count something that is no harm."""
+        self.notes[what] = text
+
+    def copied(self, path: Path) -> Life:
+        """The same life at another place, whose rows change independently."""
+        return replace(self, path=path, model=self.model.copied(), frames=[], said=[])
+
+    def begins_write(self) -> None:
+        """Remember the rows before a write, so that it can be rolled back."""
+        self.writes += 1
+        self.undoable = f"before write {self.writes}"
+        self.model.remember(self.undoable)
+
+    def settled(self) -> None:
+        """What has been done cannot be rolled back as one write."""
+        self.undoable = None
+
+    @contextmanager
+    def registered(self) -> Iterator[None]:
+        """Have the table in the catalog, and the life's settings in both sessions."""
+        version = {
+            "hoodie.write.table.version": str(self.shape.version),
+            "hoodie.write.auto.upgrade": "false",
+            "hoodie.spark.sql.merge.into.partial.updates": str(_merges_partly(self.shape)).lower(),
+            **LOCK,
+        }
+        plain, extended = self.sessions.plain, self.sessions.extended
+        with session_settings(plain, version), session_settings(extended, version):
+            plain.sql(f"DROP TABLE IF EXISTS {self.name}")
+            plain.sql(f"CREATE TABLE {self.name} USING hudi LOCATION '{self.uri}'")
+            try:
+                yield
+            finally:
+                plain.sql(f"DROP TABLE IF EXISTS {self.name}")
+
+
+def refusal(text: str) -> Exception:
+    """A refusal with a reason, or the harm that an operation broke down without one."""
+    if "unexpected" in text or "NullPointerException" in text:
+        return Harm("breakdown", text[:600])
+    return Refused(text[:600])
+
+
+def _merges_partly(shape: Shape) -> bool:
+    return shape.type is TableType.COW or shape.has_partial_logs
+
+
+def _ordering(shape: Shape) -> Mapping[str, str]:
+    if shape.ordering is Ordering.EVENT_TIME:
+        return {
+            "hoodie.datasource.write.precombine.field": "ord",
+            "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
+        }
+    return {"hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"}
+
+
+def base_settings(shape: Shape) -> dict[str, str]:
+    """Options of writers that a life keeps: nothing happens that no step asks for."""
+    limit = str(1 << 20) if shape.has_small_files else "0"
+    return {
+        "hoodie.write.table.version": str(shape.version),
+        "hoodie.write.auto.upgrade": "false",
+        "hoodie.clean.automatic": "false",
+        "hoodie.archive.automatic": "false",
+        "hoodie.compact.inline": "false",
+        "hoodie.parquet.small.file.limit": limit,
+        "hoodie.upsert.shuffle.parallelism": "2",
+        "hoodie.delete.shuffle.parallelism": "2",
+        "hoodie.bulkinsert.shuffle.parallelism": "2",
+        **LOCK,
+    }

@@ -1,0 +1,92 @@
+"""Hudi's table services, by its procedures in the session with our extension."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.lives.life import Inapplicable, Life
+from tests.lives.operations.hudi_writes import is_mor
+from tests.lives.operations.operation import Operation, Owner
+
+_AT_ONCE = "hoodie.compact.inline.max.delta.commits=1"
+
+
+def _compact_inline(life: Life, random: Random) -> None:
+    """A write that compacts what has been written until then."""
+    rows = life.model.drawn(random, life.model.some(random))
+    life.settled()
+    more = {"hoodie__compact__inline": "true", "hoodie__compact__inline__max__delta__commits": "1"}
+    life.write(rows, "upsert", **more)
+    life.model.put(rows)
+
+
+def _compact(operation: str) -> Operation:
+    def run(life: Life, _random: Random) -> None:
+        life.settled()
+        life.service("run_compaction", f"op => '{operation}'", _AT_ONCE)
+
+    return Operation(f"compaction-{operation.lower()}", Owner.HUDI, run, is_mor)
+
+
+def _cluster(operation: str) -> Operation:
+    def run(life: Life, random: Random) -> None:
+        life.settled()
+        column = random.choice(["x", "s", "d", "id"])
+        order = f", order => '{column}'" if operation != "execute" else ""
+        life.service("run_clustering", f"op => '{operation}'{order}")
+
+    return Operation(f"clustering-{operation.lower()}", Owner.HUDI, run)
+
+
+def _clean(life: Life, _random: Random) -> None:
+    life.settled()
+    life.call("run_clean(table => '{t}', retain_commits => 1)")
+
+
+def _roll_back(life: Life, _random: Random) -> None:
+    state = life.undoable
+    if state is None:
+        raise Inapplicable
+    life.settled()
+    life.call(f"rollback_to_instant(table => '{{t}}', instant_time => '{life.newest()}')")
+    life.model.recall(state)
+
+
+def _save(life: Life, _random: Random) -> None:
+    life.settled()
+    instant = life.newest()
+    life.call(f"create_savepoint(table => '{{t}}', commit_time => '{instant}')")
+    life.savepoint = instant
+    life.saved_indexes = frozenset(life.indexes())
+    life.model.remember("savepoint")
+
+
+def _restore(life: Life, _random: Random) -> None:
+    life.settled()
+    life.call(f"rollback_to_savepoint(table => '{{t}}', instant_time => '{life.savepoint}')")
+    life.model.recall("savepoint")
+    life.announced |= life.indexes().keys() - life.saved_indexes
+
+
+def _archive(life: Life, _random: Random) -> None:
+    life.settled()
+    life.call(
+        "archive_commits(table => '{t}', min_commits => 2, max_commits => 3,"
+        " retain_commits => 1, enable_metadata => true)"
+    )
+
+
+OPERATIONS = (
+    Operation("compact-inline", Owner.HUDI, _compact_inline, is_mor),
+    _compact("schedule"),
+    _compact("run"),
+    _compact("scheduleAndExecute"),
+    _cluster("schedule"),
+    _cluster("execute"),
+    _cluster("scheduleAndExecute"),
+    Operation("clean", Owner.HUDI, _clean),
+    Operation("rollback", Owner.HUDI, _roll_back, lambda life: life.undoable is not None),
+    Operation("savepoint", Owner.HUDI, _save, lambda life: life.savepoint is None),
+    Operation("restore", Owner.HUDI, _restore, lambda life: life.savepoint is not None),
+    Operation("archive", Owner.HUDI, _archive),
+)

@@ -1,0 +1,236 @@
+"""Who says whether a table was harmed: readers, and the rules that hold for each table.
+
+`after_a_step` asks what is quick, `now_and_then` the audit, queries, and Hudi's next writes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from hudi import HudiTableBuilder
+from pyspark.sql import SparkSession
+
+import pyhudi_expr as ph
+from pyhudi_expr.table.errors import HudiError
+from tests.lives.life import Harm, Inapplicable, Life
+from tests.lives.model import canonical, difference
+from tests.lives.operations.operation import Operation, Owner
+from tests.lives.sessions import CommandError
+from tests.lives.shapes import Keys
+
+KEY, COMMIT_TIME = "_hoodie_record_key", "_hoodie_commit_time"
+_KEPT = ("active", "partial")
+"""States of an index in Hudi's metadata table. Of several secondary ones Hudi follows the log
+files in the first only, and the list says so."""
+_KEPT_BESIDE = (*_KEPT, "lagging")
+"""States of an index of the extension: what was written since is read."""
+_PREDICATES = (
+    "x = {x}",
+    "x > {x} AND x < {x} + 20",
+    "s = 'row 7'",
+    "s IN ('', 'é')",
+    "id = {id}",
+    "id IN ({id}, 3, 77)",
+    "d = 101.0",
+    "p = 'p1' AND x IS NULL",
+    "s IS NULL OR id = {id}",
+    "m > 10.5",
+)
+
+Columns = Sequence[str]
+
+
+def after_a_step(life: Life, operation: Operation, before: Mapping[str, str]) -> None:
+    """Ask what is quick.
+
+    Args:
+        life: The life.
+        operation: What was done.
+        before: The states of the indexes until then.
+
+    Raises:
+        Harm: Somebody sees one.
+    """
+    _scan_has_the_rows(life)
+    _hudi_rs_has_the_rows(life)
+    _plain_spark_has_the_rows(life)
+    _indexes_are_there(life, operation, before)
+
+
+def now_and_then(life: Life, random: Random) -> None:
+    """Ask what takes seconds. Raises Harm if somebody sees one."""
+    _extended_spark_has_the_rows(life, random)
+    _audit_has_nothing_to_say(life)
+    _kept_frames_have_rows(life)
+    _the_next_writes_work(life, random)
+
+
+# ---- rows
+
+
+def _scan_has_the_rows(life: Life) -> None:
+    try:
+        table = ph.table(life.uri).scan().to_arrow()
+    except HudiError as refusal:
+        life.note("scan refuses", described(refusal))
+        return
+    except Exception as error:
+        raise Harm("scan fails", described(error)) from error
+    rows = table.to_pylist()
+    wrong = difference(life.model.canonical(), canonical(rows, life.model.types))
+    if wrong:
+        _plain_spark_has_the_rows(life)  # if the table is wrong, this says so first
+        raise Harm("scan", wrong)
+
+
+def _hudi_rs_has_the_rows(life: Life) -> None:
+    """What hudi-rs cannot read is none of its witness: it says so."""
+    try:
+        batches = HudiTableBuilder.from_base_uri(life.uri).build().read()
+    except Exception as error:
+        life.note("hudi-rs refuses", described(error))
+        return
+    rows = pa.Table.from_batches(batches).to_pylist() if batches else []
+    wrong = difference(life.model.canonical(), canonical(rows, life.model.types))
+    if wrong:
+        raise Harm("hudi-rs", wrong)
+
+
+def _plain_spark_has_the_rows(life: Life) -> None:
+    rows = plain_rows(life.sessions.plain, life.uri)
+    wrong = difference(life.model.canonical(), canonical(rows, life.model.types))
+    if wrong:
+        raise Harm("spark", wrong)
+    _keys_are_right(life, rows)
+
+
+def plain_rows(session: SparkSession, path: str) -> list[dict[str, Any]]:
+    """The rows that Hudi reads without us. Raises Harm if it does not."""
+    try:
+        return [row.asDict() for row in session.read.format("hudi").load(path).collect()]
+    except Exception as error:
+        raise Harm("spark fails", described(error)) from error
+
+
+def _keys_are_right(life: Life, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Each row has its key, or the table says that it has none."""
+    for row in rows:
+        key, expected = row.get(KEY), str(row["id"])
+        if key != expected and not (life.keys is Keys.VIRTUAL and key is None):
+            raise Harm("keys", f"row {expected} has the key {key!r} in a table of {life.keys}")
+        if life.keys is Keys.STORED and not row.get(COMMIT_TIME):
+            raise Harm("commit times", f"row {expected} has none")
+
+
+def _extended_spark_has_the_rows(life: Life, random: Random) -> None:
+    """Queries of the session with our extension, and `scan`, by predicates."""
+    session = life.sessions.extended
+    for text in random.sample(_PREDICATES, 3):
+        condition = text.format(id=random.randrange(40), x=random.randrange(-9, 50))
+        expected = life.model.canonical(condition)
+        try:
+            frame = session.sql(f"SELECT * FROM {life.name} WHERE {condition}")
+            rows = [row.asDict() for row in frame.collect()]
+        except Exception as error:
+            raise Harm("extension fails", f"{condition}: {described(error)}") from error
+        wrong = difference(expected, canonical(rows, life.model.types))
+        if wrong:
+            raise Harm("extension", f"{condition}: {wrong}")
+        try:
+            scanned = ph.table(life.uri).scan(condition).to_arrow().to_pylist()
+        except HudiError as refusal:
+            life.note("scan refuses", described(refusal))
+            continue
+        wrong = difference(expected, canonical(scanned, life.model.types))
+        if wrong:
+            raise Harm("scan by a predicate", f"{condition}: {wrong}")
+
+
+def _kept_frames_have_rows(life: Life) -> None:
+    """A frame of an earlier step has the rows of then, or of now, or fails as Hudi's would."""
+    now = life.model.canonical()
+    for kept in life.frames:
+        try:
+            rows = [row.asDict() for row in kept.frame.collect()]
+        except Exception:
+            if _fails(kept.plain):
+                continue
+            raise Harm("kept frame fails", "and one of Hudi alone does not") from None
+        found = canonical(rows, kept.columns)
+        if found not in (kept.rows, now):
+            raise Harm("kept frame", difference(kept.rows, found))
+
+
+def _fails(frame: Any) -> bool:
+    try:
+        frame.collect()
+    except Exception:
+        return True
+    return False
+
+
+# ---- indexes and metadata
+
+
+def _indexes_are_there(life: Life, operation: Operation, before: Mapping[str, str]) -> None:
+    """What was active is active, or lags behind in the extension, or somebody said that it goes."""
+    after = life.indexes()
+    for name, state in before.items():
+        is_kept = after.get(name) in (_KEPT_BESIDE if name.endswith("_extension") else _KEPT)
+        if state not in _KEPT or name in life.announced or is_kept:
+            continue
+        owner = "Hudi's" if operation.owner is Owner.HUDI else "our"
+        raise Harm("index", f"{owner} {operation.name} left {name} {after.get(name, 'nowhere')}")
+
+
+def _audit_has_nothing_to_say(life: Life) -> None:
+    try:
+        life.sessions.command("audit", life.uri)
+    except CommandError as failure:
+        said = failure.output or str(failure)
+        raise Harm("audit", " ".join(said.split())[:900]) from failure
+
+
+# ---- Hudi's next writes
+
+
+def _the_next_writes_work(life: Life, random: Random) -> None:
+    """On a copy: an upsert and a delete by Hudi alone, and one of its services."""
+    copy = life.path.with_name(f"{life.name}_copy")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(life.path, copy)
+    other = life.copied(copy)
+    try:
+        with other.registered():
+            _write_on(other, random)
+    except (Harm, Inapplicable):
+        raise
+    except Exception as error:
+        raise Harm("next write fails", described(error)) from error
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def _write_on(other: Life, random: Random) -> None:
+    model, plain = other.model, other.sessions.plain
+    rows = model.drawn(random, [*model.some(random), 500])
+    other.write(rows, "upsert", plain)
+    model.put(rows)
+    gone = model.some(random, 3)
+    other.write(model.drawn(random, gone), "delete", plain)
+    model.remove(gone)
+    found = canonical(plain_rows(plain, other.uri), model.types)
+    wrong = difference(model.canonical(), found)
+    if wrong:
+        raise Harm("next write", wrong)
+
+
+def described(error: Exception) -> str:
+    """An error in a line: what it says first, and what caused it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by")]
+    return " | ".join([*lines[:2], *causes[-2:]])[:700]
