@@ -44,6 +44,37 @@ class Inapplicable(Exception):  # noqa: N818 - no error of the judge
     """The operation has nothing to do in this state."""
 
 
+_TASKS = (
+    "insert.shuffle",
+    "upsert.shuffle",
+    "delete.shuffle",
+    "bulkinsert.shuffle",
+    "bloom.index",
+    "simple.index",
+    "finalize.write",
+    "markers.delete",
+    "rollback",
+    "file.listing",
+    "cleaner",
+    "clustering.max",
+    "metadata.max.init",
+    "metadata.index.bloom.filter",
+    "metadata.index.column.stats",
+    "metadata.index.partition.stats",
+    "metadata.index.secondary",
+)
+"""What Hudi does in up to 200 tasks, where a table has some ten files."""
+_FILE_GROUPS = (
+    "record.index.min.filegroup",
+    "record.index.max.filegroup",
+    "global.record.level.index.min.filegroup",
+    "global.record.level.index.max.filegroup",
+    "index.column.stats.file.group",
+    "index.bloom.filter.file.group",
+)
+"""Hudi makes ten for an index of keys."""
+
+
 @dataclass(frozen=True)
 class KeptFrame:
     """A DataFrame of an earlier step.
@@ -130,14 +161,25 @@ class Life:
             **({"hoodie.table.cdc.enabled": "true"} if shape.has_cdc else {}),
             **_ordering(shape),
             **self.settings,
+            **self._without_metadata(),
         }
 
+    def _without_metadata(self) -> dict[str, str]:
+        """What Hudi's writers need if the metadata table that is declared is gone."""
+        is_there = not self.path.exists() or (self.path / ".hoodie" / "metadata").exists()
+        return {} if is_there else {"hoodie.metadata.enable": "false"}
+
     def frame(self, session: SparkSession, rows: Iterable[Row]) -> DataFrame:
-        """Rows of Python as a DataFrame with the table's columns."""
+        """Rows of Python as a DataFrame with the table's columns.
+
+        They are literals: rows that Spark gets from Python pass through another process.
+        """
         types = self.model.types
-        schema = ", ".join(f"{name} {type_}" for name, type_ in types.items())
-        values = [tuple(row.get(name) for name in types) for row in rows]
-        return session.createDataFrame(values, schema).coalesce(1)
+        values = ", ".join(
+            f"({', '.join(_literal(row.get(name), type_) for name, type_ in types.items())})"
+            for row in rows
+        )
+        return session.sql(f"SELECT * FROM VALUES {values} AS t({', '.join(types)})").coalesce(1)
 
     def write(
         self,
@@ -151,19 +193,23 @@ class Life:
         frame = rows if isinstance(rows, DataFrame) else self.frame(session, rows)
         extra = {name.replace("__", "."): value for name, value in more.items()}
         if self.keys is Keys.VIRTUAL:
-            write_virtual(frame, self.uri, operation, {**self.settings, **extra})
+            given = {**self.settings, **self._without_metadata(), **extra}
+            write_virtual(frame, self.uri, operation, given)
             return
         writer = frame.write.format("hudi").options(**{**self.options(), **extra})
         writer.option("hoodie.datasource.write.operation", operation).mode("append").save(self.uri)
 
     def sql(self, statement: str) -> list[Any]:
         """Run a statement about the table in the extended session; `{t}` is its name."""
-        return self.sessions.extended.sql(statement.replace("{t}", self.name)).collect()
+        session = self.sessions.extended
+        with session_settings(session, self._without_metadata()):
+            return session.sql(statement.replace("{t}", self.name)).collect()
 
     def call(self, procedure: str, session: SparkSession | None = None) -> list[Any]:
         """Call a procedure of Hudi's, in the extended session unless another is given."""
         session = session or self.sessions.extended
-        return session.sql(f"CALL {procedure.replace('{t}', self.name)}").collect()
+        with session_settings(session, self._without_metadata()):
+            return session.sql(f"CALL {procedure.replace('{t}', self.name)}").collect()
 
     def service(self, procedure: str, arguments: str, *options: str) -> None:
         """Call a table service with options of its own, and those that the table's keys need."""
@@ -202,14 +248,12 @@ class Life:
     @contextmanager
     def registered(self) -> Iterator[None]:
         """Have the table in the catalog, and the life's settings in both sessions."""
-        version = {
-            "hoodie.write.table.version": str(self.shape.version),
-            "hoodie.write.auto.upgrade": "false",
+        settings = {
+            **self.settings,
             "hoodie.spark.sql.merge.into.partial.updates": str(_merges_partly(self.shape)).lower(),
-            **LOCK,
         }
         plain, extended = self.sessions.plain, self.sessions.extended
-        with session_settings(plain, version), session_settings(extended, version):
+        with session_settings(plain, settings), session_settings(extended, settings):
             plain.sql(f"DROP TABLE IF EXISTS {self.name}")
             plain.sql(f"CREATE TABLE {self.name} USING hudi LOCATION '{self.uri}'")
             try:
@@ -223,6 +267,14 @@ def refusal(text: str) -> Exception:
     if "unexpected" in text or "NullPointerException" in text:
         return Harm("breakdown", text[:600])
     return Refused(text[:600])
+
+
+def _literal(value: object, type_: str) -> str:
+    """A value in Spark's SQL, of a type that allows NULL."""
+    if value is None:
+        return f"cast(NULL AS {type_})"
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"if(true, cast('{text}' AS {type_}), NULL)"
 
 
 def _merges_partly(shape: Shape) -> bool:
@@ -248,8 +300,9 @@ def base_settings(shape: Shape) -> dict[str, str]:
         "hoodie.archive.automatic": "false",
         "hoodie.compact.inline": "false",
         "hoodie.parquet.small.file.limit": limit,
-        "hoodie.upsert.shuffle.parallelism": "2",
-        "hoodie.delete.shuffle.parallelism": "2",
-        "hoodie.bulkinsert.shuffle.parallelism": "2",
+        "hoodie.embed.timeline.server.reuse.enabled": "true",
+        "hoodie.time.generator.max_expected_clock_skew_ms": "1",
+        **{f"hoodie.{what}.parallelism": "1" for what in _TASKS},
+        **{f"hoodie.metadata.{name}.count": "2" for name in _FILE_GROUPS},
         **LOCK,
     }

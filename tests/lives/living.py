@@ -13,11 +13,11 @@ from random import Random
 
 from tests.lives.beginnings import begin
 from tests.lives.life import Harm, Inapplicable, Life, Refused
-from tests.lives.operations import hudi_services, hudi_writes, our_commands, world
+from tests.lives.operations import damage, hudi_services, hudi_writes, our_commands, world
 from tests.lives.operations.operation import Operation, Owner
 from tests.lives.sessions import Sessions
 from tests.lives.shapes import Script, Shape, Step
-from tests.lives.witnesses import after_a_step, described, now_and_then
+from tests.lives.witnesses import after_a_step, described, now_and_then, waits
 
 OPERATIONS: Mapping[str, Operation] = {
     one.name: one
@@ -25,12 +25,11 @@ OPERATIONS: Mapping[str, Operation] = {
         *hudi_writes.OPERATIONS,
         *hudi_services.OPERATIONS,
         *our_commands.OPERATIONS,
+        *damage.OPERATIONS,
         *world.OPERATIONS,
     )
 }
 _THOROUGH = 5
-_HUDI_REFUSES = ("Not allowed to update the clustering file group",)
-"""What Hudi says when a write has to wait for another action; nothing has changed then."""
 _SEEDS = 10**6
 
 
@@ -175,7 +174,7 @@ def _take(life: Life, step: Step, refusals: dict[str, str], *, is_fifth: bool) -
     except Harm:
         raise
     except Exception as error:
-        if any(text in str(error) for text in _HUDI_REFUSES):
+        if waits(error):
             life.model.recall("before the step")
             refusals[operation.name] = described(error)
         elif operation.owner is Owner.HUDI:

@@ -178,6 +178,10 @@ def _two_writers(life: Life, random: Random) -> None:
             life.model.put(rows)
         elif "conflict" not in str(failure).lower():
             raise failure
+    if any(failures):
+        # Of what failed before a later commit, only a cleaner of this policy rolls back the files.
+        policy = "hoodie.clean.failed.writes.policy=LAZY"
+        life.call(f"run_clean(table => '{{t}}', options => '{policy}')")
 
 
 def _die_writing(life: Life, random: Random) -> None:
