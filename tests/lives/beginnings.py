@@ -18,7 +18,7 @@ from tests.lives.life import TABLE, Life, base_settings
 from tests.lives.model import Row, RowModel
 from tests.lives.sessions import Sessions
 from tests.lives.shapes import Beginning, Keys, Ordering, Script, Shape, parsed
-from tests.mdt.file_bytes import with_renamed_info
+from tests.tables.mdt.file_bytes import with_renamed_info
 
 _FIRST = 24
 _HUDI_1_0 = "1.0.2"

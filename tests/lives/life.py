@@ -15,7 +15,7 @@ from devtools.spark import session_settings
 from devtools.tables import TableType
 from pyhudi_expr.spark.virtual_keys.writing import service_options
 from pyhudi_expr.spark.virtual_keys.writing import write as write_virtual
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.lives.model import Row, RowModel
 from tests.lives.sessions import LOCK, CommandError, Sessions
 from tests.lives.shapes import Keys, Ordering, Shape

@@ -16,7 +16,7 @@ from devtools.runtime import SPARK_JAR
 from devtools.service import ServiceProcess
 from devtools.spark import SHORT_QUERIES, spark_session
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.indexing.writer_options import HUDI_SESSION
+from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.spark.session import EXTENSION
 
 OFF: Mapping[str, str] = {

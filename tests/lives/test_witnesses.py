@@ -12,7 +12,7 @@ from tests.lives.living import Place, replayed
 from tests.lives.operations.operation import Operation, Owner
 from tests.lives.shapes import Shape, Step
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def lose_a_row(life: Life, _random: Random) -> None:

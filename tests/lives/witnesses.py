@@ -15,7 +15,7 @@ from hudi import HudiTableBuilder
 from pyspark.sql import SparkSession
 
 import pyhudi_expr as ph
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.errors import HudiError
 from tests.lives.life import Harm, Life
 from tests.lives.model import canonical, difference
 from tests.lives.operations.operation import Operation, Owner

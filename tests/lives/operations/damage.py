@@ -17,9 +17,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 import pyhudi_expr as ph
-from pyhudi_expr.audit.runner import AuditOptions, audit
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.audit.runner import AuditOptions, audit
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.lives.life import Harm, Inapplicable, Life
 from tests.lives.model import Canonical, canonical, difference
 from tests.lives.operations.operation import Operation, Owner

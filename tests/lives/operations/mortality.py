@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.tables.storage.storage import Storage
 from tests.failure_fixtures import CHANGES, Killed
 
 _LAST = 40
