@@ -10,11 +10,11 @@ import re
 
 import click
 import pytest
-from pyhudi_expr.protocol.conversion.json_form import filter_json
 
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import cli, main
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.protocol.conversion.json_form import filter_json
 from tests.docs.documents import (
     DOCUMENTS,
     ROOT,

@@ -4,11 +4,11 @@ import json
 
 import pytest
 from hypothesis import assume, given
-from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
 
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError, decode
 from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
 from tests.expr.strategies import Case, cases
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
 
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow
@@ -19,6 +18,7 @@ from pyhudi_expr.expr.frontend.trino.row_expression import parse_row_expression
 from pyhudi_expr.expr.frontend.trino.tuple_domain import parse_tuple_domain
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
 from tests.expr.frontend.trino import test_row_expression, test_tuple_domain
 
 TABLE = "cow_v9_txns_simple_meta"

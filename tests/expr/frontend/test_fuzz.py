@@ -16,7 +16,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.transport.TTransport import TMemoryBuffer, TTransportException
@@ -38,6 +37,7 @@ from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError, Limits, decode
 from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
 from pyhudi_expr.protocol.generated.ttypes import (
     Literal,
     Node,
