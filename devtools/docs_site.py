@@ -50,8 +50,6 @@ _REFERENCE = {
             "expr.frontend.arrow.filter_lists",
             "expr.frontend.arrow.substrait",
             "expr.frontend.spark.catalyst",
-            "expr.frontend.trino.tuple_domain",
-            "expr.frontend.trino.row_expression",
             "expr.nodes",
             "expr.backend.sql",
             "expr.backend.arrow",

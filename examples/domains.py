@@ -1,11 +1,11 @@
 """Asks the pruning service about a TupleDomain of Trino or Presto, in JSON on standard input.
 
-python domains.py HOST:PORT TABLE [ZONE] < domain.json
+python -m examples.domains HOST:PORT TABLE [ZONE] < domain.json
 """
 
 import sys
 
-from pyhudi_expr.expr.frontend.trino.tuple_domain import DomainError, parse_tuple_domain
+from examples.predicates.tuple_domain import DomainError, parse_tuple_domain
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.generated.ttypes import PruneStatus, VerdictKind

@@ -1,7 +1,7 @@
 """A log file of a service's predicates, which `pyhudi advise --query-log` reads.
 
 It has a line for each evaluated request, a JSON object: `at` (UTC), `table`, and `predicate`, the
-protocol's nodes (`protocol.conversion.json_form`). It holds what queries look for, so only its
+protocol's nodes (`protocol.conversion.texts`). It holds what queries look for, so only its
 owner may read it.
 """
 
@@ -14,11 +14,22 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
-from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.protocol.conversion.json_form import filter_json
+from pyhudi_expr.expr.frontend.common.builders import disjunction
+from pyhudi_expr.expr.nodes import (
+    And,
+    Between,
+    HudiExpression,
+    InKeys,
+    Literal,
+    Not,
+    Or,
+)
+from pyhudi_expr.protocol.conversion.texts import filter_text
 
 _MOST_BYTES = 64 << 20
 """Of the file; then it becomes `.1`, in the place of an older one."""
+_MOST_RANGES = 20
+"""Of the keys of a join."""
 
 
 class QueryLog:
@@ -31,7 +42,7 @@ class QueryLog:
     def add(self, table: str, predicate: HudiExpression) -> None:
         """Write a line for a request."""
         at = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        entry = {"at": at, "table": table, "predicate": filter_json(predicate)}
+        entry = {"at": at, "table": table, "predicate": filter_text(_shortened(predicate))}
         line = json.dumps(entry, ensure_ascii=False)
         with suppress(OSError), self._lock:
             self._append(f"{line}\n".encode())
@@ -48,3 +59,21 @@ class QueryLog:
         is_full = status.st_size + len(line) > _MOST_BYTES
         if is_full and self._path.stat().st_ino == status.st_ino:
             self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+
+
+def _shortened(predicate: HudiExpression) -> HudiExpression:
+    """Return a predicate with a few ranges in place of many keys."""
+    match predicate:
+        case And(children=children):
+            return And(tuple(map(_shortened, children)))
+        case Or(children=children):
+            return Or(tuple(map(_shortened, children)))
+        case Not(child=child):
+            return Not(_shortened(child))
+        case InKeys(term=term, keys=keys) if keys.count > _MOST_RANGES:
+            few = keys.shortened(_MOST_RANGES)
+            ends = zip(*few.python_ends(), strict=True)
+            return disjunction(
+                Between(term, Literal(low, few.type), Literal(high, few.type)) for low, high in ends
+            )
+    return predicate

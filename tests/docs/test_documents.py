@@ -14,7 +14,7 @@ import pytest
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import cli, main
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.conversion.json_form import filter_json
+from pyhudi_expr.protocol.conversion.texts import filter_text
 from tests.docs.documents import (
     DOCUMENTS,
     ROOT,
@@ -132,7 +132,8 @@ def test_the_console_of_all_examples_has_one_port(capsys):
 @pytest.mark.parametrize("piece", pieces(Runner.CONTAINERS) + pieces(Runner.EXAMPLES), ids=str)
 def test_documented_files_exist(piece):
     """Other tests run these files."""
-    named = [word for word in piece.words if re.match(r"(docker|examples)/", word)]
+    words = [re.sub(r"^examples\.(\w+)$", r"examples/\1.py", word) for word in piece.words]
+    named = [word for word in words if re.match(r"(docker|examples)/", word)]
     made = "docker/secrets"
     assert named or "docker/compose.yaml" in piece.text
     assert all((ROOT / word).exists() for word in named if word != made)
@@ -150,7 +151,7 @@ def test_commands_without_spark_or_hive_run(piece, trips, tmp_path, monkeypatch,
     """On the demo's table, which has the columns of the documents' table."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "queries.sql").write_text("SELECT * FROM trips WHERE fare > 160")
-    log = {"table": str(trips), "predicate": filter_json(parse_predicate("fare > 160"))}
+    log = {"table": str(trips), "predicate": filter_text(parse_predicate("fare > 160"))}
     (tmp_path / "asked.jsonl").write_text(f"{json.dumps(log)}\n")
     (tmp_path / "history").mkdir()
     started = 'QueryStart QUERY_STRING="select id from trips where fare > 160" QUERY_ID="a"\n'

@@ -56,7 +56,7 @@ def test_both_clients_get_the_same_answer(
 ) -> None:
     table = str(golden[TABLE])
     domain = domain_of(engine, "s >= 'm' OR s IS NULL", "region")
-    by_python = run(sys.executable, "examples/domains.py", address, table, given=domain)
+    by_python = run(sys.executable, "-m", "examples.domains", address, table, given=domain)
     assert [line[:2] for line in by_python] == [
         ["region=apac", "DROP_PARTITION"],
         ["region=eu", "DROP_PARTITION"],
@@ -72,7 +72,7 @@ def test_files_are_named_by_their_tokens(golden: Mapping[str, Path], address: st
 
 
 def test_an_invalid_domain_is_an_error(address: str) -> None:
-    command = [sys.executable, "examples/domains.py", address, "/nowhere"]
+    command = [sys.executable, "-m", "examples.domains", address, "/nowhere"]
     done = subprocess.run(command, input="{", capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 2
     assert "no domain" in done.stderr

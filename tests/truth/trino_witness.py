@@ -29,7 +29,7 @@ ENGINES = {engine.name: engine for engine in (TRINO, PRESTO)}
 
 @dataclass(frozen=True)
 class JavaOracle:
-    """Trino or Presto, by SQL text. See `pyhudi_expr.expr.frontend.trino.rules` for the zones."""
+    """Trino or Presto, by SQL text. See `expr.frontend.sql.trino_rules` for the zones."""
 
     process: JavaEngineProcess
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.advice.sql_queries import ObservedQueries, ObservedQuery, read_queries
-from pyhudi_expr.protocol.conversion.json_form import read_filter
+from pyhudi_expr.protocol.conversion.texts import read_filter
 
 _STARTED = re.compile(r'^QueryStart .*?QUERY_STRING="(.*?)"(?= \w+="|\s*$)', re.MULTILINE)
 _READS = re.compile(r"\bselect\b", re.IGNORECASE)
@@ -39,7 +39,7 @@ def read_query_log(text: str, base_path: str) -> ObservedQueries:
         except (ValueError, KeyError, TypeError) as error:
             notes.append(f"line {number} of the query log cannot be read: {error}")
             continue
-        queries.append(ObservedQuery(json.dumps(entry["predicate"], ensure_ascii=False), predicate))
+        queries.append(ObservedQuery(f"line {number} of the query log", predicate))
     return ObservedQueries(tuple(queries), tuple(notes))
 
 

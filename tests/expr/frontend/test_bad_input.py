@@ -10,16 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from examples.predicates.row_expression import parse_row_expression
+from examples.predicates.tuple_domain import parse_tuple_domain
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow
 from pyhudi_expr.expr.frontend.common.json_input import MAX_TEXT
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, SqlDialect, parse_predicate
-from pyhudi_expr.expr.frontend.trino.row_expression import parse_row_expression
-from pyhudi_expr.expr.frontend.trino.tuple_domain import parse_tuple_domain
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
-from tests.expr.frontend.trino import test_row_expression, test_tuple_domain
+from pyhudi_expr.protocol.conversion.texts import filter_text, read_filter
+from tests.examples.predicates import test_row_expression, test_tuple_domain
 
 TABLE = "cow_v9_txns_simple_meta"
 ALONE = "; a column alone means that it is TRUE"
@@ -48,7 +48,7 @@ def test_unknown_columns_are_noted_by_every_front_end(golden: Mapping[str, Path]
     is_null = {"@type": "special", "form": "IS_NULL", "arguments": [is_null]}
     schema = pa.schema({"region": pa.string()})
     for again in (
-        *(parse_filters([("regoin", "=", "us")]), read_filter(filter_json(tree))),
+        *(parse_filters([("regoin", "=", "us")]), read_filter(filter_text(tree))),
         parse_arrow(pc.field("regoin") == "us", schema),
         parse_tuple_domain(json.dumps(domain)),
         parse_row_expression(json.dumps(is_null)),

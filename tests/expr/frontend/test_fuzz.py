@@ -37,7 +37,7 @@ from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError, Limits, decode
 from pyhudi_expr.protocol.conversion.encoder import encode
-from pyhudi_expr.protocol.conversion.json_form import filter_json, read_filter
+from pyhudi_expr.protocol.conversion.texts import filter_text, read_filter
 from pyhudi_expr.protocol.generated.ttypes import (
     Literal,
     Node,
@@ -96,7 +96,8 @@ def judge(predicate: e.HudiExpression) -> None:
 def evaluate_over_rows(predicate: e.HudiExpression) -> None:
     """Evaluates the predicate over rows as `scan` does, and converts it back to text."""
     judge(predicate)
-    judge(read_filter(filter_json(predicate)))
+    with contextlib.suppress(UnicodeEncodeError):  # no protocol carries half of a surrogate pair
+        judge(read_filter(filter_text(predicate)))
     for zone in (None, "Europe/Berlin"):
         with contextlib.suppress(HudiError):
             row_filter(predicate, SCHEMA, zone)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -80,7 +79,6 @@ def test_what_is_said_of_many_keys_is_short(golden: Mapping[str, Path], tmp_path
     log.add("/t", question)
     text = (tmp_path / "asked").read_text()
     assert len(text) < 4_000
-    assert json.loads(text)["predicate"]["predicate"]["count"] == 100_001
     (read,) = read_query_log(text, "/t").queries
     again = Pruner().prune(str(golden[TABLE]), PruneRequest(read.predicate))
     assert set(result.kept_paths()) <= set(again.kept_paths())

@@ -39,7 +39,7 @@ _CLOCKS = frozenset({"current_date", "current_timestamp", "now"})
 #: Functions in requests to the service. Clients send their own current time as a constant,
 #: because the service's clock may differ.
 SENT = (HIVE_TEXT | READINGS) - _CLOCKS
-#: Functions of Trino and Presto, by their own names; `frontend.trino.rules` has their
+#: Functions of Trino and Presto, by their own names; `sql.trino_rules` has their
 #: meaning.
 TRINO = (
     frozenset({"+", "-", "*", "%", "||"})

@@ -25,7 +25,7 @@ from pyhudi_expr.expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, plus
 from pyhudi_expr.expr.frontend.common.like import like, standard_like
 from pyhudi_expr.expr.frontend.sql.readers import tokens
 from pyhudi_expr.expr.frontend.sql.syntax import Exact
-from pyhudi_expr.expr.frontend.trino.rules import (
+from pyhudi_expr.expr.frontend.sql.trino_rules import (
     Read,
     as_read,
     presto_as_read,

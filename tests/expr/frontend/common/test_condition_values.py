@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from examples.predicates.row_expression import parse_row_expression
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.frontend.common.builders import as_boolean_term
@@ -21,15 +22,14 @@ from pyhudi_expr.expr.frontend.sql.parser import (
     SqlDialect,
     parse_predicate,
 )
-from pyhudi_expr.expr.frontend.trino.row_expression import parse_row_expression
 from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, Literal, Op, walk
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.protocol.conversion.decoder import decode
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.generated.ttypes import Node, NodeKind, PredicateOperator
+from tests.examples.predicates import test_row_expression as presto
 from tests.expr.frontend.spark import test_catalyst as catalyst
-from tests.expr.frontend.trino import test_row_expression as presto
 from tests.expr.statistics import RowStatistics
 
 SCHEMA = pa.schema({"i": pa.int32(), "b": pa.bool_()})

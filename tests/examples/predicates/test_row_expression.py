@@ -13,20 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples.predicates.row_expression import RowExpressionError, parse_row_expression
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array
 from pyhudi_expr.expr.evaluate import may_be as may_be_true
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
-from pyhudi_expr.expr.frontend.trino.row_expression import RowExpressionError, parse_row_expression
 from pyhudi_expr.expr.nodes import Column, Comparison, Op, Unknown
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from tests.example_counts import examples
-from tests.expr.frontend.trino.test_tuple_domain import SCHEMA
+from tests.examples.predicates.test_tuple_domain import SCHEMA
 from tests.expr.statistics import RowStatistics
 
-_FILE = Path(__file__).parents[3] / "data" / "presto" / "row_expressions.jsonl"
+_FILE = Path(__file__).parents[2] / "data" / "presto" / "row_expressions.jsonl"
 WRITTEN = {
     line["sql"]: line["rowExpression"]
     for line in map(json.loads, _FILE.read_text("utf-8").splitlines())

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples.predicates.blocks import BlockError, read_presto_block, read_trino_block
+from examples.predicates.tuple_domain import DomainError, parse_tuple_domain
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.expr.frontend.trino.blocks import BlockError, read_presto_block, read_trino_block
-from pyhudi_expr.expr.frontend.trino.tuple_domain import DomainError, parse_tuple_domain
 from pyhudi_expr.expr.nodes import (
     ALWAYS,
     NEVER,
@@ -44,7 +44,7 @@ from tests.expr.statistics import RowStatistics
 
 def written_by(engine: str) -> dict[str, str]:
     """What the engine wrote, by its SQL."""
-    file = Path(__file__).parents[3] / "data" / engine / "tuple_domains.jsonl"
+    file = Path(__file__).parents[2] / "data" / engine / "tuple_domains.jsonl"
     lines = map(json.loads, file.read_text("utf-8").splitlines())
     return {line["sql"]: json.dumps(line["tupleDomain"]) for line in lines}
 

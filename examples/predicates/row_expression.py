@@ -13,6 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from examples.predicates.blocks import BlockError, read_presto_block
+from examples.predicates.values import value_type
 from pyhudi_expr.expr.frontend.common.builders import (
     MAX_DEPTH,
     NULL,
@@ -24,9 +26,7 @@ from pyhudi_expr.expr.frontend.common.functions import as_condition
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.expr.frontend.common.json_input import Json, read_json
 from pyhudi_expr.expr.frontend.common.widening import widen
-from pyhudi_expr.expr.frontend.trino.blocks import BlockError, read_presto_block
-from pyhudi_expr.expr.frontend.trino.rules import as_read, presto_between, presto_not
-from pyhudi_expr.expr.frontend.trino.values import value_type
+from pyhudi_expr.expr.frontend.sql.trino_rules import as_read, presto_between, presto_not
 from pyhudi_expr.expr.nodes import (
     Call,
     Case,

@@ -1,0 +1,1 @@
+"""Clients of the pruning service for other engines."""

@@ -1,1 +1,0 @@
-"""Predicates of Trino and Presto."""
