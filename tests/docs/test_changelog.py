@@ -19,6 +19,6 @@ def test_the_newest_version_is_the_built_one():
 
 
 def test_the_changelog_names_every_command():
-    listed = re.search(r"^- (`pyhudi demo`,.*?)\.$", _TEXT, re.MULTILINE | re.DOTALL).group(1)
-    named = [name.removeprefix("pyhudi ") for name in re.findall(r"`([\w -]+)`", listed)]
+    listed = re.search(r"^\*\*The command line\*\*: (.*?)\.$", _TEXT, re.MULTILINE | re.DOTALL)
+    named = re.findall(r"`([\w -]+)`", listed.group(1))
     assert sorted(named) == sorted(cli.list_commands(click.Context(cli)))

@@ -21,7 +21,7 @@ from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.tables.parquet.footer import ParquetFooter, read_footer
 from pyhudi_expr.tables.parquet.page_index import read_locations, read_statistics
 from pyhudi_expr.tables.storage import Storage
-from tests.index.rows.ranges_of_files import judged, reader_of, rows_of
+from tests.index.rows.ranges_of_files import evaluated, reader_of, rows_of
 from tests.rows.nasty_tables import SCHEMA, nasty_rows, sql_texts
 
 pytestmark = pytest.mark.spark
@@ -94,7 +94,7 @@ def test_spark_finds_no_row_outside_of_the_ranges(spark: SparkSession, file: Pat
     for number, text in enumerate(texts):
         matching = {place[row["id"]] for row in found if row[f"c{number}"]}
         predicate = parse_predicate(text, SPARK)
-        [ranges] = judged([file], predicate, SCHEMA, "UTC", reader).files
+        [ranges] = evaluated([file], predicate, SCHEMA, "UTC", reader).files
         possible = rows_of(ranges)
         assert matching <= possible, text
         skipped += len(ids) - len(possible)
@@ -168,7 +168,7 @@ def test_a_value_that_is_not_there_is_found_missing(spark: SparkSession, tmp_pat
         frame.write.options(**options).parquet(str(out))
         [file] = out.glob("*.parquet")
         possible = [
-            len(rows_of(judged([file], parse_predicate(text), table.schema).files[0]))
+            len(rows_of(evaluated([file], parse_predicate(text), table.schema).files[0]))
             for text in (
                 *(f"s = '{value}'" for value in values[:100]),
                 *(f"n = {int(value[1:])}" for value in values[:100]),
@@ -177,7 +177,7 @@ def test_a_value_that_is_not_there_is_found_missing(spark: SparkSession, tmp_pat
         ]
         assert possible == [1000] * 201
         missing = [
-            len(rows_of(judged([file], parse_predicate(text), table.schema).files[0]))
+            len(rows_of(evaluated([file], parse_predicate(text), table.schema).files[0]))
             for number in range(1, 400, 2)
             for text in (f"s = 'v{number:05d}'", f"n = {number}", f"n IN ({number}, {number + 2})")
         ]

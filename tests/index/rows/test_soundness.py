@@ -23,7 +23,7 @@ from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import ENGINES
 from tests.expr.strategies import FIELDS, Case, Field, cases
-from tests.index.rows.ranges_of_files import judged, reader_of, rows_of
+from tests.index.rows.ranges_of_files import evaluated, reader_of, rows_of
 from tests.index.test_soundness import table_of
 
 SETTINGS = settings(
@@ -68,7 +68,7 @@ def test_pages_of_a_writer_that_ignores_nan_are_not_believed(tmp_path: Path, tex
     path = tmp_path / "f.parquet"
     rows = pa.table({"d": [1.0, math.nan, 2.0, 2.0, 1.0, 1.0]})
     pq.write_table(rows, path, max_rows_per_page=2, write_batch_size=1, write_page_index=True)
-    [found] = judged([path], parse_predicate(text), rows.schema).files
+    [found] = evaluated([path], parse_predicate(text), rows.schema).files
     assert 1 in rows_of(found)
 
 
@@ -91,7 +91,7 @@ def test_pages_of_two_columns_with_other_boundaries(tmp_path: Path) -> None:
         for s in set(texts):
             for connective in ("AND", "OR"):
                 predicate = parse_predicate(f"n = {n} {connective} s = '{s}'")
-                [found] = judged([path], predicate, rows.schema, None, reader).files
+                [found] = evaluated([path], predicate, rows.schema, None, reader).files
                 hits = [(a == n, b == s) for a, b in zip(numbers, texts, strict=True)]
                 of_both = all if connective == "AND" else any
                 matching = {row for row, both in enumerate(hits) if of_both(both)}
@@ -113,7 +113,7 @@ def test_a_dictionary_of_some_pages_only_proves_nothing(tmp_path: Path) -> None:
     encodings = pq.read_metadata(path).row_group(0).column(0).encodings
     assert {"PLAIN", "RLE_DICTIONARY"} <= set(encodings)
     for row, value in enumerate(rows["s"].to_pylist()):
-        [found] = judged([path], parse_predicate(f"s = '{value}'"), rows.schema).files
+        [found] = evaluated([path], parse_predicate(f"s = '{value}'"), rows.schema).files
         assert row in rows_of(found)
 
 
@@ -137,7 +137,7 @@ def test_a_value_is_found_where_it_is_stored(
     for row, value in enumerate(values):
         if value == value:  # not NaN
             predicate = Comparison(Op.EQ, field.column, Literal(value, field.type))
-            [found] = judged([path], predicate, schema, "UTC").files
+            [found] = evaluated([path], predicate, schema, "UTC").files
             assert row in rows_of(found), value
 
 
@@ -149,7 +149,9 @@ def test_a_bloom_filter_of_many_blocks_holds_what_is_stored(tmp_path: Path) -> N
     reader = reader_of(tmp_path)
     sizes = [
         len(
-            rows_of(judged([path], parse_predicate(f"n = {n}"), rows.schema, None, reader).files[0])
+            rows_of(
+                evaluated([path], parse_predicate(f"n = {n}"), rows.schema, None, reader).files[0]
+            )
         )
         for n in range(600)
     ]
@@ -168,7 +170,7 @@ def test_no_engine_finds_a_row_outside_of_the_ranges(
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "f.parquet")
         pq.write_table(table_of(case.schema, rows), path, version="2.6", **options)
-        [found] = judged([path], case.predicate, case.schema, case.table.zone).files
+        [found] = evaluated([path], case.predicate, case.schema, case.table.zone).files
         possible = rows_of(found)
     for number, row in enumerate(rows):
         for engine in () if number in possible else ENGINES:
