@@ -195,9 +195,16 @@ class Life:
         if self.keys is Keys.VIRTUAL:
             given = {**self.settings, **self._without_metadata(), **extra}
             write_virtual(frame, self.uri, operation, given)
-            return
-        writer = frame.write.format("hudi").options(**{**self.options(), **extra})
-        writer.option("hoodie.datasource.write.operation", operation).mode("append").save(self.uri)
+        else:
+            options = {**self.options(), **extra, "hoodie.datasource.write.operation": operation}
+            frame.write.format("hudi").options(**options).mode("append").save(self.uri)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Let queries by name see a write: Spark's catalog does not learn of one to a path."""
+        for session in (self.sessions.plain, self.sessions.extended):
+            if session.catalog.tableExists(self.name):
+                session.catalog.refreshTable(self.name)
 
     def sql(self, statement: str) -> list[Any]:
         """Run a statement about the table in the extended session; `{t}` is its name."""
