@@ -6,7 +6,7 @@ own protocol (`hudi_indexes`), or by a commit to the extension metadata table (`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pyspark.errors import AnalysisException
@@ -78,8 +78,8 @@ def run(
             return None
         if table is None:
             raise HudiError(
-                f"no table of the database {spark.catalog.currentDatabase()} has an index"
-                f" {statement.name!r}; name the table: DROP INDEX {statement.name} ON table"
+                f"no table of the session's catalog has an index {statement.name!r}; name the"
+                f" table by its path: DROP INDEX {statement.name} ON '/path'"
             )
         statement = replace(statement, table=table)
     statement = replace(statement, table=location(spark, statement.table))
@@ -123,31 +123,43 @@ def _described_location(spark: SparkSession, table: str) -> str | None:
 
 
 def _only_table_with(spark: SparkSession, index: str) -> str | None:
-    """Return the base path of the table in the session's database that has an index; None if none.
+    """Return the base path of the one table that has an index; None if there is none.
+
+    The tables of the session's database come first, and those of others only if none of them is it.
 
     Raises:
         HudiError: Several have it, or a table cannot be read, which may have it, too.
     """
-    found: dict[str, str] = {}
-    for row in spark.sql("SHOW TABLES").collect():
-        if row.isTemporary:
-            continue
-        path = _described_location(spark, f"`{row.namespace}`.`{row.tableName}`")
-        if path is None:  # a view
-            continue
-        try:
-            if index_status(HudiTable.open(path), index) is not None:
-                found[path] = f"{row.namespace}.{row.tableName}"
-        except TableNotFound:  # of another format
-            continue
-    paths = {path.rstrip("/"): path for path in found}
-    if len(paths) > 1:
+    here = spark.catalog.currentDatabase()
+    others = (row.namespace for row in spark.sql("SHOW DATABASES").collect())
+    found = _tables_with(spark, index, [here]) or _tables_with(
+        spark, index, [database for database in others if database != here]
+    )
+    if len(found) > 1:
         names = sorted(found.values())
         raise HudiError(
             f"several tables have an index {index!r}: {', '.join(names)}; name one: DROP INDEX"
             f" {index} ON {names[0]}"
         )
-    return next(iter(paths.values()), None)
+    return next(iter(found), None)
+
+
+def _tables_with(spark: SparkSession, index: str, databases: Iterable[str]) -> dict[str, str]:
+    """Return the names of tables that have an index, by their base paths."""
+    found: dict[str, str] = {}
+    for database in databases:
+        for row in spark.sql(f"SHOW TABLES IN `{database}`").collect():
+            if row.isTemporary:
+                continue
+            path = _described_location(spark, f"`{row.namespace}`.`{row.tableName}`")
+            if path is None:  # a view
+                continue
+            try:
+                if index_status(HudiTable.open(path), index) is not None:
+                    found[path.rstrip("/")] = f"{row.namespace}.{row.tableName}"
+            except TableNotFound:  # of another format
+                continue
+    return found
 
 
 def indexed_values(

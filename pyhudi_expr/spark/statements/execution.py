@@ -28,7 +28,6 @@ from pyhudi_expr.manage.indexing.session_statements import (
     SessionStatement,
     parse,
 )
-from pyhudi_expr.manage.indexing.statement_reader import StatementError
 from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
 from pyhudi_expr.manage.layout.curves import Curve
 from pyhudi_expr.manage.layout.row_order import Layout, Mapping
@@ -64,13 +63,14 @@ def execute(spark: SparkSession, text: str, application: Application) -> list[Ro
         application: That of the session.
 
     Raises:
-        StatementError: The text is no statement of ours, or names a kind of index that is not.
+        StatementError: The text is no statement of ours.
         HudiError: The statement failed; the table is as before.
     """
     statement = parse(text)
     if isinstance(statement, CreateIndex) and statement.kind not in KINDS:
-        raise StatementError(
-            f"there is no kind of index {statement.kind!r}: there are {', '.join(KINDS)}"
+        raise HudiError(
+            f"{statement.table}: there is no kind of index {statement.kind!r}: there are"
+            f" {', '.join(KINDS)}"
         )
     return list(_rows(spark, statement, application))
 

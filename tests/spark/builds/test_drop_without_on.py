@@ -44,7 +44,7 @@ def names(path: str) -> set[str]:
 def test_the_index_of_the_only_table_is_dropped(
     spark: SparkSession, database: dict[str, str]
 ) -> None:
-    with pytest.raises(HudiError, match=r"no table of the database rfc77 has .*'idx_city'.* ON"):
+    with pytest.raises(HudiError, match=r"no table of the session's catalog has .*'idx_city'.* ON"):
         execute(spark, "DROP INDEX idx_city")
     assert execute(spark, "DROP INDEX IF EXISTS idx_city") is None
     execute(spark, _CREATE.format(name="idx_city", table="cities"))
