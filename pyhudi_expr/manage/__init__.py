@@ -25,12 +25,13 @@ virtual keys: enable           `manage.virtual_keys`                            
 virtual keys: rewrite          `manage.virtual_keys`, `spark.virtual_keys`           yes
 virtual keys: disable          `manage.virtual_keys`, `spark.virtual_keys`           yes
 layout cluster, OPTIMIZE       `spark.clustering.clustering`                         rows only
-index create, refresh, follow  `spark.indexes`, `spark.builds`                       no
-index verify --certify         `spark.builds.certifying`                             no
+index create, refresh, follow  `manage.building`, `spark.builds`                     yes
+index verify --certify         `manage.certifying`, `spark.builds.certifying`        yes
 index drop                     `manage.dropping`                                     yes
-audit --repair                 `audit.remedies`                                      no
-hive register, adopt, undo     `hive.registration`, `hive.adoption`                  no
-snapshot                       `mdt.store.shared_snapshots` (not below the table)    no
-leftovers of dead commands     `indexing.leftovers`                                  no
+audit --repair                 `manage.audit.repairing`                              yes
+hive register, adopt, undo     `manage.hive.registration`, `manage.hive.adoption`    no
+snapshot                       `tables.mdt.store.shared_snapshots`, in another place no
+leftovers of dead builds       `manage.building`, planned before anything else       yes
+leftovers, other               `manage.indexing.leftovers`                           no
 =============================  ====================================================  ============
 """

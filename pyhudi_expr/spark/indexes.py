@@ -16,14 +16,10 @@ from pyhudi_expr.errors import HudiError, TableNotFound
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, index_status
+from pyhudi_expr.manage.building import build_index
 from pyhudi_expr.manage.dropping import drop_index
 from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
-from pyhudi_expr.manage.indexing.preparation import (
-    RefreshPlan,
-    Work,
-    prepare_create,
-    prepare_refresh,
-)
+from pyhudi_expr.manage.indexing.preparation import RefreshPlan, Work
 from pyhudi_expr.manage.indexing.statements import (
     CreateIndex,
     DropIndex,
@@ -194,10 +190,9 @@ def create_index(
     """Build an index; None if it exists and the statement allows that.
 
     Raises:
-        HudiError: The build failed, and nothing is changed.
+        HudiError: It was refused, or failed; the message says what is as before.
     """
-    work = prepare_create(request, options)
-    return None if work is None else carry_out(spark, work, options)
+    return build_index(request, options, lambda work: carry_out(spark, work, options))
 
 
 def refresh_index(
@@ -206,10 +201,9 @@ def refresh_index(
     """Bring an index up to the table's newest commit; None if it is.
 
     Raises:
-        HudiError: The refresh failed, and the index is as before.
+        HudiError: It was refused, or failed; the message says what is as before.
     """
-    work = prepare_refresh(request, options)
-    return None if work is None else carry_out(spark, work, options)
+    return build_index(request, options, lambda work: carry_out(spark, work, options))
 
 
 def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> BuildResult | None:

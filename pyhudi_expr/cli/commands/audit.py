@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from random import SystemRandom
 from typing import Any
 
@@ -12,17 +14,17 @@ import click
 
 from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.commands.index_building import build_options, with_writing
+from pyhudi_expr.cli.commands.index_building import build_options, in_session, with_writing
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.manage.audit.findings import Audit, Finding, Severity
-from pyhudi_expr.manage.audit.remedies import Repair, carry_out, plan_repair
+from pyhudi_expr.manage.audit.remedies import Repair
+from pyhudi_expr.manage.audit.repairing import TableRepair
 from pyhudi_expr.manage.audit.runner import AuditOptions
 from pyhudi_expr.manage.audit.runner import audit as audit_table
-from pyhudi_expr.manage.indexing.preparation import Work
+from pyhudi_expr.manage.operations import carry_out, plan_record
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 SLOWER, WRONG = 3, 4
@@ -88,14 +90,14 @@ def audit(
     drawn = SystemRandom().randrange(_SEEDS) if seed is None else seed
     options = AuditOptions(sample, drawn)
     found = _audited(path, options, in_spark, settings)
-    repair = None
+    plan = None
     if repairing and found.findings:
-        repair = plan_repair(found, IndexCatalog.open(HudiTable.open(path)))
+        repair = _repair(found, lambda: _audited(path, options, in_spark, settings), settings)
+        plan = repair.plan()
         if not dry_run:
             _report(found, None, as_json=False, err=True)
-            _repair(repair, is_confirmed, settings)
-            found = _audited(path, options, in_spark, settings)
-    _report(found, repair if dry_run else None, as_json=as_json, err=False)
+            found = _repaired(repair, plan, is_confirmed)
+    _report(found, plan if dry_run else None, as_json=as_json, err=False)
     if found.worst is not None:
         sys.exit(SLOWER if found.worst is Severity.SLOWER else WRONG)
 
@@ -111,29 +113,22 @@ def _audited(path: str, options: AuditOptions, in_spark: bool, settings: dict[st
         return audit_table(opened, options, row_checks=row_checks(spark))
 
 
-def _repair(repair: Repair, is_confirmed: bool, settings: dict[str, Any]) -> None:
-    for line in repair.left:
-        click.echo(f"left: {line}", err=True)
-    if not repair.steps:
-        return
-    if is_asked(is_confirmed):
-        confirm("\n".join([f"{repair.table} is repaired:", *repair.steps]))
-
-    def say(step: str) -> None:
-        click.echo(step, err=True)
-
+def _repair(found: Audit, audited: Callable[[], Audit], settings: dict[str, Any]) -> TableRepair:
+    """Return the operation; a Spark session starts with the first index that is built."""
     options = build_options(settings)
+    build = in_session("repairing", options, settings)
+    return TableRepair(found, options, build, audited, partial(click.echo, err=True))
 
-    def unneeded(work: Work) -> None:
-        raise AssertionError(work)
 
-    if not repair.built:
-        carry_out(repair, options, unneeded, say)
-        return
-    with spark_session("repairing", settings["master"], settings["settings"]) as spark:
-        from pyhudi_expr.spark import indexes
-
-        carry_out(repair, options, lambda work: indexes.carry_out(spark, work, options), say)
+def _repaired(repair: TableRepair, plan: Repair, is_confirmed: bool) -> Audit:
+    """Repair the table, and return the audit afterwards."""
+    for line in plan.left:
+        click.echo(f"left: {line}", err=True)
+    if not plan.steps:
+        return repair.found
+    if is_asked(is_confirmed):
+        confirm("\n".join([f"{plan.table} is repaired:", *plan.steps]))
+    return carry_out(repair, plan)
 
 
 def _report(found: Audit, repair: Repair | None, *, as_json: bool, err: bool) -> None:
@@ -141,6 +136,7 @@ def _report(found: Audit, repair: Repair | None, *, as_json: bool, err: bool) ->
         report = {**asdict(found), "worst": found.worst}
         if repair is not None:
             report["would_do"], report["would_leave"] = repair.steps, list(repair.left)
+            report |= plan_record(repair)
         click.echo(reports.as_json(report), err=err)
         return
     for finding in found.findings:

@@ -11,8 +11,9 @@ from rich.table import Table
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.commands.index_building import (
     build_options,
-    carried_out,
+    building,
     located,
+    print_plan,
     report_built,
     with_table,
     with_writing,
@@ -32,7 +33,6 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
 from pyhudi_expr.manage.dropping import IndexDrop
-from pyhudi_expr.manage.indexing import preparation
 from pyhudi_expr.manage.indexing.index_plan import KINDS
 from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex, RefreshIndex
 from pyhudi_expr.manage.operations import carry_out, plan_record
@@ -97,6 +97,7 @@ def index() -> None:
     help="An option of the index, expr=hour for an expression index, say; repeatable.",
 )
 @click.option("--if-not-exists", is_flag=True, help="Do nothing if the index exists.")
+@DRY_RUN
 @with_writing
 @AS_JSON
 def create(
@@ -108,6 +109,7 @@ def create(
     shards: int | None,
     extra: tuple[str, ...],
     if_not_exists: bool,
+    dry_run: bool,
     as_json: bool,
     **settings: OptionValue,
 ) -> None:
@@ -118,10 +120,13 @@ def create(
     request = CreateIndex(
         name, located(table, settings), kind, comma_separated(columns), options, if_not_exists
     )
+    operation = building(request, f"building {name}", settings)
     with progress_while("reading the table"):
-        work = preparation.prepare_create(request, build_options(settings))
-    built = None if work is None else carried_out(work, f"building {name}", settings)
-    report_built(built, as_json, f"the index {name} exists")
+        plan = operation.plan()
+    if dry_run:
+        print_plan(plan, as_json)
+        return
+    report_built(carry_out(operation, plan), as_json, f"the index {name} exists")
 
 
 @index.command(
@@ -131,15 +136,19 @@ def create(
 )
 @click.argument("name")
 @with_table
+@DRY_RUN
 @with_writing
 @AS_JSON
-def refresh(name: str, table: str, as_json: bool, **settings: OptionValue) -> None:
+def refresh(name: str, table: str, dry_run: bool, as_json: bool, **settings: OptionValue) -> None:
     """Bring the index NAME up to the table's newest commit."""
     request = RefreshIndex(name, located(table, settings))
+    operation = building(request, f"refreshing {name}", settings)
     with progress_while("reading the table"):
-        work = preparation.prepare_refresh(request, build_options(settings))
-    built = None if work is None else carried_out(work, f"refreshing {name}", settings)
-    report_built(built, as_json, f"the index {name} is up to date")
+        plan = operation.plan()
+    if dry_run:
+        print_plan(plan, as_json)
+        return
+    report_built(carry_out(operation, plan), as_json, f"the index {name} is up to date")
 
 
 @index.command(
@@ -223,8 +232,12 @@ def verify(
     if status is None:
         raise HudiError(no_such_index(opened, name))
     if certify:
-        certified = certified_in_spark if in_spark else certified_here
-        report_certified(name, certified(opened, status, settings), as_json)
+        certified = (
+            certified_in_spark(path, name, status.store, settings)
+            if in_spark
+            else certified_here(path, name)
+        )
+        report_certified(name, certified, as_json)
         return
     with spark_session(f"checking {name}", settings["master"], settings["settings"]) as spark:
         from pyhudi_expr.spark.builds import verification

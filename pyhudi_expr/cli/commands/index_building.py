@@ -12,8 +12,11 @@ from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
-from pyhudi_expr.manage.indexing import preparation
+from pyhudi_expr.manage.building import Builder, IndexBuilding
 from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
+from pyhudi_expr.manage.indexing.preparation import Work
+from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
+from pyhudi_expr.manage.operations import Plan, plan_record
 from pyhudi_expr.tables.locks import DIRECTORY, PROVIDER, TableLock
 from pyhudi_expr.tables.storage import Storage
 
@@ -93,14 +96,36 @@ def located(table: str, settings: Mapping[str, Any]) -> str:
         return indexes.location(spark, table)
 
 
-def carried_out(
-    work: preparation.Work, purpose: str, settings: Mapping[str, Any]
-) -> BuildResult | None:
-    """Do prepared work in a Spark session; None if another process did it. Raises HudiError."""
-    with spark_session(purpose, settings["master"], settings["settings"]) as spark:
-        from pyhudi_expr.spark import indexes
+def building(
+    request: CreateIndex | RefreshIndex, purpose: str, settings: Mapping[str, Any]
+) -> IndexBuilding:
+    """Return the operation that builds an index; a Spark session starts when it is needed."""
+    options = build_options(settings)
+    return IndexBuilding(request, options, in_session(purpose, options, settings))
 
-        return indexes.carry_out(spark, work, build_options(settings))
+
+def in_session(purpose: str, options: BuildOptions, settings: Mapping[str, Any]) -> Builder:
+    """Return what builds each index in a Spark session, which starts then."""
+
+    def build(work: Work) -> BuildResult | None:
+        with spark_session(purpose, settings["master"], settings["settings"]) as spark:
+            from pyhudi_expr.spark import indexes
+
+            return indexes.carry_out(spark, work, options)
+
+    return build
+
+
+def print_plan(plan: Plan, as_json: bool) -> None:
+    """Print what an operation would do."""
+    if as_json:
+        click.echo(reports.as_json(plan_record(plan)))
+        return
+    for change in plan.changes:
+        value = f" to {change.value}" if change.value else ""
+        click.echo(f"would {change.action.value} {change.what}{value}")
+    if not plan.changes:
+        click.echo("would change nothing")
 
 
 def build_options(settings: Mapping[str, Any]) -> BuildOptions:

@@ -10,8 +10,7 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.commands.index_building import (
-    build_options,
-    carried_out,
+    building,
     located,
     report_built,
     with_writing,
@@ -24,9 +23,9 @@ from pyhudi_expr.cli.table_location import complete_directories
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
-from pyhudi_expr.manage.indexing import preparation
 from pyhudi_expr.manage.indexing.build_options import BuildResult
 from pyhudi_expr.manage.indexing.statements import RefreshIndex
+from pyhudi_expr.manage.operations import run
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 _ALL_CURRENT = "the extension's indexes are up to date"
@@ -106,10 +105,8 @@ def _refreshed(path: str, settings: Mapping[str, OptionValue]) -> list[BuildResu
     for one in _of_extension(path):
         if one.state is State.ACTIVE:
             continue
-        work = preparation.prepare_refresh(RefreshIndex(one.name, path), build_options(settings))
-        if work is None:
-            continue
-        built = carried_out(work, f"refreshing {one.name}", settings)
+        request = RefreshIndex(one.name, path)
+        built = run(building(request, f"refreshing {one.name}", settings))
         if built is not None:
             done.append(built)
     return done

@@ -1,20 +1,17 @@
 """What mends what an audit found: rebuilt indexes, or a metadata table made anew.
 
-Nothing here touches a data file. Metadata is dropped and built again from the files.
+`audit.repairing` does it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, statuses
 from pyhudi_expr.manage.audit.findings import Audit, Fault, Finding, Severity
-from pyhudi_expr.manage.dropping import drop_index
-from pyhudi_expr.manage.indexing import preparation
-from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.indexing.index_plan import (
     EXPRESSION,
     EXPRESSION_OPTION,
@@ -22,7 +19,8 @@ from pyhudi_expr.manage.indexing.index_plan import (
     STORE_OPTION,
     TYPE_OPTION,
 )
-from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex
+from pyhudi_expr.manage.indexing.statements import CreateIndex
+from pyhudi_expr.manage.operations import Action, Change
 from pyhudi_expr.tables.hudi_names import (
     FILES,
     HOODIE_DIR,
@@ -30,13 +28,23 @@ from pyhudi_expr.tables.hudi_names import (
     RECORD_INDEX,
     SECONDARY_INDEX,
 )
-from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes import bootstrap, partitions
 from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
 
 _WHOLE_TABLE = frozenset({FILES, "all"})
 """Partitions without which no other is right."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A directory below the table."""
+
+    path: str
+    files: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.files} files, {self.bytes:,} bytes)"
 
 
 @dataclass(frozen=True)
@@ -48,25 +56,51 @@ class Repair:
         dropped: The indexes to drop, in this order, each with what that removes.
         removed: What the metadata table has beside these indexes.
         built: The indexes to build, in this order. They need Spark.
+        mended: The findings that this mends.
         left: Findings that this does not mend, as texts.
     """
 
     table: str
     remakes: bool
-    dropped: Mapping[str, str]
-    removed: str
+    dropped: Mapping[str, tuple[Stored, ...]]
+    removed: tuple[Stored, ...]
     built: tuple[CreateIndex, ...]
+    mended: tuple[Finding, ...]
     left: tuple[str, ...]
+
+    @property
+    def operation(self) -> str:
+        """The operation."""
+        return "audit --repair"
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The directories that are removed, then what is made again."""
+        gone = [one for each in self.dropped.values() for one in each]
+        gone += self.removed if self.remakes else ()
+        made = [Change(Action.WRITE, f"{METADATA_DIR}/{FILES}")] if self.remakes else []
+        return (
+            *(Change(Action.REMOVE, one.path, bytes=one.bytes) for one in gone),
+            *made,
+            *(Change(Action.WRITE, one.name) for one in self.built),
+        )
 
     @property
     def steps(self) -> list[str]:
         """What is done, as lines for a person."""
-        lines = [f"drop the index {name}: removes {what}" for name, what in self.dropped.items()]
+        lines = [
+            f"drop the index {name}: removes {_named(what)}" for name, what in self.dropped.items()
+        ]
         if self.remakes:
             lines.append(
-                f"make Hudi's metadata table again from the storage's files: removes {self.removed}"
+                "make Hudi's metadata table again from the storage's files: removes "
+                f"{_named(self.removed)}"
             )
         return lines + [f"build the index {one.name} ({one.kind})" for one in self.built]
+
+
+def _named(stored: Sequence[Stored]) -> str:
+    return ", ".join(map(str, stored)) or "nothing"
 
 
 def with_remedies(
@@ -116,12 +150,7 @@ def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
     """
     indexes = statuses(catalog)
     remakes = any(f.store is Store.HUDI and f.partition in _WHOLE_TABLE for f in audit.findings)
-    left = [
-        f"{one.file}: {one.remedy}"
-        for one in audit.findings
-        if one.fault is Fault.STORED_KEY_MISSING
-        or (one.fault is Fault.UNREADABLE and ".hoodie/" not in one.file)
-    ]
+    left = [f"{one.file}: {one.remedy}" for one in audit.findings if _is_of_data(one)]
     found = {
         index.name: index
         for finding in audit.findings
@@ -148,6 +177,13 @@ def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
         if not _can_be_built(one)
     ]
     ordered = [one for one in ordered if one.name not in harmless]
+    names = {one.name for one in ordered}
+    mended = tuple(
+        one
+        for one in audit.findings
+        if (remakes and one.store is Store.HUDI and not _is_of_data(one))
+        or ((index := _index_of(one, indexes)) is not None and index.name in names)
+    )
     named = {partition for one in indexes for partition in one.partitions}
     others = sorted(catalog.table.properties.metadata_partitions - named)
     return Repair(
@@ -156,7 +192,15 @@ def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
         dropped={one.name: _stored(catalog, one.store, one.partitions) for one in ordered},
         removed=_stored(catalog, Store.HUDI, [*others, HOODIE_DIR]),
         built=tuple(_creation(catalog, one) for one in reversed(ordered) if _can_be_built(one)),
+        mended=mended,
         left=tuple(left),
+    )
+
+
+def _is_of_data(finding: Finding) -> bool:
+    """Return whether a finding is about a data file, which is not touched."""
+    return finding.fault is Fault.STORED_KEY_MISSING or (
+        finding.fault is Fault.UNREADABLE and ".hoodie/" not in finding.file
     )
 
 
@@ -166,7 +210,7 @@ def _harmful(audit: Audit, indexes: Sequence[IndexStatus]) -> set[str]:
     return {index.name for one in worse if (index := _index_of(one, indexes)) is not None}
 
 
-def _stored(catalog: IndexCatalog, store: Store, partitions: Sequence[str]) -> str:
+def _stored(catalog: IndexCatalog, store: Store, partitions: Sequence[str]) -> tuple[Stored, ...]:
     """Return which directories partitions are in, and how much is in them."""
     root = METADATA_DIR if store is Store.HUDI else EXTENSION_DIR
     storage = catalog.table.storage
@@ -175,8 +219,8 @@ def _stored(catalog: IndexCatalog, store: Store, partitions: Sequence[str]) -> s
         files = [one for one in storage.list(f"{root}/{name}", recursive=True) if one.is_file]
         if files:
             size = sum(one.size for one in files)
-            found.append(f"{root}/{name} ({len(files)} files, {size:,} bytes)")
-    return ", ".join(found) or "nothing"
+            found.append(Stored(f"{root}/{name}", len(files), size))
+    return tuple(found)
 
 
 def _creation(catalog: IndexCatalog, index: IndexStatus) -> CreateIndex:
@@ -191,38 +235,3 @@ def _creation(catalog: IndexCatalog, index: IndexStatus) -> CreateIndex:
         own = {EXPRESSION_OPTION: definition.function, TYPE_OPTION: definition.type}
         options |= {**definition.options, **own}
     return CreateIndex(index.name, catalog.table.base_path, index.kind, index.columns, options)
-
-
-Build = Callable[[preparation.Work], object]
-"""Builds an index, with Spark."""
-
-
-def carry_out(
-    repair: Repair, options: BuildOptions, build: Build, say: Callable[[str], None]
-) -> None:
-    """Do what was planned.
-
-    Args:
-        repair: The plan.
-        options: How indexes are built, and which lock is taken.
-        build: Builds an index.
-        say: Called with each step before it is done.
-
-    Raises:
-        HudiError: A step failed; what was dropped before stays dropped.
-    """
-    steps = iter(repair.steps)
-    for name in repair.dropped:
-        say(next(steps))
-        drop_index(DropIndex(name, repair.table, if_exists=True), options)
-    if repair.remakes:
-        say(next(steps))
-        table = HudiTable.open(repair.table)
-        lock = options.lock(table.storage)
-        partitions.drop(table, sorted(table.properties.metadata_partitions), lock)
-        bootstrap.ensure_metadata_table(table.refreshed(), lock)
-    for request in repair.built:
-        say(next(steps))
-        work = preparation.prepare_create(replace(request, if_not_exists=True), options)
-        if work is not None:
-            build(work)

@@ -1,4 +1,4 @@
-"""Prepare CREATE INDEX and REFRESH INDEX without a session: plan them, or refuse them."""
+"""CREATE INDEX and REFRESH INDEX before a session is needed: planned, or refused."""
 
 from __future__ import annotations
 
@@ -51,47 +51,103 @@ class RefreshPlan:
     name: str
 
 
+@dataclass(frozen=True)
+class RecoveryPlan:
+    """Builds that died have to be ended; what is left to do is planned then.
+
+    Attributes:
+        partitions: What they have left.
+    """
+
+    table: HudiTable
+    partitions: tuple[str, ...]
+
+
 Work: TypeAlias = BuildPlan | RefreshPlan
 
 
+def plan_work(request: CreateIndex | RefreshIndex) -> Work | RecoveryPlan | None:
+    """Return what a statement has to do, by the table as it is; None if there is nothing to do.
+
+    Raises:
+        InvalidIndex: There is another index of that name, or there is none to refresh.
+        IndexConflict: Another process builds an index.
+        HudiError: The table cannot be read.
+    """
+    match request:
+        case CreateIndex():
+            return _plan_create(request)
+        case RefreshIndex():
+            return _plan_refresh(request)
+
+
+def check_work(work: Work | RecoveryPlan, options: BuildOptions) -> None:
+    """Check whether the table's state and its writers allow a change.
+
+    Raises:
+        HudiError: They do not, and nothing is changed.
+    """
+    check_restores(work.table)
+    of_extension = isinstance(work, RefreshPlan) or (
+        isinstance(work, BuildPlan) and work.planned.store is Store.EXTENSION
+    )
+    if not of_extension:
+        options.lock(work.table.storage).check()
+
+
+def begin_work(request: CreateIndex | RefreshIndex, options: BuildOptions) -> Work | None:
+    """End what dead processes left, and return what is to be done then; None if nothing is.
+
+    Raises:
+        HudiError: The statement is refused, or the table cannot be written.
+    """
+    table = HudiTable.open(request.table)
+    lock = options.lock(table.storage)
+    remove_leftovers(table, lock)
+    notes: list[str] = []
+    while isinstance(work := plan_work(request), RecoveryPlan):
+        notes += index_recovery.recover(work.table, lock, register)
+    if work is None:
+        return None
+    check_work(work, options)
+    if isinstance(work, RefreshPlan):
+        return work
+    with lock.held(f"checks write access for {work.planned.name}"):
+        return replace(work, notes=tuple(notes))
+
+
 def prepare_create(request: CreateIndex, options: BuildOptions) -> BuildPlan | None:
-    """Prepare CREATE INDEX; None if the index exists and the statement allows that.
+    """Prepare CREATE INDEX for builders without the protocol of operations; None if it exists.
 
     Raises:
         HudiError: The statement is refused, and nothing is changed.
     """
+    work = begin_work(request, options)
+    assert not isinstance(work, RefreshPlan)
+    return work
+
+
+def _plan_create(request: CreateIndex) -> BuildPlan | RecoveryPlan | None:
     table = HudiTable.open(request.table)
-    remove_leftovers(table, options.lock(table.storage))
     planned = plan_index(table, request)
-    _check_table(table, planned.store, options)
-    notes = index_recovery.recover(table, options.lock(table.storage), register)
-    if notes:
-        table = table.refreshed()
-        planned = plan_index(table, request)
+    unfinished = index_recovery.unfinished(table)
+    if unfinished:
+        return RecoveryPlan(table, tuple(unfinished))
     there = _what_exists(table, planned)
     if there is None:
-        with options.lock(table.storage).held(f"checks write access for {planned.name}"):
-            return BuildPlan(table, planned, notes=tuple(notes))
+        return BuildPlan(table, planned)
     if request.if_not_exists:
         return None
     raise InvalidIndex(f"{table.base_path}: {there}")
 
 
-def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None:
-    """Prepare REFRESH INDEX; None if the index is up to date.
-
-    Raises:
-        HudiError: The statement is refused, and nothing is changed.
-    """
+def _plan_refresh(request: RefreshIndex) -> Work | RecoveryPlan | None:
     table = HudiTable.open(request.table)
-    remove_leftovers(table, options.lock(table.storage))
     status = _status(table, request.name)
-    notes: list[str] = []
-    if status.store is Store.HUDI:
-        notes = index_recovery.recover(table, options.lock(table.storage), register)
-        if notes:
-            table = table.refreshed()
-            status = _status(table, request.name)
+    of_hudi = status.store is Store.HUDI
+    unfinished = index_recovery.unfinished(table) if of_hudi else []
+    if unfinished:
+        return RecoveryPlan(table, tuple(unfinished))
     if status.kind == RECORD_INDEX:
         # It covers every commit, but may lack keys that a writer deleted.
         found = checked_statuses(IndexCatalog.open(table))
@@ -101,7 +157,7 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
     if status.state is State.ACTIVE and not _is_repairable(table, status):
         return None
     index = Registry.read(table.storage).indexes.get(status.name)
-    if index is None and status.kind == SECONDARY_INDEX and status.store is Store.HUDI:
+    if index is None and status.kind == SECONDARY_INDEX and of_hudi:
         index = RegisteredIndex(
             status.name, status.kind, status.columns, {}, status.store, status.partitions, ""
         )
@@ -110,14 +166,13 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
             f"{table.base_path}: {request.name!r} was made by Hudi and covers {status.covers}; "
             "drop it and create it to have it anew"
         )
-    _check_table(table, index.store, options)
     if index.store is Store.EXTENSION and status.state is State.LAGGING:
         return RefreshPlan(table, index.name)
     again = CreateIndex(index.name, request.table, index.kind, index.columns, index.options)
     left = sorted(set(index.partitions) & table.properties.metadata_partitions)
     if index.store is Store.EXTENSION:
         left = []
-    return BuildPlan(table, plan_index(table, again), tuple(left), tuple(notes))
+    return BuildPlan(table, plan_index(table, again), tuple(left))
 
 
 def _is_repairable(table: HudiTable, status: IndexStatus) -> bool:
@@ -134,13 +189,6 @@ def _status(table: HudiTable, name: str) -> IndexStatus:
     if status is None:
         raise InvalidIndex(no_such_index(table, name))
     return status
-
-
-def _check_table(table: HudiTable, store: Store, options: BuildOptions) -> None:
-    """Check whether the table's state and its writers allow a change."""
-    check_restores(table)
-    if store is Store.HUDI:
-        options.lock(table.storage).check()
 
 
 def _what_exists(table: HudiTable, planned: IndexPlan) -> str | None:

@@ -19,6 +19,7 @@ from pyhudi_expr.arrays import AnyArray, Int64Array, arrow_schema_of, combined
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import metadata_of
 from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.manage.certifying import EntryReader
 from pyhudi_expr.spark.jobs.batch_runner import LOCAL_BYTES, Row, SparkRunner
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
@@ -109,6 +110,12 @@ def _certify(spark: SparkSession, table: HudiTable, store: Store) -> None:
     for name in sorted(n for n in mdt.partitions if n.startswith(SECONDARY_INDEX_PREFIX)):
         values = stored.value_certificate(mdt, name)
         stored.write_certificate(mdt, name, values or paired(spark, table, store, mdt, name))
+
+
+def reader(spark: SparkSession, base_path: str, store: Store) -> EntryReader:
+    """Return what reads the entries of a table's indexes in Spark's tasks."""
+    table = HudiTable.open(base_path)
+    return EntryReader(partial(counted, spark, table, store), partial(paired, spark, table, store))
 
 
 def counted(

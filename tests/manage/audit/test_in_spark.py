@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import pytest
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.manage.audit.findings import Fault, Finding
-from pyhudi_expr.manage.audit.remedies import carry_out, plan_repair
+from pyhudi_expr.manage.audit.repairing import TableRepair
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.operations import carry_out
 from pyhudi_expr.spark import indexes
 from pyhudi_expr.spark.audit import row_checks
 from tests.manage.audit import faults
@@ -76,12 +76,19 @@ def test_a_repair_leaves_no_finding_and_all_data_files(
         faults.seed(name, table)
     before = {path: path.read_bytes() for path in table.path.glob("*/*.parquet")}
     found = audit(table.open(), AuditOptions())
-    repair = plan_repair(found, IndexCatalog.open(table.open()))
     options = BuildOptions(wait=5)
     said: list[str] = []
-    carry_out(repair, options, lambda work: indexes.carry_out(spark, work, options), said.append)
-    assert said == repair.steps
-    after = audit(table.open(), AuditOptions())
+    repair = TableRepair(
+        found,
+        options,
+        lambda work: indexes.carry_out(spark, work, options),
+        lambda: audit(table.open(), AuditOptions()),
+        said.append,
+    )
+    plan = repair.plan()
+    assert plan.mended == found.findings
+    after = carry_out(repair, plan)
+    assert said == plan.steps
     assert after.findings == ()
     assert {"hudi column_stats", "hudi record_index", "hudi bloom_filters"} <= set(after.checked)
     assert {path: path.read_bytes() for path in table.path.glob("*/*.parquet")} == before

@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, note_of, register
 from pyhudi_expr.manage import dropping
-from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.building import build_index
+from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult, sum_by_partition
 from pyhudi_expr.manage.indexing.index_plan import IndexPlan
 from pyhudi_expr.manage.indexing.leftovers import remove_leftovers
-from pyhudi_expr.manage.indexing.preparation import prepare_create
+from pyhudi_expr.manage.indexing.preparation import BuildPlan, Work
 from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, covered_slice_name
 from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
@@ -63,14 +64,17 @@ def rows(table: HudiTable) -> Iterator[dict[str, object]]:
 
 def create_in_extension(uri: str, name: str) -> None:
     request = CreateIndex(name, uri, columns=(COLUMNS[name],), options=_EXTENSION)
-    plan = prepare_create(replace(request, if_not_exists=True), _OPTIONS)
-    if plan is None:
-        return
-    table, lock = plan.table, _lock(plan.table)
+    build_index(replace(request, if_not_exists=True), _OPTIONS, build_in_extension)
+
+
+def build_in_extension(work: Work) -> BuildResult:
+    """Build a secondary index as Spark's builder does, without Spark."""
+    assert isinstance(work, BuildPlan)
+    table, lock = work.table, _lock(work.table)
     found = Extension.open(table)
     there = frozenset[str]() if found is None else found.partitions
-    new = [_typed(table, p.definition) for p in plan.planned.partitions if p.name not in there]
-    index = plan.planned.registered([d.name for d in new if d.name != RECORD_INDEX])
+    new = [_typed(table, p.definition) for p in work.planned.partitions if p.name not in there]
+    index = work.planned.registered([d.name for d in new if d.name != RECORD_INDEX])
     change = extension.begin(table, lock)
     undone = rollback_on_failure(lambda: extension.abort(change, lock))
     with undone, reserve_disk_space(table.storage) as give_back:
@@ -89,6 +93,8 @@ def create_in_extension(uri: str, name: str) -> None:
             register(table.refreshed(), note_of([index]))
 
         extension.publish(change, files, coverage, lock, new, registering)
+    records = sum_by_partition(files, lambda file: file.records)
+    return BuildResult(index.name, change.instant, records, {}, work.notes)
 
 
 def create_by_name(uri: str) -> None:
@@ -152,24 +158,26 @@ def compact_extension(uri: str) -> None:
 def create_of_hudi(uri: str) -> None:
     """The record index in Hudi's metadata table."""
     request = CreateIndex(OWN, uri, RECORD_INDEX, if_not_exists=True)
-    plan = prepare_create(request, _OPTIONS)
-    if plan is None:
-        return
-    table, lock = plan.table, _lock(plan.table)
+    build_index(request, _OPTIONS, _build_of_hudi)
+
+
+def _build_of_hudi(work: Work) -> BuildResult:
+    assert isinstance(work, BuildPlan)
+    table, lock = work.table, _lock(work.table)
     bootstrap.ensure_metadata_table(table, lock)
     table = table.refreshed()
     new = [
         NewPartition(p.name, 1, p.definition if p.is_listed else None)
-        for p in plan.planned.partitions
+        for p in work.planned.partitions
     ]
-    note = note_of([_registered(plan.planned)])
+    note = note_of([_registered(work.planned)])
     announced = async_indexing.announce(table, new, lock, note)
     undone = rollback_on_failure(lambda: async_indexing.abort(announced, lock))
     with undone, reserve_disk_space(table.storage) as give_back:
         async_indexing.wait_for_writers(announced, 5)
         metadata = table.storage.child(METADATA_DIR)
         files = []
-        for planned in plan.planned.partitions:
+        for planned in work.planned.partitions:
             content = _hfile(cells(table, planned.definition))
             files.append(_base(metadata, planned.name, announced.instant, content))
 
@@ -178,6 +186,7 @@ def create_of_hudi(uri: str) -> None:
             register(now, note)
 
         async_indexing.publish(announced, files, lock, 5, lambda _table, _instant: [], finish)
+    return BuildResult(OWN, announced.instant, {}, {}, work.notes)
 
 
 def drop_of_hudi(uri: str) -> None:

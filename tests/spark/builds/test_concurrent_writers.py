@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 
 from devtools.tables import HudiTable, TableSpec, create, delete, upsert
 from pyhudi_expr.index.catalog.status import State
+from pyhudi_expr.manage.operations import OperationFailed
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
 from pyhudi_expr.tables.mdt.changes import async_indexing
-from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
 from tests.spark.builds.test_hudi_reads_indexes import (
     LAYOUTS,
     STATEMENTS,
@@ -85,7 +85,7 @@ def test_a_build_gives_up_if_a_writer_builds_the_same_index(
     path = str(table.path)
     with monkeypatch.context() as patch:
         run_before(patch, async_indexing, "publish", partial(write, spark, writer, 0))
-        with pytest.raises(IndexConflict, match="has built column_stats, partition_stats itself"):
+        with pytest.raises(OperationFailed, match="has built column_stats, partition_stats itself"):
             execute(spark, STATEMENTS["ranges"].format(path=path))
     assert_same_rows(spark, table, _PREDICATES)
     (status,) = statuses_of(path)

@@ -19,7 +19,7 @@ from devtools.tables import TableSpec, create, upsert
 from pyhudi_expr.index.catalog.status import State, index_status, index_statuses
 from pyhudi_expr.index.prune import Pruner, PruneResult
 from pyhudi_expr.manage.indexing.build_options import BuildResult
-from pyhudi_expr.rows.slice_rows import UnmergeableSlice
+from pyhudi_expr.manage.operations import OperationFailed
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -197,7 +197,7 @@ def test_custom_mergers_are_not_supported(spark: SparkSession, merged: Path) -> 
     (merged / ".hoodie/.hoodie.properties.crc").unlink(missing_ok=True)
     groups = with_logs(merged)
     before = contents(merged)
-    with pytest.raises(UnmergeableSlice, match=f"of {len(groups)} of .* 'extension'"):
+    with pytest.raises(OperationFailed, match=f"of {len(groups)} of .* 'extension'"):
         execute(spark, f"CREATE INDEX i ON '{merged}' (s)")
     assert contents(merged) == before
 

@@ -105,7 +105,14 @@ def write_certificate(
     Raises:
         HudiError: It cannot be written.
     """
-    mdt.table.storage.write(_path(index), certificate.encoded())
+    mdt.table.storage.write(path_of(index), certificate.encoded())
+
+
+def is_readable(mdt: MetadataTable, index: str) -> bool:
+    """Return whether there is a certificate of an index, and it can be read, of whichever state."""
+    if index == RECORD_INDEX:
+        return _stored(mdt, index, decoded_records) is not None
+    return _stored(mdt, index, decoded_values) is not None
 
 
 def delete_certificate(storage: Storage, index: str) -> None:
@@ -119,8 +126,8 @@ def delete_certificate(storage: Storage, index: str) -> None:
     Raises:
         HudiError: It cannot be deleted.
     """
-    if storage.stat(_path(index)) is not None:
-        storage.delete(_path(index))
+    if storage.stat(path_of(index)) is not None:
+        storage.delete(path_of(index))
 
 
 @dataclass
@@ -167,8 +174,8 @@ def _current(
 def _stored(mdt: MetadataTable, index: str, decoded: Callable[[bytes, str], T]) -> T | None:
     storage = mdt.table.storage
     try:
-        content = storage.read_if_present(_path(index))
-        return None if content is None else decoded(content, f"{storage.uri}/{_path(index)}")
+        content = storage.read_if_present(path_of(index))
+        return None if content is None else decoded(content, f"{storage.uri}/{path_of(index)}")
     except HudiError as error:
         _log.warning("the certificate of %s is not used: %s", index, error)
         return None
@@ -178,5 +185,6 @@ def _label(mdt: MetadataTable, index: str) -> str:
     return f"{mdt.metadata.storage.uri}/{index}"
 
 
-def _path(index: str) -> str:
+def path_of(index: str) -> str:
+    """Return where the certificate of an index is, from the base path of its table."""
     return f"{CERTIFICATES_DIR}/{index}.arrow"

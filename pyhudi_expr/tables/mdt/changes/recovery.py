@@ -29,6 +29,19 @@ from pyhudi_expr.tables.timeline.timeline import Instant
 _Infos = list[dict[str, Any]]
 
 
+def unfinished(table: HudiTable) -> list[str]:
+    """Return the partitions that builders which died have left, which `recover` ends.
+
+    Raises:
+        IndexConflict: A builder is alive, or may be, on another machine.
+    """
+    left = []
+    for instant, infos in _own_plans(table):
+        _check_gone(table, instant, infos)
+        left += _names(infos)
+    return [*left, *_unplanned(table)]
+
+
 def recover(table: HudiTable, lock: TableLock, finish: Finish = no_finish) -> list[str]:
     """End the actions of builders that died; return what was done to each, as sentences.
 
@@ -36,11 +49,9 @@ def recover(table: HudiTable, lock: TableLock, finish: Finish = no_finish) -> li
         IndexConflict: A builder is alive, or may be, on another machine.
     """
     done = []
-    for instant, infos in list(_plans(table)):
-        extra = infos[0].get("extraMetadata") or {}
-        if extra.get(BUILDER) == BUILDER_NAME:
-            _check_gone(table, instant, infos)
-            done.append(_ended(table, instant, infos, lock, finish))
+    for instant, infos in list(_own_plans(table)):
+        _check_gone(table, instant, infos)
+        done.append(_ended(table, instant, infos, lock, finish))
     return [*done, *_without_action(table.refreshed(), lock)]
 
 
@@ -93,6 +104,14 @@ def _without_action(table: HudiTable, lock: TableLock) -> Iterator[str]:
 def _unplanned(table: HudiTable) -> list[str]:
     planned = {name for _, infos in _plans(table) for name in _names(infos)}
     return sorted(table.properties.metadata_partitions_inflight - planned)
+
+
+def _own_plans(table: HudiTable) -> Iterator[tuple[Instant, _Infos]]:
+    """Return the pending index actions of this program, with their plans."""
+    for instant, infos in _plans(table):
+        extra = infos[0].get("extraMetadata") or {}
+        if extra.get(BUILDER) == BUILDER_NAME:
+            yield instant, infos
 
 
 def _plans(table: HudiTable) -> Iterator[tuple[Instant, _Infos]]:
