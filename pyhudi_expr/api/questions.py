@@ -8,7 +8,7 @@ from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.api.plan import Plan
 from pyhudi_expr.api.predicates import Predicate, text_of
 from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
-from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
+from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
@@ -52,7 +52,7 @@ def snapshot_at(pruner: Pruner, uri: str, view: TableView, as_of: str | None) ->
         BeforeFirstCommit: The instant is before the table's first commit.
         HudiError: The table cannot be read.
     """
-    snapshot = pruner.snapshot(uri, PruneRequest(ALWAYS, view, as_of=as_of))
+    snapshot = pruner.open(uri, view, as_of)
     if as_of is not None:
         snapshot.table.check_as_of(as_of)
     return snapshot

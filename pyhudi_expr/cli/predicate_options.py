@@ -155,7 +155,7 @@ def checked_snapshot(pruner: Pruner, table: str, request: PruneRequest) -> Table
     """
     if request.as_of is not None:
         HudiTable.open(table).check_as_of(request.as_of)
-    snapshot = pruner.snapshot(table, request)
+    snapshot = pruner.open(table, request.view, request.as_of)
     check_columns(request.predicate, snapshot.schema, table)
     hint_at_quoted_columns(request.predicate, snapshot.schema)
     return snapshot

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, columns
-from pyhudi_expr.expr.nodes import ALWAYS, Column, IsNull
+from pyhudi_expr.expr.nodes import Column, IsNull
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots
@@ -70,7 +70,7 @@ def publish(path: str, names: Sequence[str], uri: str, keep: KeepBounds | None) 
             footer_wait=_FOOTER_SECONDS,
         )
         pruner = Pruner(options, process_options())
-        snapshot = pruner.snapshot(path, PruneRequest(ALWAYS))
+        snapshot = pruner.open(path)
         chosen = [_bound(snapshot, name) for name in names]
         if keep is None:
             for name in names:

@@ -251,7 +251,8 @@ class Pruner:
         Raises:
             HudiError: The table cannot be read. The caller has to read every file.
         """
-        return self.prune_snapshot(self.snapshot(base_path, request), request)
+        snapshot = self.open(base_path, request.view, request.as_of)
+        return self.prune_snapshot(snapshot, request)
 
     def prune_snapshot(self, snapshot: TableSnapshot, request: PruneRequest) -> PruneResult:
         """Prune a table as it was opened for this request, or for one of the same view and instant.
@@ -302,32 +303,39 @@ class Pruner:
         Raises:
             HudiError: The table cannot be read.
         """
-        snapshot = self._snapshots.recent(base_path, self._of_request(request))
+        options = self._snapshot_options(request.view, request.as_of)
+        snapshot = self._snapshots.recent(base_path, options)
         self.prune_snapshot(snapshot, request)
         snapshot.row_counts()
 
-    def snapshot(
-        self, base_path: str, request: PruneRequest, asked: float | None = None
+    def open(
+        self,
+        base_path: str,
+        view: TableView = TableView.SNAPSHOT,
+        as_of: str | None = None,
+        *,
+        asked: float | None = None,
     ) -> TableSnapshot:
-        """Open a table in the view and at the instant of a request, or return the cached snapshot.
+        """Open a table, or return the cached snapshot of its state.
 
         Args:
             base_path: The table.
-            request: The request.
-            asked: When it was asked, of `time.monotonic`; None: now. A look at the table since
-                then, for another request, serves this one, too.
+            view: What is read of slices with log files.
+            as_of: An instant or a date for time travel; None: the latest instant.
+            asked: When the question came, of `time.monotonic`; None: now. A look at the table since
+                then, for another question, serves this one, too.
 
         Raises:
             HudiError: The table cannot be read.
         """
         asked = time.monotonic() if asked is None else asked
-        return self._snapshots.current(base_path, self._of_request(request), asked)
+        return self._snapshots.current(base_path, self._snapshot_options(view, as_of), asked)
 
-    def _of_request(self, request: PruneRequest) -> SnapshotOptions:
-        """Return what is read of a table for a request."""
+    def _snapshot_options(self, view: TableView, as_of: str | None) -> SnapshotOptions:
+        """Return what is read of a table."""
         return SnapshotOptions(
-            request.view,
-            request.as_of,
+            view,
+            query_instant(as_of),
             self._options.footers,
             self._cache,
             self._options.cache_bytes,

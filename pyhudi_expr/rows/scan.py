@@ -234,10 +234,9 @@ def scan(
         InvalidValue: `order_by` cannot be understood.
     """
     pruner = pruner or Pruner(storage_options=storage_options)
-    request = PruneRequest(ALWAYS, view, as_of=as_of)
-    snapshot = pruner.snapshot(table, request)
-    if request.as_of is not None:
-        snapshot.table.check_as_of(request.as_of)
+    snapshot = pruner.open(table, view, as_of)
+    if as_of is not None:
+        snapshot.table.check_as_of(as_of)
     return scan_snapshot(
         pruner,
         snapshot,

@@ -13,7 +13,7 @@ import structlog
 
 from pyhudi_expr.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.expr.bound import unknown_reasons
-from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
+from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.index.kept_rows import RowEvaluator
 from pyhudi_expr.index.limits.narrowing import narrowed
@@ -140,7 +140,9 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         prune_request = self._question(request)
         base_path = self._path(request.basePath)
         check_wanted()
-        snapshot = self._pruner.snapshot(base_path, prune_request, asked_at())
+        snapshot = self._pruner.open(
+            base_path, prune_request.view, prune_request.as_of, asked=asked_at()
+        )
         self._metrics.staleness.opened(base_path, snapshot)
         with taking_turns(self._evaluating):
             result = self._pruner.prune_snapshot(snapshot, prune_request)
@@ -198,7 +200,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
     def _describe(self, request: ttypes.MetadataRequest, response: MetadataResponse) -> None:
         view, filter_ = view_named(request.view), decode(request.filter, self._limits)
         base_path = self._path(request.basePath)
-        snapshot = self._pruner.snapshot(base_path, PruneRequest(ALWAYS, TableView.SNAPSHOT))
+        snapshot = self._pruner.open(base_path)
         with taking_turns(self._evaluating):
             found = metadata_rows(view, snapshot, filter_, decode_semantics(request.semantics))
         response.columns = metadata_columns(found, request.columns, self._max_answer_bytes)

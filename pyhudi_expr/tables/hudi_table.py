@@ -30,7 +30,7 @@ from pyhudi_expr.tables.schema import arrow_schema, with_meta_fields
 from pyhudi_expr.tables.storage import Expected, FileEntry, Storage
 from pyhudi_expr.tables.timeline.archive import ARCHIVE_VERSION, archived_completion_times
 from pyhudi_expr.tables.timeline.commit_metadata import CommitMetadata, read_record
-from pyhudi_expr.tables.timeline.timeline import Instant, Timeline
+from pyhudi_expr.tables.timeline.timeline import Instant, Timeline, query_instant
 
 _LISTING_THREADS = 8
 _REPLACE = "replacecommit"
@@ -113,13 +113,14 @@ class HudiTable:
         written = [f"{folder}/{instant.file_name}" for instant in read]
         return Expected(unchanging=[*written, *plans, archive])
 
-    def check_as_of(self, instant: str) -> None:
-        """Check that the table had a commit at an instant (yyyyMMddHHmmssSSS).
+    def check_as_of(self, as_of: str) -> None:
+        """Check that the table had a commit at an instant, or at the beginning of a date.
 
         Raises:
             BeforeFirstCommit: It had none; the message names the first one.
             HudiError: The archived timeline cannot be read.
         """
+        instant = query_instant(as_of) or ""
         first = self.timeline.writes[0].requested if self.timeline.writes else None
         if first is None or instant >= first or self._may_have_unread_archive():
             return

@@ -34,7 +34,7 @@ def with_property(table: Path, line: str) -> None:
 def kept(table: Path, text: str, judge: RowEvaluator | None = None) -> KeptRows:
     pruner = Pruner()
     request = PruneRequest(parse_predicate(text), reader=PartitionReader.ENGINE)
-    snapshot = pruner.snapshot(str(table), request)
+    snapshot = pruner.open(str(table), request.view, request.as_of)
     result = pruner.prune_snapshot(snapshot, request)
     return (judge or RowEvaluator(OF_ANY_SIZE)).rows(result, snapshot.table)
 

@@ -69,7 +69,7 @@ def test_what_was_announced_before_a_change_is_read_again(
         table.write(_NEW_INSTANT, b"")
 
     monkeypatch.setattr(HudiTable, "refreshed", changed_once(change, HudiTable.refreshed))
-    snapshot = Pruner().snapshot(table.uri, _REQUEST)
+    snapshot = Pruner().open(table.uri)
     assert "20990101000000000" in snapshot.table.timeline.pending
     assert snapshot.is_evolved
     assert snapshot.table.storage.read(_MARKER) == marker

@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.tables import synthetic
-from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-
-_REQUEST = PruneRequest(parse_predicate("id >= 0"))
 
 
 @pytest.fixture
@@ -39,11 +36,11 @@ def test_questions_that_were_asked_before_a_look_share_it(
     table: Path, looks: list[TableSnapshot]
 ) -> None:
     pruner, asked = Pruner(), time.monotonic()
-    first = pruner.snapshot(str(table), _REQUEST, asked)
-    assert [pruner.snapshot(str(table), _REQUEST, asked) for _ in range(5)] == [first] * 5
+    first = pruner.open(str(table), asked=asked)
+    assert [pruner.open(str(table), asked=asked) for _ in range(5)] == [first] * 5
     assert not looks  # it was opened since then
     later = time.monotonic()
-    assert [pruner.snapshot(str(table), _REQUEST, later) for _ in range(5)] == [first] * 5
+    assert [pruner.open(str(table), asked=later) for _ in range(5)] == [first] * 5
     assert looks == [first]
 
 
@@ -51,12 +48,12 @@ def test_a_question_that_is_asked_after_a_commit_sees_it(
     table: Path, looks: list[TableSnapshot]
 ) -> None:
     pruner, before = Pruner(), time.monotonic()
-    first = pruner.snapshot(str(table), _REQUEST, before)
+    first = pruner.open(str(table), asked=before)
     synthetic.add_commit(table, files=20, number=0)
     after = time.monotonic()
-    assert pruner.snapshot(str(table), _REQUEST, before) is first
-    found = pruner.snapshot(str(table), _REQUEST, after)
+    assert pruner.open(str(table), asked=before) is first
+    found = pruner.open(str(table), asked=after)
     assert found is not first
     assert found.table.instant != first.table.instant
-    assert pruner.snapshot(str(table), _REQUEST, before) is found
-    assert pruner.snapshot(str(table), _REQUEST).table.instant == found.table.instant
+    assert pruner.open(str(table), asked=before) is found
+    assert pruner.open(str(table)).table.instant == found.table.instant

@@ -151,7 +151,7 @@ def test_an_unknown_zone_affects_only_predicates_that_need_it(client, table):
 
 def test_an_internal_error_is_a_status_and_no_exception():
     class Broken(Pruner):
-        def snapshot(self, base_path, request, asked=None):
+        def open(self, *_, **__):
             raise RuntimeError("a bug")
 
     response = PruningHandler(Broken(), ServiceSettings()).prune(request("/t"))

@@ -156,7 +156,7 @@ def prune_table(
 def _prune(
     pruner: Pruner, table: str, request: PruneRequest, limit: int | None, keys: Sequence[SortKey]
 ) -> PruneResult:
-    snapshot = pruner.snapshot(table, request)
+    snapshot = pruner.open(table, request.view, request.as_of)
     result = pruner.prune_snapshot(snapshot, request)
     return narrowed(pruner, snapshot, request, result, wanted_rows(limit, keys))
 

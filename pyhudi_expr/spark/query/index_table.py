@@ -21,9 +21,8 @@ from pyhudi_expr.expr.backend.index_filter import RFC28_COLUMNS
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, domain_of
-from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.expr.terms import UnboundError, resolve
-from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import file_ranges, ordinal_values
 from pyhudi_expr.spark.jobs.arrow_ipc import to_ipc
@@ -56,7 +55,7 @@ def index_table(
         HudiError: The table cannot be read, or has no such column (UnknownColumn).
     """
     pruner = Pruner(storage_options=storage_options)
-    snapshot = pruner.snapshot(table, PruneRequest(ALWAYS))
+    snapshot = pruner.open(table)
     listing = snapshot.listing
     is_whole = ~listing.of_files(listing.slice_has_logs)
     arrays: dict[str, AnyArray] = {

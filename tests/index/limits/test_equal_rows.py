@@ -19,13 +19,13 @@ from pyhudi_expr.rows.scan import scan_snapshot
 
 def counted(table: Path, predicate: str, *names: str) -> EqualRows | None:
     pruner, request = Pruner(), PruneRequest(parse_predicate(predicate), semantics=here("UTC"))
-    snapshot = pruner.snapshot(str(table), request)
+    snapshot = pruner.open(str(table), request.view, request.as_of)
     return equal_rows(snapshot, request, pruner.prune_snapshot(snapshot, request), names)
 
 
 def read(table: Path, name: str) -> Counter[tuple[bytes]]:
     pruner = Pruner()
-    snapshot = pruner.snapshot(str(table), PruneRequest(parse_predicate("true")))
+    snapshot = pruner.open(str(table))
     scan = scan_snapshot(pruner, snapshot, "true", zone="UTC")
     rows = pa.Table.from_batches(scan.batches(), scan.schema)
     return Counter((str(value).encode(),) for value in rows[name].to_pylist())
@@ -61,7 +61,7 @@ def test_rows_of_log_files_are_not_counted(golden: Mapping[str, Path]) -> None:
     pruner, logged = Pruner(), 0
     for p, q in product(read(table, "p"), read(table, "q")):
         request = PruneRequest(parse_predicate(f"p = '{p[0].decode()}' AND q = '{q[0].decode()}'"))
-        snapshot = pruner.snapshot(str(table), request)
+        snapshot = pruner.open(str(table), request.view, request.as_of)
         result = pruner.prune_snapshot(snapshot, request)
         rows = snapshot.row_counts()
         assert rows is not None

@@ -38,7 +38,7 @@ def test_counts_and_ends_are_those_of_the_rows(golden: Mapping[str, Path], name:
     pruner, counted = Pruner(), {}
     for text in PREDICATES:
         request = PruneRequest(parse_predicate(text), semantics=here("UTC"))
-        snapshot = pruner.snapshot(str(golden[name]), request)
+        snapshot = pruner.open(str(golden[name]), request.view, request.as_of)
         result = pruner.prune_snapshot(snapshot, request)
         rows = matching_rows(pruner, snapshot, request, result)
         counted[text] = rows is not None

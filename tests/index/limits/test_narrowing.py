@@ -57,7 +57,7 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pruner, TableSnapsh
     path = tmp_path_factory.mktemp("nasty") / "table"
     rows = write_nasty_table(path, Random(SEED), files=FILES, groups=1)
     pruner = Pruner(PruneOptions(footers=True, footer_wait=20))
-    snapshot = pruner.snapshot(str(path), PruneRequest(ALWAYS))
+    snapshot = pruner.open(str(path))
     snapshot.__dict__["_row_counts"] = np.full(FILES, GROUP_ROWS)
     return pruner, snapshot, rows
 
@@ -124,7 +124,7 @@ def test_limits_and_orders_of_tables_of_hudi(
     random, dropped = Random(SEED), 0
     for text in ("true", "region = 'us'", "amount > 500", "region <> 'eu' OR amount < 300"):
         request = PruneRequest(parse_predicate(text), view, semantics=here("UTC"))
-        snapshot = pruner.snapshot(str(golden[name]), request)
+        snapshot = pruner.open(str(golden[name]), request.view, request.as_of)
         result = pruner.prune_snapshot(snapshot, request)
         matching = rows_of_slices(pruner, snapshot, text, result)
         columns = [
@@ -150,7 +150,7 @@ def test_the_ends_of_several_columns_are_in_few_slices(golden: Mapping[str, Path
     pruner = Pruner()
     random, text = Random(SEED), "amount > 100"
     request = PruneRequest(parse_predicate(text), semantics=here("UTC"))
-    snapshot = pruner.snapshot(str(golden["cow_v9_txns_simple_meta"]), request)
+    snapshot = pruner.open(str(golden["cow_v9_txns_simple_meta"]), request.view, request.as_of)
     result = pruner.prune_snapshot(snapshot, request)
     matching = rows_of_slices(pruner, snapshot, text, result)
     for _ in range(30):
@@ -172,7 +172,7 @@ def test_rows_of_slices_with_log_files_are_not_sure(golden: Mapping[str, Path]) 
     counted = 0
     for name in sorted(name for name in golden if name.startswith("mor")):
         pruner, request = Pruner(PruneOptions(footers=True)), PruneRequest(ALWAYS)
-        snapshot = pruner.snapshot(str(golden[name]), request)
+        snapshot = pruner.open(str(golden[name]), request.view, request.as_of)
         result = pruner.prune_snapshot(snapshot, request)
         logged, counts = snapshot.listing.slice_has_logs, snapshot.row_counts()
         assert not sure_rows(pruner, snapshot, request, result)[logged].any(), name

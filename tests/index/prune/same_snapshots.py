@@ -51,7 +51,7 @@ def assert_as_made_anew(
     """
     asked = [request(text) for text in texts]
     fresh = Pruner(options or PruneOptions(footer_wait=20))
-    snapshot, whole = (one.snapshot(str(path), asked[0]) for one in (pruner, fresh))
+    snapshot, whole = (one.open(str(path)) for one in (pruner, fresh))
     assert not is_followed(whole)
     # The answers first: they take names and bounds of some files only.
     for one in asked:

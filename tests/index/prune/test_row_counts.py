@@ -24,7 +24,7 @@ TABLES = [
 def counted(golden, name, predicate, view=TableView.SNAPSHOT):
     """The result, and the rows of the files that it keeps."""
     request, pruner = PruneRequest(parse_predicate(predicate), view), Pruner()
-    snapshot = pruner.snapshot(str(golden[name]), request)
+    snapshot = pruner.open(str(golden[name]), request.view, request.as_of)
     result = pruner.prune_snapshot(snapshot, request)
     return result, result.rows_kept(snapshot.row_counts())
 

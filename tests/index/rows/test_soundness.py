@@ -147,13 +147,10 @@ def test_a_bloom_filter_of_many_blocks_holds_what_is_stored(tmp_path: Path) -> N
     filters = {"n": {"ndv": 1000, "fpp": 0.01}}
     pq.write_table(rows, path, use_dictionary=False, bloom_filter_options=filters)
     reader = reader_of(tmp_path)
+    predicates = [parse_predicate(f"n = {n}") for n in range(600)]
     sizes = [
-        len(
-            rows_of(
-                evaluated([path], parse_predicate(f"n = {n}"), rows.schema, None, reader).files[0]
-            )
-        )
-        for n in range(600)
+        len(rows_of(evaluated([path], one, rows.schema, None, reader).files[0]))
+        for one in predicates
     ]
     assert sizes[::2] == [1000] * 300
     assert sizes[1::2].count(0) > 280

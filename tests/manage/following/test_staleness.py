@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.expr.nodes import ALWAYS
-from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.manage.following import staleness
 from pyhudi_expr.manage.following.index_lag import IndexLag, index_lags
@@ -31,7 +30,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[HudiTable]:
 
 
 def opened(golden: Mapping[str, Path]) -> TableSnapshot:
-    return Pruner().snapshot(str(golden["cow_v9_txns_simple_meta"]), PruneRequest(ALWAYS))
+    return Pruner().open(str(golden["cow_v9_txns_simple_meta"]))
 
 
 def test_also_of_a_table_without_lags(golden: Mapping[str, Path], taken: list[HudiTable]) -> None:

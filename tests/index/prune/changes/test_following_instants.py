@@ -86,9 +86,9 @@ def test_bounds_beyond_the_memory_limit(tmp_path: Path) -> None:
 def test_a_joined_listing_is_pickled_with_its_parts(tmp_path: Path) -> None:
     table = ChangingTable(tmp_path / "table", random.Random(31), merge_on_read=True)
     pruner, asked = Pruner(), PruneRequest(ALWAYS)
-    pruner.snapshot(str(table.path), asked)
+    pruner.open(str(table.path), asked.view, asked.as_of)
     table.write()
-    listing = pruner.snapshot(str(table.path), asked).listing
+    listing = pruner.open(str(table.path), asked.view, asked.as_of).listing
     assert isinstance(listing, JoinedListing)
     copy = pickle.loads(pickle.dumps(listing))  # noqa: S301 - its own bytes
     assert_same_listing(copy, listing)

@@ -63,7 +63,7 @@ def test_a_new_process_reads_a_snapshot_and_no_records(
 ) -> None:
     pruner = Pruner(PruneOptions(snapshot_dir=directory))
     request = PruneRequest(parse_predicate(PREDICATES[1]))
-    snapshot = pruner.snapshot(table, request)
+    snapshot = pruner.open(table, request.view, request.as_of)
     assert sorted(pruner.prune_snapshot(snapshot, request).kept_paths()) == expected[1]
     assert snapshot.column_stats is not None
     assert snapshot.column_stats.nbytes == 0  # all of it is mapped
