@@ -30,7 +30,7 @@ _PICTURE = re.compile(r"(!\[[^\]]*\]\()docs/")
 _REFERENCE = {
     "reference/api.md": (
         "The Python API",
-        ("api.functions", "api.table", "api.scan", "api.plan", "api.explanation"),
+        ("api.functions", "api.table", "api.scan", "api.plan"),
     ),
     "reference/tables.md": (
         "Tables and pruning",

@@ -33,9 +33,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyhudi_expr.api.explanation import Explanation
     from pyhudi_expr.api.functions import scan, table
-    from pyhudi_expr.api.plan import Plan
+    from pyhudi_expr.api.plan import Explanation, Plan
     from pyhudi_expr.api.scan import Scan
     from pyhudi_expr.api.table import Table
     from pyhudi_expr.errors import BeforeFirstCommit as BeforeFirstCommit
@@ -70,7 +69,7 @@ _ERRORS = "pyhudi_expr.errors"
 _MODULES = {
     "BeforeFirstCommit": _ERRORS,
     "CorruptFile": _ERRORS,
-    "Explanation": "pyhudi_expr.api.explanation",
+    "Explanation": "pyhudi_expr.api.plan",
     "FilterError": "pyhudi_expr.expr.frontend.arrow.filter_lists",
     "FilterNotApplicable": "pyhudi_expr.errors",
     "HudiError": _ERRORS,

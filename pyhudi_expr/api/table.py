@@ -23,8 +23,7 @@ from pyhudi_expr.api.arguments import (
 )
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
 from pyhudi_expr.api.display import html, lines, table_columns, table_facts
-from pyhudi_expr.api.explanation import Explanation
-from pyhudi_expr.api.plan import Plan
+from pyhudi_expr.api.plan import Explanation, Plan
 from pyhudi_expr.api.predicates import (
     Predicate,
     check_kind,
