@@ -1,16 +1,20 @@
 package io.pyhudi.spark.writes;
 
+import java.net.URI;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.hudi.command.CallProcedureHoodieCommand;
+import org.apache.spark.sql.hudi.command.CreateHoodieTableAsSelectCommand;
+import org.apache.spark.sql.hudi.command.CreateHoodieTableCommand;
 import org.apache.spark.sql.hudi.command.DeleteHoodieTableCommand;
 import org.apache.spark.sql.hudi.command.InsertIntoHoodieTableCommand;
 import org.apache.spark.sql.hudi.command.MergeIntoHoodieTableCommand;
@@ -25,9 +29,16 @@ import scala.collection.JavaConverters;
 final class HudiCommands {
   private HudiCommands() {}
 
-  static Optional<TableWrite> write(LogicalPlan plan) {
+  static Optional<TableWrite> write(SparkSession session, LogicalPlan plan) {
     if (plan instanceof CallProcedureHoodieCommand) {
       return HudiProcedures.write((CallProcedureHoodieCommand) plan);
+    }
+    if (plan instanceof CreateHoodieTableCommand) {
+      return Optional.of(creation(session, plan, ((CreateHoodieTableCommand) plan).table()));
+    }
+    if (plan instanceof CreateHoodieTableAsSelectCommand) {
+      return Optional.of(
+          creation(session, plan, ((CreateHoodieTableAsSelectCommand) plan).table()));
     }
     if (plan instanceof InsertIntoHoodieTableCommand) {
       InsertIntoHoodieTableCommand insert = (InsertIntoHoodieTableCommand) plan;
@@ -70,6 +81,16 @@ final class HudiCommands {
                       ScalaMaps.with(delete.config(), options))));
     }
     return Optional.empty();
+  }
+
+  /** A new table has the indexes of its properties, and one that is there is registered only. */
+  private static TableWrite creation(SparkSession session, LogicalPlan plan, CatalogTable table) {
+    Option<URI> location = table.storage().locationUri();
+    URI path =
+        location.isDefined()
+            ? location.get()
+            : session.sessionState().catalog().defaultTablePath(table.identifier());
+    return new TableWrite(path.toString(), properties(table), options -> plan);
   }
 
   private static Optional<TableWrite> intoTarget(

@@ -50,7 +50,7 @@ public final class IndexOptions {
    */
   public static IndexOptions of(String basePath, Configuration conf) throws IOException {
     Path table = new Path(basePath);
-    Properties properties = properties(table, conf);
+    Properties properties = HudiProperties.of(table, conf);
     Set<String> there = new TreeSet<>(names(properties.getProperty(PARTITIONS)));
     there.addAll(names(properties.getProperty(INFLIGHT)));
     Map<String, Map<String, String>> groups = new TreeMap<>();
@@ -124,23 +124,6 @@ public final class IndexOptions {
       Arrays.stream(text.split(",")).filter(name -> !name.isEmpty()).forEach(names::add);
     }
     return names;
-  }
-
-  /** Reads the table's properties; while Hudi rewrites them, their copy is there. */
-  private static Properties properties(Path table, Configuration conf) throws IOException {
-    Properties properties = new Properties();
-    for (String name : new String[] {"hoodie.properties", "hoodie.properties.backup"}) {
-      Path file = new Path(table, ".hoodie/" + name);
-      try (InputStream content = file.getFileSystem(conf).open(file)) {
-        properties.load(content);
-      } catch (FileNotFoundException missing) {
-        continue;
-      }
-      if (!properties.isEmpty()) {
-        break;
-      }
-    }
-    return properties;
   }
 
   /** Returns the columns of {@code column_stats}, with commas; "": they are not defined. */

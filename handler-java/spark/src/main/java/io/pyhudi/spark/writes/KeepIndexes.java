@@ -2,6 +2,7 @@ package io.pyhudi.spark.writes;
 
 import io.pyhudi.spark.plans.Settings;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
@@ -9,6 +10,7 @@ import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -38,13 +40,26 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
     if (plan instanceof Union) { // several inserts of one statement
       return plan.mapChildren(this::apply);
     }
-    return Settings.keepsIndexes(session) ? write(plan).map(this::completed).orElse(plan) : plan;
+    Optional<TableWrite> write = write(plan);
+    write.ifPresent(this::checkVirtualKeys);
+    return Settings.keepsIndexes(session)
+        ? write.filter(found -> !found.isReplacing()).map(this::completed).orElse(plan)
+        : plan;
   }
 
-  private static Optional<TableWrite> write(LogicalPlan plan) {
+  private void checkVirtualKeys(TableWrite write) {
     try {
-      return TableWrite.of(plan);
-    } catch (Exception error) { // of Scala, undeclared: a missing table is Hudi's to report
+      VirtualKeyOptions.check(write, configuration());
+    } catch (IOException error) {
+      throw new UncheckedIOException(write.path() + ": its properties cannot be read", error);
+    }
+  }
+
+  private Optional<TableWrite> write(LogicalPlan plan) {
+    try {
+      return TableWrite.of(session, plan);
+    } catch (
+        Exception error) { // of Scala, undeclared: a table that is not there is Hudi's to report
       LOG.debug("the table of {} is not known", plan.nodeName(), error);
       return Optional.empty();
     }
@@ -52,7 +67,9 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
 
   private LogicalPlan completed(TableWrite write) {
     LogicalPlan completed = write.with(missing(write));
-    return isFollowed(write) ? new FollowedWrite(completed, write.path()) : completed;
+    return completed instanceof Command && isFollowed(write)
+        ? new FollowedWrite(completed, write.path())
+        : completed;
   }
 
   /** Returns the options that the write lacks. A table that cannot be read is Hudi's to report. */

@@ -4,7 +4,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.streaming.WriteToStream;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import scala.collection.JavaConverters;
 
@@ -12,12 +14,13 @@ import scala.collection.JavaConverters;
 final class TableWrite {
   private static final String HUDI_SOURCES = "org.apache.hudi.";
   private static final String HUDI_COMMANDS = "org.apache.spark.sql.hudi.command.";
-  private static final String PATH = "path";
+  static final String PATH = "path";
   private static final String OPERATION = "hoodie.datasource.write.operation";
 
   private final String path;
   private final Map<String, String> given;
   private final Function<Map<String, String>, LogicalPlan> completed;
+  private final boolean replacing;
 
   /**
    * @param path the table
@@ -28,24 +31,47 @@ final class TableWrite {
       String path,
       Map<String, String> given,
       Function<Map<String, String>, LogicalPlan> completed) {
+    this(path, given, completed, false);
+  }
+
+  private TableWrite(
+      String path,
+      Map<String, String> given,
+      Function<Map<String, String>, LogicalPlan> completed,
+      boolean replacing) {
     this.path = path;
     this.given = given;
     this.completed = completed;
+    this.replacing = replacing;
   }
 
   /** Returns the write that a plan is; none: it is another one. */
-  static Optional<TableWrite> of(LogicalPlan plan) {
+  static Optional<TableWrite> of(SparkSession session, LogicalPlan plan) {
     if (plan instanceof SaveIntoDataSourceCommand) {
       return saved((SaveIntoDataSourceCommand) plan);
     }
     // Hudi's classes are named where they are there alone.
+    if (plan instanceof WriteToStream) {
+      return isHudi(((WriteToStream) plan).sink())
+          ? HudiStreams.write(session, (WriteToStream) plan)
+          : Optional.empty();
+    }
     return plan.getClass().getName().startsWith(HUDI_COMMANDS)
-        ? HudiCommands.write(plan)
+        ? HudiCommands.write(session, plan)
         : Optional.empty();
+  }
+
+  private static boolean isHudi(Object source) {
+    return source.getClass().getName().startsWith(HUDI_SOURCES);
   }
 
   String path() {
     return path;
+  }
+
+  /** Returns whether the table is deleted, and another one made, which has its writer's indexes. */
+  boolean isReplacing() {
+    return replacing;
   }
 
   Map<String, String> given() {
@@ -59,8 +85,7 @@ final class TableWrite {
   private static Optional<TableWrite> saved(SaveIntoDataSourceCommand command) {
     Map<String, String> options = JavaConverters.mapAsJavaMap(command.options());
     String path = options.get(PATH);
-    boolean isHudi = command.dataSource().getClass().getName().startsWith(HUDI_SOURCES);
-    if (!isHudi || path == null || isReplaced(command.mode(), options)) {
+    if (!isHudi(command.dataSource()) || path == null) {
       return Optional.empty();
     }
     return Optional.of(
@@ -72,11 +97,11 @@ final class TableWrite {
                     command.query(),
                     command.dataSource(),
                     ScalaMaps.with(command.options(), more),
-                    command.mode())));
+                    command.mode()),
+            isReplacing(command.mode(), options)));
   }
 
-  /** Returns whether the table is deleted, and another one made, which has its writer's indexes. */
-  private static boolean isReplaced(SaveMode mode, Map<String, String> options) {
+  private static boolean isReplacing(SaveMode mode, Map<String, String> options) {
     return mode == SaveMode.Overwrite
         && !options.getOrDefault(OPERATION, "").startsWith("insert_overwrite");
   }
