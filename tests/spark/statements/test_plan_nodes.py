@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,19 @@ pytestmark = pytest.mark.spark
 
 _TABLE = "noted"
 _FOLLOWED = {"pyhudi.indexes.follow": "true"}
+_OUR_RULES = ",".join(
+    f"io.pyhudi.spark.{name}"
+    for name in (
+        "writes.KeepIndexes",
+        "read.HudiSkippingOff",
+        "read.PruneRelations",
+        "read.RuntimeConditions$IntoScans",
+    )
+)
+_PLAN_CHANGES = {
+    "spark.sql.planChangeLog.level": "ERROR",
+    "spark.sql.planChangeLog.rules": _OUR_RULES,
+}
 _SHOW = f"SHOW INDEXES FROM {_TABLE}"
 _UPDATE = f"UPDATE {_TABLE} SET a = a + 1 WHERE id = 7"
 _SELECT = f"SELECT id, a FROM {_TABLE} WHERE city = 'c3'"
@@ -48,8 +61,40 @@ def a_cached_frame(session: SparkSession) -> Iterator[None]:
     frame.unpersist()
 
 
-def test_statements_writes_and_reads_work_beside_a_cached_frame(noted: SparkSession) -> None:
-    with a_cached_frame(noted):
+@contextmanager
+def the_cached_table(session: SparkSession) -> Iterator[None]:
+    session.sql(f"CACHE TABLE {_TABLE}")
+    yield
+    session.sql(f"UNCACHE TABLE {_TABLE}")
+
+
+@contextmanager
+def a_cached_result(session: SparkSession) -> Iterator[None]:
+    shown = session.sql(_SHOW).cache()
+    assert shown.where("store = 'extension'").count() == 1
+    yield
+    shown.unpersist()
+
+
+def settings(values: dict[str, str]) -> Callable[[SparkSession], AbstractContextManager[None]]:
+    return lambda session: session_settings(session, values)
+
+
+_SITUATIONS: dict[str, Callable[[SparkSession], AbstractContextManager[None]]] = {
+    "a cached frame": a_cached_frame,
+    "the cached table": the_cached_table,
+    "a cached result": a_cached_result,
+    "no adaptive execution": settings({"spark.sql.adaptive.enabled": "false"}),
+    "adaptive execution": settings({"spark.sql.adaptive.enabled": "true"}),
+    "plan changes logged": settings(_PLAN_CHANGES),
+}
+
+
+@pytest.mark.parametrize("situation", _SITUATIONS.values(), ids=_SITUATIONS.keys())
+def test_statements_writes_and_reads_work_in_each_session(
+    noted: SparkSession, situation: Callable[[SparkSession], AbstractContextManager[None]]
+) -> None:
+    with situation(noted):
         before: dict[int, int] = dict(noted.sql(f"SELECT id, a FROM {_TABLE}").collect())
         noted.sql(_UPDATE)
         assert {("cities", "active")} <= {
