@@ -106,7 +106,7 @@ class Refresher:
 
     async def _look(self, table: str) -> tuple[IndexLag, ...]:
         """Return how far the indexes are behind. Raises HudiError."""
-        found = await asyncio.to_thread(_lags, table, self._settings.all_storage_options)
+        found = await asyncio.to_thread(_lags, table, self._settings.table_options)
         self._metrics.staleness.found(table, found)
         return found
 

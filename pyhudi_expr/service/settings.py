@@ -23,6 +23,8 @@ from pydantic_settings import (
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
 from pyhudi_expr.tables.storage import option_texts
+from pyhudi_expr.tables.storage.option_texts import LINKS_INSIDE
+from pyhudi_expr.tables.storage.option_texts import LINKS_OPTION
 
 
 class SettingsError(ValueError):
@@ -271,6 +273,12 @@ class ServiceSettings(BaseSettings):
         """Return the storage options with those that are settings of their own."""
         named = {"hdfs_via": self.hdfs_via, "hadoop_conf_dir": self.hadoop_conf_dir}
         return {**{name: value for name, value in named.items() if value}, **self.storage_options}
+
+    @property
+    def table_options(self) -> dict[str, str]:
+        """Return the storage options for tables: with roots, no link leads out of a table."""
+        links = {LINKS_OPTION: LINKS_INSIDE} if self.table_roots else {}
+        return {**self.all_storage_options, **links}
 
     @property
     def snapshot_path(self) -> Path | None:

@@ -35,12 +35,13 @@ class Answering:
     def __init__(self, settings: ServiceSettings) -> None:
         """Read the files of the settings. Raises SettingsError."""
         self._settings = settings
-        self._pruner = Pruner(_options(settings), settings.all_storage_options)
+        self._pruner = Pruner(_options(settings), settings.table_options)
         self._row_evaluator = RowEvaluator(row_options(settings))
         self._announcements = Announcements(self._pruner)
         self.metrics = Metrics()
         self._pages: list[Console | Callbacks] = []
-        self.server = PruningServer(self._handler(settings), settings, self.metrics)
+        handler = self._handler(settings, self._pruner, self._announcements)
+        self.server = PruningServer(handler, settings, self.metrics)
         self._watch()
 
     async def sites(
@@ -91,17 +92,22 @@ class Answering:
 
     def reload(self, settings: ServiceSettings) -> None:
         """Continue with other settings. Raises ValueError, and then nothing has changed."""
-        handler = self._handler(settings)
+        pruner, announcements = self._pruner, self._announcements
+        if settings.table_options != self._settings.table_options:
+            # What is kept of tables was read by other rules.
+            pruner = Pruner(_options(settings), settings.table_options)
+            announcements = Announcements(pruner)
+        handler = self._handler(settings, pruner, announcements)
         takes = [page.renewed(settings) for page in self._pages]
         self.server.reload(handler, settings)
         for take in takes:
             take()
-        self._settings = settings
+        self._settings, self._pruner, self._announcements = settings, pruner, announcements
 
-    def _handler(self, settings: ServiceSettings) -> PruningHandler:
-        return PruningHandler(
-            self._pruner, settings, self.metrics, self._row_evaluator, self._announcements
-        )
+    def _handler(
+        self, settings: ServiceSettings, pruner: Pruner, announcements: Announcements
+    ) -> PruningHandler:
+        return PruningHandler(pruner, settings, self.metrics, self._row_evaluator, announcements)
 
     def _watch(self) -> None:
         watch, server = self.metrics.watch, self.server

@@ -44,7 +44,7 @@ class Console:
     def __init__(self, settings: ServiceSettings, overview: Overview, metrics: Metrics) -> None:
         """Raises SettingsError for a console that anybody on the network could open."""
         self._access = WebAccess("console_address", settings, metrics)
-        self._storage_options = settings.all_storage_options
+        self._storage_options = settings.table_options
         self._overview = overview
 
     def renewed(self, settings: ServiceSettings) -> Callable[[], None]:

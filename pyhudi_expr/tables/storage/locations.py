@@ -21,6 +21,8 @@ from pyhudi_expr.tables.storage.hadoop.native_library import (
     in_our_words,
 )
 from pyhudi_expr.tables.storage.local_files import LocalBackend
+from pyhudi_expr.tables.storage.option_texts import LINKS_INSIDE
+from pyhudi_expr.tables.storage.option_texts import LINKS_OPTION
 
 if TYPE_CHECKING:
     from pyhudi_expr.tables.storage.object_clients import StoreAddress
@@ -62,8 +64,9 @@ def locate(uri: str, options: Mapping[str, str]) -> Location:
     try:
         if scheme in ("", "file"):
             path = rest if scheme else os.path.join(os.getcwd(), rest)
-            local = LocalBackend(fs.LocalFileSystem())
-            return Location(local, trim(re.sub(r"^/*", "/", path)))
+            path = trim(re.sub(r"^/*", "/", path))
+            within = path if options.get(LINKS_OPTION) == LINKS_INSIDE else None
+            return Location(LocalBackend(fs.LocalFileSystem(), within), path)
         if scheme in _WEBHDFS_SCHEMES or (scheme in HDFS_SCHEMES and via(options) == WEBHDFS):
             return _webhdfs(uri, scheme, rest, options)
         if scheme in _OBJECT_SCHEMES:

@@ -18,8 +18,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.tables.storage.object_clients import AZURE, GCS, S3, StoreAddress, has_setting
-from pyhudi_expr.tables.storage.option_texts import certificate_text, joined_options
+from pyhudi_expr.tables.storage.object_clients import AZURE
+from pyhudi_expr.tables.storage.object_clients import GCS
+from pyhudi_expr.tables.storage.object_clients import S3
+from pyhudi_expr.tables.storage.object_clients import StoreAddress
+from pyhudi_expr.tables.storage.object_clients import has_setting
+from pyhudi_expr.tables.storage.option_texts import (
+    LINKS_OPTION,
+    certificate_text,
+    joined_options,
+)
 
 _HADOOP_S3 = {
     "access.key": "access_key_id",
@@ -51,7 +59,7 @@ _PREFIXES = {
     GCS: ("google_", "gcs_"),
     AZURE: ("azure_storage_", "azure_"),
 }
-_OF_HADOOP = ("fs.", "google.cloud.", "dfs.", "hadoop.", "hdfs_via", "hadoop_")
+_ELSEWHERE = ("fs.", "google.cloud.", "dfs.", "hadoop.", "hdfs_via", "hadoop_", LINKS_OPTION)
 _SYNONYMS = {"token": "session_token", "endpoint_url": "endpoint", "default_region": "region"}
 _TENANT = re.compile(r"^https?://[^/]+/([^/]+)/oauth2/")
 _KEYS = ("access_key_id", "secret_access_key", "session_token")
@@ -81,7 +89,7 @@ def unknown_options(options: Iterable[str]) -> tuple[str, ...]:
     return tuple(
         name
         for name in options
-        if not name.startswith(_OF_HADOOP) and not any(_has(kind, name) for kind in _PREFIXES)
+        if not name.startswith(_ELSEWHERE) and not any(_has(kind, name) for kind in _PREFIXES)
     )
 
 
@@ -213,7 +221,7 @@ def _own(kind: str, options: Mapping[str, str], hadoop: Mapping[str, str]) -> di
         if name == key:
             name = name.lower()
             prefix = next((one for one in _PREFIXES[kind] if name.startswith(one)), "")
-            if name.startswith(_OF_HADOOP) or (not prefix and name.startswith(others)):
+            if name.startswith(_ELSEWHERE) or (not prefix and name.startswith(others)):
                 continue
             name = name[len(prefix) :]
         settings[_SYNONYMS.get(name, name)] = value

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from pyhudi_expr.errors import HudiError
 
+#: By this option local directories are opened with links confined, see `local_files`.
+LINKS_OPTION, LINKS_INSIDE = "local_links", "inside"
+
 
 def joined_options(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
     """Return the options of both; those of the second win, and come last.

@@ -149,7 +149,13 @@ class Storage:
         return self.child(location)
 
     def full(self, path: str) -> str:
-        """Return the backend's own path of a relative path."""
+        """Return the backend's own path of a relative path.
+
+        Raises:
+            HudiError: It has a part `..`. Paths come from a table's files, and stay below it.
+        """
+        if ".." in path and ".." in path.split("/"):
+            raise HudiError(f"{self.uri}: {path!r} has a part '..', which leads out of the table")
         if not path:
             return self.root or ("" if self.is_remote else "/")
         return f"{self.root}/{path}" if self.root or not self.is_remote else path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.storage.file_system import FileSystemBackend
 from pyhudi_expr.tables.storage.local_files import LocalBackend
+from pyhudi_expr.tables.storage.option_texts import LINKS_INSIDE
+from pyhudi_expr.tables.storage.option_texts import LINKS_OPTION
 
 LOCAL = LocalBackend(fs.LocalFileSystem())
 BY_PYARROW = FileSystemBackend(fs.LocalFileSystem())
@@ -102,3 +105,73 @@ def test_a_file_that_is_read_as_a_whole_has_a_limit(tmp_path: Path) -> None:
         file.truncate(300 << 20)
     with pytest.raises(HudiError, match=r"large\.commit: has 314572800 bytes; files of its kind"):
         Storage.open(str(tmp_path)).read("large.commit")
+
+
+@pytest.fixture
+def confined(tmp_path: Path) -> Storage:
+    """A directory with links that lead out of it, opened with links confined."""
+    outside = tmp_path / "outside"
+    (outside / "deeper").mkdir(parents=True)
+    (outside / "secret").write_bytes(b"secret")
+    inside = tmp_path / "inside"
+    (inside / "below").mkdir(parents=True)
+    (inside / "below" / "file").write_bytes(b"content")
+    (inside / "file link").symlink_to(outside / "secret")
+    (inside / "directory link").symlink_to(outside)
+    (inside / "link below").symlink_to(inside / "below")
+    return Storage.open(str(inside), {LINKS_OPTION: LINKS_INSIDE})
+
+
+READS = {
+    "read": Storage.read,
+    "read_if_present": Storage.read_if_present,
+    "read_versioned": Storage.read_versioned,
+    "open_input": Storage.open_input,
+    "open_ranges": Storage.open_ranges,
+    "stat": Storage.stat,
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize(
+    "path", ["file link", "directory link/secret", "below/../../outside/secret"]
+)
+def test_no_link_of_a_confined_directory_leads_out_of_it(
+    confined: Storage, read: Callable[[Storage, str], object], path: str
+) -> None:
+    assert (Path(confined.root) / path).exists()
+    with pytest.raises(HudiError, match="leads out of the table"):
+        read(confined, path)
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_a_confined_directory_with_links_is_not_listed(
+    confined: Storage, *, recursive: bool
+) -> None:
+    for path in ("", "directory link"):
+        with pytest.raises(HudiError, match="link"):
+            confined.list(path, recursive)
+    with pytest.raises(HudiError, match="leads out of the table"):
+        confined.names("directory link/deeper")
+
+
+def test_a_confined_directory_is_read_as_any_other(confined: Storage) -> None:
+    assert confined.read("below/file") == b"content"
+    assert confined.read("link below/file") == b"content"
+    assert confined.read_if_present("below/none") is None
+    assert confined.stat("below/none") is None
+    with confined.open_input("below/file") as source:
+        assert (source.size(), source.read()) == (7, b"content")
+    anywhere = Storage.open(confined.root)
+    for recursive in (False, True):
+        found = confined.child("below").list("", recursive)
+        assert found == anywhere.child("below").list("", recursive)
+    assert confined.list("none", recursive=True) == []
+
+
+def test_a_directory_that_became_a_link_since_it_was_opened_is_not_read(confined: Storage) -> None:
+    root = Path(confined.root)
+    root.rename(root.with_name("before"))
+    root.symlink_to(root.with_name("outside"))
+    with pytest.raises(HudiError, match="leads out of the table"):
+        confined.read("secret")

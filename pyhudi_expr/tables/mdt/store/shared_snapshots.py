@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.tables.storage.option_texts import LINKS_OPTION
 
 _CHUNK_BYTES = 8 << 20
 
@@ -44,7 +45,10 @@ class SharedSnapshots:
         Raises:
             HudiError: There is no such storage.
         """
-        return None if uri is None else SharedSnapshots(Storage.open(uri, options))
+        if uri is None:
+            return None
+        # The directory is the administrator's, who may link where he likes.
+        return SharedSnapshots(Storage.open(uri, {**(options or {}), LINKS_OPTION: ""}))
 
     def fetch(self, name: str, target: Path) -> bool:
         """Copy a snapshot to a local file, and return whether there is one."""
