@@ -25,6 +25,10 @@ def decode_spark(condition: SparkCondition, semantics: Semantics, limits: Limits
     constants, sets = condition.constants or {}, condition.sets or {}
     if sum(map(len, sets.values())) > limits.nodes:
         raise BadRequestError(f"sets of more than {limits.nodes} values")
+    if condition.tree.count("{") + condition.tree.count("[") > limits.nodes:
+        raise BadRequestError(
+            f"the condition of Spark has more than {limits.nodes} objects and lists"
+        )
     try:
         return parse_catalyst(
             condition.tree,

@@ -7,6 +7,7 @@ from thrift.Thrift import TApplicationException, TMessageType
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.protocol.generated import PruningService
+from pyhudi_expr.service.network.counted_structs import counting_protocol
 
 #: Size of a frame's length in bytes.
 HEADER_BYTES = 4
@@ -24,20 +25,13 @@ def process_frame(
     Args:
         frame: The frame.
         processor: The Thrift processor.
-        most_items: Limit of items in one list; a decoded node takes many times its bytes in the
-            frame.
+        most_items: See `counting_protocol`.
 
     Raises:
         GarbageError: The frame is not a message of the protocol.
     """
-    source, target = TMemoryBuffer(frame), TMemoryBuffer()
-    # Neither a string nor a list can have more items than the frame has bytes.
-    protocol = TBinaryProtocolAccelerated(
-        source,
-        strictRead=True,
-        string_length_limit=len(frame),
-        container_length_limit=min(len(frame), most_items or len(frame)),
-    )
+    target = TMemoryBuffer()
+    protocol = counting_protocol(frame, len(frame) if most_items is None else most_items)
     try:
         processor.process(protocol, TBinaryProtocolAccelerated(target))
     except Exception as error:  # the handler's own do not get here

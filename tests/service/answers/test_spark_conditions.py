@@ -126,6 +126,8 @@ def test_what_was_not_sent_is_unknown(condition: SparkCondition) -> None:
         SparkCondition(None),
         SparkCondition("no JSON"),
         SparkCondition("[]"),
+        SparkCondition("[" + "{}," * 11 + "{}]"),
+        SparkCondition("[" * 11),
         SparkCondition(SOME.tree, sets={0: [Literal("bigint", integerValue=1)] * 11}),
     ],
 )
