@@ -11,6 +11,9 @@ from collections.abc import Callable
 
 import click
 
+from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.manage.following.commit_calls import CommitCalls
+from pyhudi_expr.manage.following.commit_calls import repeat
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.following.commit_calls import CommitCalls, repeat
 
@@ -41,10 +44,10 @@ def follow(step: Callable[[], None], every: float, listened: tuple[str, int] | N
             repeat(reported.step, time.sleep, every)
             return
         with CommitCalls(*listened) as calls:
-            click.echo(f"commit callbacks: http://{listened[0]}:{calls.port}", err=True)
+            echo(f"commit callbacks: http://{listened[0]}:{calls.port}", err=True)
             repeat(reported.step, calls.wait, every)
     except KeyboardInterrupt:
-        click.echo("stopped", err=True)
+        echo("stopped", err=True)
 
 
 class _Reported:
@@ -61,5 +64,5 @@ class _Reported:
         except (HudiError, OSError) as error:
             text = " ".join(str(error).split())
             if text != self._last:
-                click.echo(f"not done, tried again: {text}", err=True)
+                echo(f"not done, tried again: {text}", err=True)
             self._last = text

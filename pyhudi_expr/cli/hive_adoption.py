@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import click
-
 from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.hive.address import HiveAddress
 from pyhudi_expr.manage.hive.adopting import Adopted, Outcome, adopt_all, tables_of, undo_all
 from pyhudi_expr.manage.hive.metastore_table import TableName
@@ -31,7 +29,7 @@ def adopt(
                 done.append(one)
                 bar.advance(number, len(names), "tables")
     if as_json:
-        click.echo(reports.as_json(_report(done, dry_run)))
+        echo(reports.as_json(_report(done, dry_run)))
     else:
         _print(done, undoing, dry_run)
     failed = [str(one.name) for one in done if one.outcome is Outcome.FAILED]
@@ -55,7 +53,7 @@ class Follower:
                 text = _text(one, undoing=False, dry_run=False)
                 news = one.outcome is Outcome.CHANGED or self._shown.get(one.name) != text
                 if news and one.outcome is not Outcome.UNCHANGED:
-                    click.echo(f"{one.name}: {text}")
+                    echo(f"{one.name}: {text}")
                 self._shown[one.name] = text
 
 
@@ -63,16 +61,16 @@ def _print(done: Sequence[Adopted], undoing: bool, dry_run: bool) -> None:
     """Print the statements of a dry run, a line for each table, and the totals."""
     for one in done:
         for statement in one.statements if dry_run else ():
-            click.echo(f"{statement};")
+            echo(f"{statement};")
     for one in done:
-        click.echo(f"{one.name}: {_text(one, undoing, dry_run)}", err=dry_run)
+        echo(f"{one.name}: {_text(one, undoing, dry_run)}", err=dry_run)
     counts = Counter(one.outcome for one in done)
     totals = ", ".join(
         f"{counts[each]} {_planned(each) if dry_run else each.value}"
         for each in Outcome
         if counts[each]
     )
-    click.echo(f"{len(done)} tables: {totals or 'none'}", err=True)
+    echo(f"{len(done)} tables: {totals or 'none'}", err=True)
 
 
 def _planned(outcome: Outcome) -> str:

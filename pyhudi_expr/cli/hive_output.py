@@ -11,7 +11,7 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.confirmation import confirm
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.table_location import table_location
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.hive.address import HiveAddress
 from pyhudi_expr.manage.hive.doctor import examine
 from pyhudi_expr.manage.hive.findings import Finding, Verdict
@@ -101,7 +101,7 @@ def register(
     if as_json:
         found = [_report(*one, dry_run) for one in zip(targets, todo, strict=True)]
         views = {"metadata": found[1:]} if planned.views else {}
-        click.echo(reports.as_json({**found[0], **views}))
+        echo(reports.as_json({**found[0], **views}))
         return
     for target, to_run in zip(targets, todo, strict=True):
         _print_registration(target, to_run, dry_run)
@@ -109,10 +109,10 @@ def register(
 
 def _print_registration(target: Registration, todo: tuple[str, ...], dry_run: bool) -> None:
     for statement in todo:
-        click.echo(f"{statement};")
+        echo(f"{statement};")
     done = "would be " if dry_run else ""
     count = len(target.columns)
-    click.echo(
+    echo(
         f"{target.name}: {done}registered, {count} columns"
         if todo
         else f"{target.name}: it is up to date",
@@ -139,17 +139,17 @@ def doctor(
         if not as_json:
             _print_finding(finding)
     if as_json:
-        click.echo(reports.as_json({"table": planned.table, "findings": [*map(asdict, found)]}))
+        echo(reports.as_json({"table": planned.table, "findings": [*map(asdict, found)]}))
     broken = [finding.link for finding in found if finding.verdict is Verdict.BROKEN]
     if broken:
         raise HudiError(f"some queries are not pruned: {', '.join(broken)}")
 
 
 def _print_finding(finding: Finding) -> None:
-    verdict = click.style(f"{finding.verdict.value:8}", fg=_COLOURS[finding.verdict])
-    click.echo(f"{verdict} {finding.link}: {finding.message}")
+    click.secho(f"{finding.verdict.value:8} ", fg=_COLOURS[finding.verdict], nl=False)
+    echo(f"{finding.link}: {finding.message}")
     if finding.remedy:
-        click.echo(f"         fix:  {finding.remedy}")
+        echo(f"         fix:  {finding.remedy}")
 
 
 def _run(address: HiveAddress, target: Registration, replacing: bool) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def _would_run(address: HiveAddress, target: Registration, replacing: bool) -> t
         with open_session(address) as session:
             return statements(target, metastore_table(session, target.name), replacing)
     except ConnectionFailed as error:
-        click.echo(f"note: as if Hive had no such table yet: {error}", err=True)
+        echo(f"note: as if Hive had no such table yet: {error}", err=True)
         return statements(target, None)
 
 

@@ -19,7 +19,12 @@ try:
 except ModuleNotFoundError:
     sys.exit("pyhudi: click is missing; install the extra: pip install 'pyhudi-expr[cli]'")
 
-from pyhudi_expr.cli.options import Commands, examples, storage_option
+from pyhudi_expr.cli.options import Commands
+
+from pyhudi_expr.cli.options import examples
+
+from pyhudi_expr.cli.options import storage_option
+from pyhudi_expr.cli.terminal import echo
 
 _FAILED = 1
 _INTERRUPTED = 130
@@ -101,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in given:
             traceback.print_exc()
-        click.echo(f"pyhudi: {_line(error)}{_marked(error)}", err=True)
+        echo(f"pyhudi: {_line(error)}{_marked(error)}", err=True)
         return _FAILED
     return 0
 

@@ -12,7 +12,10 @@ import pyarrow as pa
 from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.api.predicates import quoted_columns
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.zones import UnknownZoneError
+from pyhudi_expr.expr.zones import python_zone
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
@@ -135,7 +138,7 @@ def _condition(context: click.Context, option: click.Parameter, text: str) -> st
         raise click.UsageError(f"the table comes first, then the condition: {text} is a directory")
     bare = _BARE_DATE.search(_QUOTED.sub("''", text))
     if bare is not None:
-        click.echo(f"hint: {bare[0]} is a difference; a date is in quotes: '{bare[0]}'", err=True)
+        echo(f"hint: {bare[0]} is a difference; a date is in quotes: '{bare[0]}'", err=True)
     return text
 
 
@@ -164,4 +167,4 @@ def checked_snapshot(pruner: Pruner, table: str, request: PruneRequest) -> Table
 def hint_at_quoted_columns(predicate: HudiExpression, schema: pa.Schema) -> None:
     """Print a hint for each column's name that is a text by its quotes."""
     for found in quoted_columns(predicate, schema):
-        click.echo(f"hint: {found}", err=True)
+        echo(f"hint: {found}", err=True)

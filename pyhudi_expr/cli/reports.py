@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyhudi_expr.api.sizes import share_text
+from pyhudi_expr.cli.terminal import Printable
+from pyhudi_expr.cli.terminal import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,12 +80,12 @@ def print_table(table: Table, instead: Callable[[], Iterable[Text]] | None = Non
     if not console.is_terminal:
         console.width = _FILE_WIDTH
     elif instead is not None and _is_wider(console, table):
-        console.print(*instead(), sep="\n", soft_wrap=True, highlight=False)
+        console.print(*map(Printable, instead()), sep="\n", soft_wrap=True, highlight=False)
         return
     elif _is_too_wide(console, table):
-        console.print("\n".join(_records(table)), soft_wrap=True, highlight=False)
+        console.print(printable("\n".join(_records(table))), soft_wrap=True, highlight=False)
         return
-    console.print(table)
+    console.print(Printable(table) if console.is_terminal else table)
 
 
 def _is_wider(console: Console, table: Table) -> bool:
@@ -144,9 +146,13 @@ def count_report(table: str, predicate: str, result: PruneResult) -> Report:
 def _lines(value: Mapping[str, Any], indent: str) -> Iterator[str]:
     for name, below in value.items():
         if isinstance(below, Mapping):
-            yield f"{indent}{name}:"
+            yield f"{indent}{_one_line(name)}:"
             yield from _lines(below, indent + "  ")
         elif isinstance(below, list):
-            yield f"{indent}{name}: {', '.join(map(str, below)) or '-'}"
+            yield f"{indent}{_one_line(name)}: {_one_line(', '.join(map(str, below))) or '-'}"
         else:
-            yield f"{indent}{name}: {'-' if below is None else below}"
+            yield f"{indent}{_one_line(name)}: {'-' if below is None else _one_line(below)}"
+
+
+def _one_line(text: object) -> str:
+    return printable(str(text)).replace("\n", "\\n")

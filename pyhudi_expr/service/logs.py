@@ -1,4 +1,8 @@
-"""Structured logs on standard error: one line for each event."""
+"""Structured logs on standard error: one line for each event.
+
+Callers name tables, and owners of tables name files: such a name neither ends a line nor controls
+the terminal that shows it.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +54,7 @@ def configure(log_format: str, level: str, **named: object) -> None:
             *([_with(named)] if named else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *([structlog.processors.format_exc_info] if machine else []),
+            structlog.processors.format_exc_info if machine else _with_visible_controls,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(severity),
@@ -58,9 +62,29 @@ def configure(log_format: str, level: str, **named: object) -> None:
         cache_logger_on_first_use=True,
     )
     # Libraries that use the standard library's logging: warnings and errors only.
-    logging.basicConfig(
-        level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s"
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Formatter("%(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+class _Formatter(logging.Formatter):
+    """Formats events of the standard library's logging; a traceback has lines of its own."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """Return the line."""
+        return _visible(super().formatMessage(record))
+
+
+def _with_visible_controls(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    return {
+        name: _visible(value) if isinstance(value, str) else value for name, value in event.items()
+    }
+
+
+def _visible(text: str) -> str:
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def _as_json(_logger: object, _method: str, event: structlog.typing.EventDict) -> str:

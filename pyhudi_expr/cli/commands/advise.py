@@ -26,6 +26,16 @@ from pyhudi_expr.manage.advice.query_history import (
 from pyhudi_expr.manage.advice.ranking import Advice, RankedIndex
 from pyhudi_expr.manage.advice.ranking import advise as advice_for
 from pyhudi_expr.manage.advice.sql_queries import read_queries
+from pyhudi_expr.api.sizes import size_text
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.options import AS_JSON
+from pyhudi_expr.cli.options import examples
+from pyhudi_expr.cli.predicate_options import DIALECT
+from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.cli.table_location import complete_directories
+from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.index.lookups.expression_index import IDENTITY
 
 
 @click.command(
@@ -99,27 +109,27 @@ def advise(
         found = advice_for(table_location(table), read.queries, growth)
     if as_json:
         report = {**asdict(found), "notes": [*read.notes, *found.notes]}
-        click.echo(reports.as_json(report))
+        echo(reports.as_json(report))
         return
     _print_advice(found)
     for note in (*read.notes, *found.notes):
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
 
 
 def _print_advice(found: Advice) -> None:
     now, then = found.today, found.planned
-    click.echo(
+    echo(
         f"{found.queries} queries read {now.files:.1f} files, {size_text(now.bytes)} on average;"
         f" with all of these {then.files:.1f} files, {size_text(then.bytes)}"
     )
     if found.recommendations:
         _show(found.recommendations)
     else:
-        click.echo("no index would save a hundredth of it")
+        echo("no index would save a hundredth of it")
     for each in found.recommendations:
-        click.echo(each.statement)
+        echo(each.statement)
     if found.passed_over:
-        click.echo("\nconsidered, but not recommended:")
+        echo("\nconsidered, but not recommended:")
         _show(found.passed_over)
 
 

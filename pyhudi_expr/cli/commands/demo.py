@@ -32,8 +32,9 @@ from pyhudi_expr.cli.predicate_options import (
     prune_options,
 )
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
+from pyhudi_expr.cli.table_location import complete_directories
+from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -84,10 +85,10 @@ def demo(directory: Path | None, as_json: bool) -> None:
             }
             for text, result in found
         ]
-        click.echo(reports.as_json({"table": str(path), "queries": queries}))
+        echo(reports.as_json({"table": str(path), "queries": queries}))
         return
     listing = found[0][1]
-    click.echo(
+    echo(
         f"A Hudi table of {listing.files_total} files, {size_text(listing.bytes_total)}, with "
         f"column_stats and an index of riders:\n  {path}\n"
     )
@@ -115,9 +116,9 @@ def _print_queries(found: Sequence[tuple[str, PruneResult]]) -> None:
 
 
 def _print_why(pruner: Pruner, path: Path) -> None:
-    click.echo(f"\nWhy:  pyhudi explain {path} {_typed(_EXPLAINED)}")
+    echo(f"\nWhy:  pyhudi explain {path} {_typed(_EXPLAINED)}")
     result = _pruned(pruner, path, _EXPLAINED)
-    click.echo(reports.summary(result))
+    echo(reports.summary(result))
     print_explanation(_EXPLAINED, result.explain())
 
 
@@ -127,27 +128,27 @@ def _drawn(pruner: Pruner, path: Path) -> Path:
     result = _pruned(pruner, path, _EXPLAINED)
     instants = HudiTable.open(str(path)).timeline.instants
     write_page(page, explain_page(str(path), _EXPLAINED, result, result.explain(), instants))
-    click.echo(f"\nPicture: a row for each day, a file for each city; {_READ} is read")
+    echo(f"\nPicture: a row for each day, a file for each city; {_READ} is read")
     listing = result.listing
     for number, partition in enumerate(listing.partitions.to_pylist()):
         marks = (
             _READ if kept else _SKIPPED for kept in result.keep[listing.slice_partition == number]
         )
-        click.echo(f"  {partition}  {' '.join(marks)}")
+        echo(f"  {partition}  {' '.join(marks)}")
     return page
 
 
 def _print_next(path: Path, page: Path) -> None:
     typed = shlex.quote(str(path))
-    click.echo(f"  as a page for the browser: {page}\n\nNext:")
+    echo(f"  as a page for the browser: {page}\n\nNext:")
     for command, text, purpose in (
         ("inspect", "", "what the table is"),
         ("explain", _EXPLAINED, "what each part of a condition skips"),
         ("scan", f"rider = '{ONE_RIDER}'", "the rows"),
         ("bench", "fare > 165", "how long it takes to prune"),
     ):
-        click.echo(f"  pyhudi {command} {typed}{' ' if text else ''}{_typed(text)}  # {purpose}")
-    click.echo(f"  pyhudi index stats --table {typed}  # how large the indexes are")
+        echo(f"  pyhudi {command} {typed}{' ' if text else ''}{_typed(text)}  # {purpose}")
+    echo(f"  pyhudi index stats --table {typed}  # how large the indexes are")
 
 
 def _typed(text: str) -> str:
@@ -200,7 +201,7 @@ def bench(
     ]
     measured = [_measured(options, table_location(table), *each, times) for each in requests]
     if as_json:
-        click.echo(
+        echo(
             reports.as_json(
                 {"table": table_location(table), "times": times, "predicates": measured}
             )

@@ -28,8 +28,9 @@ from pyhudi_expr.cli.index_certificates import (
 from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.spark_session import key_values, spark_session
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.cli.spark_session import key_values
+from pyhudi_expr.cli.spark_session import spark_session
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
 from pyhudi_expr.manage.dropping import IndexDrop
@@ -180,16 +181,16 @@ def drop(
     if dry_run:
         record = {"would_drop": name, "metadata_partitions": plan.partitions}
         text = f"would drop {name}: {gone}"
-        click.echo(reports.as_json({**record, **plan_record(plan)}) if as_json else text)
+        echo(reports.as_json({**record, **plan_record(plan)}) if as_json else text)
         return
     if is_asked(is_confirmed):
         confirm(f"The index {name} of {request.table} is removed: {gone}.")
     with progress_while(f"dropping {name}"):
         notes = carry_out(operation, plan)
     if as_json:
-        click.echo(reports.as_json({"dropped": name, "notes": notes}))
+        echo(reports.as_json({"dropped": name, "notes": notes}))
     else:
-        click.echo("\n".join([f"dropped {name}", *notes]))
+        echo("\n".join([f"dropped {name}", *notes]))
 
 
 @index.command(
@@ -246,13 +247,13 @@ def verify(
         with job_errors.translate_spark_errors():
             found = verification.verify(spark, opened, status)
     if as_json:
-        click.echo(reports.as_json({"name": status.name, "partitions": [asdict(f) for f in found]}))
+        echo(reports.as_json({"name": status.name, "partitions": [asdict(f) for f in found]}))
     else:
         for one in found:
             counts = f"{one.missing} missing, {one.superfluous} superfluous, {one.different} differ"
-            click.echo(f"{one.partition}: {one.checked:,} entries, {counts}")
+            echo(f"{one.partition}: {one.checked:,} entries, {counts}")
             for example in one.examples:
-                click.echo(f"  {example}")
+                echo(f"  {example}")
     if not all(one.is_right for one in found):
         sys.exit(1)
 
@@ -272,7 +273,7 @@ def list_indexes(table: str, as_json: bool, **settings: OptionValue) -> None:
     with progress_while("reading the table"), reading_catalog(Storage.open(path)) as catalog:
         found = checked_statuses(catalog)
     if as_json:
-        click.echo(reports.as_json({"indexes": [reports.index_report(one) for one in found]}))
+        echo(reports.as_json({"indexes": [reports.index_report(one) for one in found]}))
         return
     shown = Table()
     for header in ("name", "kind", "columns", "store", "state", "covers", "note"):

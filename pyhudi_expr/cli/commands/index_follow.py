@@ -20,7 +20,7 @@ from pyhudi_expr.cli.following import follow as follow_until_stopped
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.spark_session import with_spark
 from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
 from pyhudi_expr.manage.indexing.build_options import BuildResult
@@ -79,12 +79,12 @@ def follow(
     if is_once:
         done = _refreshed(path, settings)
         if as_json:
-            click.echo(reports.as_json({"built": [asdict(built) for built in done]}))
+            echo(reports.as_json({"built": [asdict(built) for built in done]}))
             return
         for built in done:
             report_built(built, False, "")
         if not done:
-            click.echo(_ALL_CURRENT)
+            echo(_ALL_CURRENT)
         return
     _of_extension(path)
     follow_until_stopped(partial(_step, path, settings), every, address)

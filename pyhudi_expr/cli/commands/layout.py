@@ -18,7 +18,9 @@ from pyhudi_expr.cli.html_page import AS_HTML, write_page
 from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.predicate_options import ZONE
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.cli.table_location import complete_directories
+from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
@@ -98,11 +100,11 @@ def analyze_table(
     if html is not None:
         write_page(html, layouts_page(found, predicates, opened.timeline.instants))
     if as_json:
-        click.echo(reports.as_json(_analysis(found, predicates)))
+        echo(reports.as_json(_analysis(found, predicates)))
         return
     reports.print_table(_shares_table(found, predicates, every))
     for note in found.notes:
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
 
 
 @layout.command(
@@ -182,7 +184,7 @@ def cluster_table(
             selected = select(opened, Choice(target, *chosen, size), ())
         if dry_run:
             report = _planned(selected)
-            click.echo(reports.as_json(report) if as_json else f"would rewrite {_plan(selected)}")
+            echo(reports.as_json(report) if as_json else f"would rewrite {_plan(selected)}")
             return
         confirm(f"Rewrites {_plan(selected)}.")
     with spark_session.spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
@@ -190,7 +192,7 @@ def cluster_table(
 
         wanted = ClusterOptions(*chosen, size, wait, options, statistics)
         done = cluster(spark, table_location(table), target, wanted)
-    click.echo(reports.as_json(asdict(done)) if as_json else _summary(done))
+    echo(reports.as_json(asdict(done)) if as_json else _summary(done))
 
 
 def _planned(selected: Selection) -> reports.Report:

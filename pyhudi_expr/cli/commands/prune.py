@@ -25,8 +25,9 @@ from pyhudi_expr.cli.predicate_options import (
     timeline_instant,
 )
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
+from pyhudi_expr.cli.table_location import complete_directories
+from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
@@ -79,14 +80,14 @@ def prune(
     _, result = _pruned(table, predicate, **question)
     if as_json:
         report = reports.count_report if only_counts else reports.prune_report
-        click.echo(reports.as_json(report(table_location(table), predicate, result)))
+        echo(reports.as_json(report(table_location(table), predicate, result)))
         return
     if only_counts:
-        click.echo(reports.summary(result))
+        echo(reports.summary(result))
         return
-    click.echo(reports.summary(result), err=True)
+    echo(reports.summary(result), err=True)
     for path in result.kept_paths():
-        click.echo(path)
+        echo(path)
 
 
 @click.command(
@@ -133,12 +134,12 @@ def explain(
         write_page(html, explain_page(path, predicate, result, explanation, instants, rows))
     if as_json:
         report = reports.explain_report(path, predicate, result, explanation)
-        evaluated = {} if rows is None else {"rows": rows.counts()}
-        click.echo(reports.as_json({**report, **evaluated}))
+        judged = {} if rows is None else {"rows": rows.counts()}
+        echo(reports.as_json({**report, **judged}))
         return
-    click.echo(reports.summary(result))
+    echo(reports.summary(result))
     if rows is not None:
-        click.echo(f"can match: {rows}")
+        echo(f"can match: {rows}")
     # Imported on use, as what other commands of this module need: that takes a part of their time.
     from pyhudi_expr.cli.explanation_view import print_details, print_explanation
     from pyhudi_expr.index.explanation import remarks
@@ -146,9 +147,9 @@ def explain(
     show = print_details if verbose else print_explanation
     show(predicate, explanation)
     for remark in remarks(result.files_kept, result.unasked, explanation):
-        click.echo(remark)
+        echo(remark)
     if verbose:
-        click.echo(reports.index_timings(result))
+        echo(reports.index_timings(result))
 
 
 @click.command(
@@ -166,7 +167,7 @@ def inspect(table: str, as_json: bool) -> None:
 
     with progress_while("reading the table"):
         report = inspect_table(table_location(table))
-    click.echo(reports.as_json(report) if as_json else as_text(report))
+    echo(reports.as_json(report) if as_json else as_text(report))
 
 
 def _pruned(
@@ -190,5 +191,5 @@ def _pruned(
         snapshot = checked_snapshot(pruner, table_location(table), request)
         result = pruner.prune_snapshot(snapshot, request)
     if NO_STATISTICS in result.notes:
-        click.echo(_HINT, err=True)
+        echo(_HINT, err=True)
     return snapshot, result

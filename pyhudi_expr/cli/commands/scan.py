@@ -33,7 +33,11 @@ from pyhudi_expr.cli.predicate_options import (
 )
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
-from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.cli.table_location import complete_directories
+from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.expr.nodes import ALWAYS
+from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.expr.frontend.sql.conditions import is_query
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
@@ -124,10 +128,10 @@ def scan(
             pruner=Pruner(prune_options(footers)),
         )
     for note in _why_all_are_kept(rows.result):
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     hint_at_quoted_columns(parse_predicate(predicate, DIALECTS[dialect]), schema)
     if is_query(predicate):
-        click.echo(
+        echo(
             "note: of the query only the WHERE is used; see --columns, --order-by, --limit",
             err=True,
         )
@@ -137,14 +141,14 @@ def scan(
         _show(found, limit, started.text(rows.result))
         return
     if not as_json:
-        click.echo("\t".join(rows.schema.names))
+        echo("\t".join(rows.schema.names))
     batches = (_in_zone(pa.Table.from_batches([batch]), zone) for batch in rows.batches())
     if on_terminal:  # the rows themselves show progress
         _print(iter_with_progress(batches, "reading rows"), as_json)
     else:
         with bar:
             _print(batches, as_json)
-    click.echo(started.text(rows.result), err=True)
+    echo(begun.text(rows.result), err=True)
 
 
 def _why_all_are_kept(result: PruneResult) -> Sequence[str]:
@@ -197,11 +201,11 @@ def _show(found: pa.Table, limit: int | None, read: str) -> None:
     """Print a table, and below it how much it is."""
     if limit is None and found.num_rows > _SHOWN_ROWS:
         _print_table(found.slice(0, _SHOWN_ROWS))
-        click.echo(f"the first {_SHOWN_ROWS} rows; --limit shows more, a pipe all", err=True)
+        echo(f"the first {_SHOWN_ROWS} rows; --limit shows more, a pipe all", err=True)
         return
     _print_table(found)
     rows = "1 row" if found.num_rows == 1 else f"{found.num_rows:,} rows"
-    click.echo(f"{rows}; {read}", err=True)
+    echo(f"{rows}; {read}", err=True)
 
 
 def _print_table(rows: pa.Table) -> None:
@@ -279,7 +283,7 @@ def _in_zone(rows: pa.Table, zone: str) -> pa.Table:
 def _print(batches: Iterable[pa.Table], as_json: bool) -> None:
     for batch in batches:
         for line in _lines(batch, as_json):
-            click.echo(line)
+            echo(line)
 
 
 def _lines(batch: pa.Table, as_json: bool) -> Iterator[str]:

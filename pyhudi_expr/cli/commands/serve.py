@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from pyhudi_expr.cli.options import examples
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.optional_dependencies import require_extra
 
 
@@ -72,11 +73,11 @@ def _show(config: Path | None, options: Mapping[str, object]) -> None:
     given = [name for name, value in options.items() if value is not None]
     report = check(load(config, **options), origins(config, given))
     width = max(len(name) for name, _, _ in report.settings)
-    click.echo("Settings")
+    echo("Settings")
     for name, value, origin in report.settings:
-        click.echo(f"  {name:{width}}  {value or '(none)'}" + (f"  [{origin}]" if origin else ""))
-    click.echo("\nAccess")
+        echo(f"  {name:{width}}  {value or '(none)'}" + (f"  [{origin}]" if origin else ""))
+    echo("\nAccess")
     for part, words in report.access.items():
-        click.echo(f"  {part:{width}}  {words}")
+        echo(f"  {part:{width}}  {words}")
     for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)

@@ -14,8 +14,11 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.spark_session import spark_session, with_spark
-from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.cli.spark_session import spark_session
+from pyhudi_expr.cli.spark_session import with_spark
+from pyhudi_expr.cli.table_location import complete_directories
+from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.manage.operations import Action, carry_out, plan_record
 from pyhudi_expr.manage.stored_keys import SliceKeys, extent, stored_keys
@@ -127,9 +130,9 @@ def enable(
     definition = carry_out(operation, plan)
     saved = {**definition.settings(), config_keys.POPULATE_META_FIELDS: str(keep_column).lower()}
     if as_json:
-        click.echo(reports.as_json({"settings": saved}))
+        echo(reports.as_json({"settings": saved}))
     else:
-        click.echo(reports.as_text(saved))
+        echo(reports.as_text(saved))
 
 
 @virtual_keys.command(
@@ -151,9 +154,9 @@ def report(table: str, as_json: bool) -> None:
             "log_rows": sum(one.log_rows for one in slices),
             "log_rows_with_keys": sum(one.log_keys for one in slices),
         }
-        click.echo(reports.as_json(record))
+        echo(reports.as_json(record))
     else:
-        click.echo(_summary(found, slices))
+        echo(_summary(found, slices))
 
 
 @virtual_keys.command(
@@ -198,7 +201,7 @@ def rewrite(
         confirm(f"Rewrites {_files(plan)} without stored record keys.")
     done = carry_out(operation, plan)
     found = _outcome(done, path)
-    click.echo(reports.as_json(found) if as_json else reports.as_text(found))
+    echo(reports.as_json(found) if as_json else reports.as_text(found))
 
 
 @virtual_keys.command(
@@ -242,11 +245,11 @@ def disable(
         confirm(f"Rewrites {_files(plan)} with stored record keys.")
     done = carry_out(operation, plan)
     if as_json:
-        click.echo(reports.as_json(_outcome(done, path)))
+        echo(reports.as_json(_outcome(done, path)))
     else:
         count = done.rewritten.file_groups
         lines = [f"every row has its stored key; {count:,} file groups were written anew"]
-        click.echo("\n".join([*lines, *done.notes]))
+        echo("\n".join([*lines, *done.notes]))
 
 
 @dataclass(frozen=True)
@@ -282,7 +285,7 @@ class _SparkRewriter:
 
     def _show(self, done: int, of: int) -> None:
         if not self.as_json:
-            click.echo(f"{done} of {of} file groups", err=True)
+            echo(f"{done} of {of} file groups", err=True)
 
     def _session(self) -> AbstractContextManager[SparkSession]:
         return spark_session(self.purpose, self.master, self.settings, HUDI_SESSION)
@@ -290,7 +293,7 @@ class _SparkRewriter:
 
 def _show_plan(plan: KeyPlan, as_json: bool) -> None:
     if as_json:
-        click.echo(reports.as_json(plan_record(plan)))
+        echo(reports.as_json(plan_record(plan)))
         return
     lines = [f"would rewrite {_files(plan)}"]
     for change in plan.changes:
@@ -298,7 +301,7 @@ def _show_plan(plan: KeyPlan, as_json: bool) -> None:
             lines.append(f"would set {change.what} = {change.value}")
         elif change.action is Action.REMOVE:
             lines.append(f"would remove {change.what}")
-    click.echo("\n".join(lines))
+    echo("\n".join(lines))
 
 
 def _files(plan: KeyPlan) -> str:
