@@ -10,8 +10,9 @@ import socket
 import ssl
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
+from typing import TypeVar
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TApplicationException, TException
@@ -22,12 +23,23 @@ from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.conversion.semantics import encode_semantics
-from pyhudi_expr.protocol.generated import PruningService, ttypes
-from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION, TOKEN_PREFACE
-from pyhudi_expr.protocol.generated.ttypes import MetadataResponse, PruneResponse, ServiceInfo
+from pyhudi_expr.protocol.generated import PruningService
+from pyhudi_expr.protocol.generated import ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.generated.constants import TOKEN_PREFACE
+from pyhudi_expr.protocol.generated.ttypes import MetadataResponse
+from pyhudi_expr.protocol.generated.ttypes import PruneResponse
+from pyhudi_expr.protocol.generated.ttypes import ServiceInfo
+from pyhudi_expr.service.answer_checks import WrongAnswerError
+from pyhudi_expr.service.answer_checks import check_answer
+from pyhudi_expr.service.answer_checks import check_whose
+from pyhudi_expr.service.network.counted_structs import counting_protocol
 from pyhudi_expr.tables.listing import TableView
 
+_T = TypeVar("_T")
 _MAX_ANSWER_BYTES = 64 << 20
+#: Each partition has a verdict at most. To decode one takes some microseconds.
+_MAX_ANSWER_STRUCTS = 1 << 18
 _PAUSE_SECONDS = 0.05
 _CLOSED = (
     "closed the connection before it answered. Its log says why; perhaps it needs TLS or a"
@@ -87,26 +99,22 @@ class PruningClient:
         Args:
             host: The service's host.
             port: The service's port.
-            timeout: Seconds to connect, and between two packets of an answer.
+            timeout: Seconds that a call may take, from connecting to the whole answer.
             tls: How to connect to a service with TLS.
             token: The service's token.
         """
         self._address = f"{host}:{port}"
-        socket = _TlsSocket(host, port, tls) if tls else TSocket(host, port)
         self._preface = (TOKEN_PREFACE + token).encode() if token else None
-        socket.setTimeout(timeout * 1000)
-        self._transport = TFramedTransport(socket, _MAX_ANSWER_BYTES)
-        protocol = TBinaryProtocolAccelerated(
-            self._transport,
-            string_length_limit=_MAX_ANSWER_BYTES,
-            container_length_limit=_MAX_ANSWER_BYTES,
-        )
-        self._service = PruningService.Client(protocol)
+        self._timeout = timeout
+        self._socket = _TlsSocket(host, port, tls) if tls else _Socket(host, port)
+        self._transport = TFramedTransport(self._socket, _MAX_ANSWER_BYTES)
+        self._calls = PruningService.Client(TBinaryProtocolAccelerated(self._transport))
 
     def info(self) -> ServiceInfo:
         """Return the service's version and protocol version."""
         with self._connected():
-            return self._service.info()
+            self._calls.send_info()
+            return self._answer(PruningService.Client.recv_info)
 
     def prune(
         self,
@@ -151,7 +159,10 @@ class PruningClient:
             columns=columns,
         )
         with self._connected():
-            return self._service.metadata(request)
+            self._calls.send_metadata(request)
+            answer = self._answer(PruningService.Client.recv_metadata)
+            check_whose(request, answer)
+            return answer
 
     def announce(self, base_path: str, predicate: HudiExpression) -> int:
         """Say that a question will follow; return a `PruneStatus`."""
@@ -163,12 +174,16 @@ class PruningClient:
             view=ttypes.TableView.SNAPSHOT,
         )
         with self._connected():
-            return int(self._service.announce(request))
+            self._calls.send_announce(request)
+            return int(self._answer(PruningService.Client.recv_announce))
 
     def send(self, request: ttypes.PruneRequest) -> PruneResponse:
-        """Return the response to a request unchanged."""
+        """Return the response to a request; a wrong one raises, see `answer_checks`."""
         with self._connected():
-            return self._service.prune(request)
+            self._calls.send_prune(request)
+            answer = self._answer(PruningService.Client.recv_prune)
+            check_answer(request, answer)
+            return answer
 
     def wait_until_ready(self, seconds: float = 30.0) -> ServiceInfo:
         """Retry until the service answers. Raises TimeoutError if it does not."""
@@ -199,8 +214,19 @@ class PruningClient:
     ) -> None:
         self.close()
 
+    def _answer(self, receive: Callable[[PruningService.Client], _T]) -> _T:
+        """Receive an answer: as a whole first, so that no list in it is larger than its frame."""
+        self._transport.readFrame()
+        frame = self._transport.cstringio_buf.getvalue()
+        try:
+            protocol = counting_protocol(frame, _MAX_ANSWER_STRUCTS, len(frame))
+            return receive(PruningService.Client(protocol))
+        except (ValueError, TypeError, OverflowError, EOFError) as error:
+            raise WrongAnswerError(f"no message of the protocol: {error!r:.200}") from error
+
     @contextlib.contextmanager
     def _connected(self) -> Iterator[None]:
+        self._socket.begin(self._timeout)
         is_new = not self._transport.isOpen()
         if is_new:
             self._transport.open()
@@ -233,10 +259,36 @@ def _is_closed_by_service(error: Exception) -> bool:
     return isinstance(error, ConnectionError | EOFError | ssl.SSLError)
 
 
-class _TlsSocket(TSocket):  # type: ignore[misc]
-    """A TLS socket that can be closed before it is open, which Thrift's own cannot."""
+class _Socket(TSocket):  # type: ignore[misc]
+    """A socket with a time limit for all that it sends and receives, however it comes in pieces."""
 
     handle: socket.socket | None
+
+    def begin(self, seconds: float) -> None:
+        """Begin a call, which may take so many seconds."""
+        self._end = time.monotonic() + seconds
+        self.setTimeout(seconds * 1000)
+
+    def read(self, sz: int) -> bytes:
+        """Receive some bytes. Raises TTransportException."""
+        self._limit()
+        received: bytes = super().read(sz)
+        return received
+
+    def write(self, buff: bytes) -> None:
+        """Send bytes. Raises TTransportException."""
+        self._limit()
+        super().write(buff)
+
+    def _limit(self) -> None:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TTransportException(TTransportException.TIMED_OUT, "the call's time is over")
+        self.setTimeout(left * 1000)
+
+
+class _TlsSocket(_Socket):
+    """A TLS socket that can be closed before it is open, which Thrift's own cannot."""
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
         super().__init__(host, port)

@@ -32,13 +32,15 @@ class _Left(threading.local):
 _left = _Left()
 
 
-def counting_protocol(frame: bytes, most_items: int) -> TBinaryProtocolAccelerated:
+def counting_protocol(
+    frame: bytes, most_structs: int, most_items: int
+) -> TBinaryProtocolAccelerated:
     """Return a protocol that reads a frame.
 
     Args:
         frame: The frame.
-        most_items: Limit of items in one list, and of structs in all lists and maps together;
-            beyond it decoding raises.
+        most_structs: Limit of structs in all lists and maps together; beyond it decoding raises.
+        most_items: Limit of items in one list or map, as well.
     """
     # Neither a string nor a list can have more items than the frame has bytes.
     protocol = TBinaryProtocolAccelerated(
@@ -49,7 +51,7 @@ def counting_protocol(frame: bytes, most_items: int) -> TBinaryProtocolAccelerat
     )
 
     def decode(target: object, source: object, spec: Sequence[Any]) -> None:
-        _left.structs = most_items
+        _left.structs = most_structs
         fastbinary.decode_binary(target, source, [spec[0], _fields(spec[0])])
 
     protocol._fast_decode = decode
@@ -89,7 +91,7 @@ def _counted(struct: type[Any]) -> type[Any]:
     def count(_: object) -> None:
         _left.structs -= 1
         if _left.structs < 0:
-            raise TooManyStructsError("the message has more structs than max_nodes")
+            raise TooManyStructsError("the message has more structs than are decoded")
 
     absent = {field[2]: field[4] for field in struct.thrift_spec if field}
     return type(struct.__name__, (struct,), {**absent, "__init__": count})

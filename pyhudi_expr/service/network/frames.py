@@ -25,13 +25,14 @@ def process_frame(
     Args:
         frame: The frame.
         processor: The Thrift processor.
-        most_items: See `counting_protocol`.
+        most_items: Of structs, and in one list, see `counting_protocol`.
 
     Raises:
         GarbageError: The frame is not a message of the protocol.
     """
     target = TMemoryBuffer()
-    protocol = counting_protocol(frame, len(frame) if most_items is None else most_items)
+    most = len(frame) if most_items is None else most_items
+    protocol = counting_protocol(frame, most, most)
     try:
         processor.process(protocol, TBinaryProtocolAccelerated(target))
     except Exception as error:  # the handler's own do not get here

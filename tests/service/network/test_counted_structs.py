@@ -35,7 +35,7 @@ def written(**fields: object) -> bytes:
 
 def read(message: bytes) -> PruneRequest:
     arguments = PruningService.prune_args()
-    arguments.read(counting_protocol(message, MOST))
+    arguments.read(counting_protocol(message, MOST, MOST))
     return arguments.request
 
 
