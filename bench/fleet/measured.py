@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.clients.answers import with_children
 from bench.clients.service_clients import ServiceTable, ask_service
 from bench.fleet.simulation import House, ShardCosts, addresses, fleet, loss
 from bench.reporting.measuring import Measurement, benchmark
@@ -103,5 +104,6 @@ def _shard(files: int, partitions: int) -> _Shard:
 
 def _memory(server: ServiceProcess) -> int:
     """Return the bytes of a process that are in memory, without files that it maps."""
-    status = Path(f"/proc/{server.pid}/status").read_text()
+    *_, serving = with_children(server.pid)
+    status = Path(f"/proc/{serving}/status").read_text()
     return int(status.partition("RssAnon:")[2].split()[0]) * 1024

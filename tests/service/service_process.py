@@ -99,6 +99,11 @@ class Process:
         """The process ids of the workers, of the first one first."""
         return [pid for template in self.template_pids() for pid in _children(template)]
 
+    def serving_pid(self) -> int:
+        """The process id of the one that serves, without workers."""
+        (pid,) = _children(self.process.pid)
+        return pid
+
     def template_pids(self) -> list[int]:
         """The process id of what workers are forked from, if it runs."""
         return _children(self.process.pid)

@@ -105,9 +105,9 @@ class PruningServer:
             raise not_listening(settings, error) from error
         listener = Listener(listened, self.take)
         host, port = listener.address
-        _log.info("listening", host=host, port=port, workers=1, threads=settings.threads)
         if listening is not None:
             listening(host, port)
+        _log.info("listening", host=host, port=port, workers=1, threads=settings.threads)
         await self.answer(listener.stop)
         _log.info("stopped")
 

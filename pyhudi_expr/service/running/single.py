@@ -1,4 +1,4 @@
-"""The service as one process: signals, and reloading of settings."""
+"""The one process that serves: signals, and reloading of settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.service.running.answering import Answering
-from pyhudi_expr.service.running.reloading import InForce, log_reloaded, log_start
+from pyhudi_expr.service.running.reloading import InForce
+from pyhudi_expr.service.running.reloading import log_reloaded
+from pyhudi_expr.service.running.reloading import log_start
+from pyhudi_expr.service.running.supervised import Lifeline
 from pyhudi_expr.service.running.watchdog import watched
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.web.overview import OwnOverview
@@ -22,9 +25,12 @@ _log: Any = structlog.get_logger()
 class SingleProcess:
     """Serves by this process. Create and run it in one event loop."""
 
-    def __init__(self, in_force: InForce, read_again: Callable[[], ServiceSettings]) -> None:
+    def __init__(
+        self, in_force: InForce, read_again: Callable[[], ServiceSettings], lifeline: Lifeline
+    ) -> None:
         self._in_force = in_force
         self._read_again = read_again
+        self._lifeline = lifeline
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT. Raises SettingsError and AddressError."""
@@ -40,7 +46,22 @@ class SingleProcess:
             sites = await answering.sites(OwnOverview(answering.metrics), stack)
             for site in sites.values():
                 stack.enter_context(site.listening())
-            await answering.server.run()
+            self._follow(answering)
+            await answering.server.run(lambda *_: self._lifeline.serves())
+
+    def _follow(self, answering: Answering) -> None:
+        """Stop when the supervisor ends."""
+        supervisor = self._lifeline.supervisor
+        if supervisor is None:
+            return
+        loop = asyncio.get_running_loop()
+
+        def ended() -> None:
+            loop.remove_reader(supervisor)
+            _log.warning("the supervisor has ended: the service stops")
+            answering.server.stop()
+
+        loop.add_reader(supervisor, ended)
 
     def _reload(self, answering: Answering) -> None:
         """Reload the settings; invalid new settings leave the old ones in force."""

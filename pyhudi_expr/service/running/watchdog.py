@@ -1,8 +1,7 @@
 """Ends a process that hangs, by a thread that needs no lock of the interpreter.
 
 A call in C that never returns stops every thread of Python, signal handlers as well. The watchdog
-prints where each thread is, and ends the process with exit code 1. With several workers the
-supervisor starts another one; a single process is started again by what has started it.
+prints where each thread is, and ends the process with exit code 1. A supervisor starts another one.
 """
 
 from __future__ import annotations
