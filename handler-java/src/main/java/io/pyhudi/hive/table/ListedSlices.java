@@ -3,9 +3,11 @@ package io.pyhudi.hive.table;
 import io.pyhudi.hive.protocol.KeptSlices;
 import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.hudi.common.fs.FSUtils;
 import org.apache.hudi.common.model.FileSlice;
@@ -23,6 +25,9 @@ import org.slf4j.LoggerFactory;
 /** The slices that the pruning service lists, as Hudi describes slices, for every engine. */
 public final class ListedSlices {
   private static final Logger LOG = LoggerFactory.getLogger(ListedSlices.class);
+
+  /** With a scheme it would be a path of its own. */
+  private static final Pattern ABSOLUTE = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*:/");
 
   private final HoodieTableMetaClient metaClient;
   private final KeptSlices kept;
@@ -90,6 +95,7 @@ public final class ListedSlices {
     require(partitionSlices.size() == kept.getPartitionsSize(), "slices of partitions");
     for (int partition = 0; partition < partitionSlices.size(); partition++) {
       String path = kept.getPartitions().get(partition);
+      require(isBelow(path), "names of partitions, which are not below the table,");
       for (int left = partitionSlices.get(partition); left > 0; left--) {
         slices.add(fileSlice(path, slices.size()));
       }
@@ -116,13 +122,31 @@ public final class ListedSlices {
   /** Returns a file as Hudi's metadata table describes it. */
   private StoragePathInfo nextFile(StoragePath directory) {
     HoodieStorage storage = metaClient.getStorage();
+    String name = names.next();
+    require(isName(name), "names of files, which are not below their partition,");
     return new StoragePathInfo(
-        new StoragePath(directory, names.next()),
+        new StoragePath(directory, name),
         sizes.next(),
         false,
         (short) 0,
         storage.getDefaultBlockSize(directory),
         0);
+  }
+
+  /** Returns whether a partition's path, joined to the table's, stays below it. */
+  static boolean isBelow(String partition) {
+    return !partition.startsWith("/")
+        && !ABSOLUTE.matcher(partition).lookingAt()
+        && Arrays.stream(partition.split("/")).noneMatch(ListedSlices::isDots);
+  }
+
+  /** Returns whether a text is the name of one file. */
+  static boolean isName(String name) {
+    return !name.isEmpty() && name.indexOf('/') < 0 && !isDots(name);
+  }
+
+  private static boolean isDots(String part) {
+    return part.equals(".") || part.equals("..");
   }
 
   private static void require(boolean holds, String what) {
