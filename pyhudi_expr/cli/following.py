@@ -12,8 +12,6 @@ from collections.abc import Callable
 import click
 
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.manage.following.commit_calls import CommitCalls
-from pyhudi_expr.manage.following.commit_calls import repeat
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.following.commit_calls import CommitCalls, repeat
 

@@ -12,6 +12,7 @@ from pyhudi_expr.cli.confirmation import confirm
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.table_location import table_location
 from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.hive.address import HiveAddress
 from pyhudi_expr.manage.hive.doctor import examine
 from pyhudi_expr.manage.hive.findings import Finding, Verdict

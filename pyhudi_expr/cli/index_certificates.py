@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import spark_session
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.manage.certifying import READER, Certified, IndexCertification
 from pyhudi_expr.manage.operations import run
@@ -44,8 +43,8 @@ def certified_in_spark(
 def report_certified(name: str, found: Certified, as_json: bool) -> None:
     """Print what the entries of an index say."""
     if as_json:
-        click.echo(reports.as_json({"name": name, "certified": found}))
+        echo(reports.as_json({"name": name, "certified": found}))
         return
     for partition, (entries, doubtful) in found.items():
         doubts = f", {doubtful} file groups with keys in doubt" if doubtful else ""
-        click.echo(f"{partition}: certified {entries:,} entries{doubts}")
+        echo(f"{partition}: certified {entries:,} entries{doubts}")

@@ -10,13 +10,6 @@ from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
-from pyhudi_expr.index.catalog.index_catalog import reading_catalog
-from pyhudi_expr.index.catalog.index_sizes import PartitionSize
-from pyhudi_expr.index.catalog.index_sizes import index_sizes
-from pyhudi_expr.index.catalog.status import IndexStatus
-from pyhudi_expr.index.catalog.status import checked_statuses
-from pyhudi_expr.index.catalog.status import no_such_index
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_catalog
 from pyhudi_expr.index.catalog.index_sizes import PartitionSize, index_sizes

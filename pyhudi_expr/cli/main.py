@@ -19,11 +19,7 @@ try:
 except ModuleNotFoundError:
     sys.exit("pyhudi: click is missing; install the extra: pip install 'pyhudi-expr[cli]'")
 
-from pyhudi_expr.cli.options import Commands
-
-from pyhudi_expr.cli.options import examples
-
-from pyhudi_expr.cli.options import storage_option
+from pyhudi_expr.cli.options import Commands, examples, storage_option
 from pyhudi_expr.cli.terminal import echo
 
 _FAILED = 1

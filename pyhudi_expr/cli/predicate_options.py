@@ -13,9 +13,7 @@ from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.api.predicates import quoted_columns
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.expr.zones import UnknownZoneError
-from pyhudi_expr.expr.zones import python_zone
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone

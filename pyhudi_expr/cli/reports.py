@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyhudi_expr.api.sizes import share_text
-from pyhudi_expr.cli.terminal import Printable
-from pyhudi_expr.cli.terminal import printable
+from pyhudi_expr.cli.terminal import Printable, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -73,6 +73,10 @@ class CurrentSnapshots:
         with self._held(key, self._opening_of(key)):
             return self._kept.get(key) or self._open(base_path, options)
 
+    def keeps(self, base_path: str, options: SnapshotOptions) -> bool:
+        """Return whether a table is kept, in whatever state."""
+        return self._kept.get(_key(base_path, options)) is not None
+
     def measure(self, snapshot: TableSnapshot) -> None:
         """Consider that a snapshot has grown, see `SnapshotCache`."""
         self._kept.measure(snapshot)

@@ -331,6 +331,11 @@ class Pruner:
         asked = time.monotonic() if asked is None else asked
         return self._snapshots.current(base_path, self._snapshot_options(view, as_of), asked)
 
+    def has_opened(self, base_path: str, request: PruneRequest) -> bool:
+        """Return whether a table is kept in memory in the view and at the instant of a request."""
+        options = self._snapshot_options(request.view, request.as_of)
+        return self._snapshots.keeps(base_path, options)
+
     def _snapshot_options(self, view: TableView, as_of: str | None) -> SnapshotOptions:
         """Return what is read of a table."""
         return SnapshotOptions(

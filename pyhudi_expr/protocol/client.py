@@ -23,16 +23,10 @@ from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.conversion.semantics import encode_semantics
-from pyhudi_expr.protocol.generated import PruningService
-from pyhudi_expr.protocol.generated import ttypes
-from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
-from pyhudi_expr.protocol.generated.constants import TOKEN_PREFACE
-from pyhudi_expr.protocol.generated.ttypes import MetadataResponse
-from pyhudi_expr.protocol.generated.ttypes import PruneResponse
-from pyhudi_expr.protocol.generated.ttypes import ServiceInfo
-from pyhudi_expr.service.answer_checks import WrongAnswerError
-from pyhudi_expr.service.answer_checks import check_answer
-from pyhudi_expr.service.answer_checks import check_whose
+from pyhudi_expr.protocol.generated import PruningService, ttypes
+from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION, TOKEN_PREFACE
+from pyhudi_expr.protocol.generated.ttypes import MetadataResponse, PruneResponse, ServiceInfo
+from pyhudi_expr.service.answer_checks import WrongAnswerError, check_answer, check_whose
 from pyhudi_expr.service.network.counted_structs import counting_protocol
 from pyhudi_expr.tables.listing import TableView
 

@@ -33,7 +33,9 @@ from pyhudi_expr.protocol.generated.ttypes import (
 )
 from pyhudi_expr.service.answers.announcements import Announcements
 from pyhudi_expr.service.answers.known_rows import add_known_rows
-from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
+from pyhudi_expr.service.answers.openings import Openings
+from pyhudi_expr.service.answers.spark_conditions import decode_spark
+from pyhudi_expr.service.answers.spark_conditions import reader_of
 from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.column_summaries import to_thrift
 from pyhudi_expr.service.jobs import asked_at, check_wanted, is_of_this_job, taking_turns
@@ -64,6 +66,10 @@ class _NotPrunedError(Exception):
         super().__init__(message)
         self.reason = reason
 
+
+#: The part of a caller's time after which it is told that a table is still being opened; the answer
+#: has to reach it.
+_OF_PATIENCE = 0.8
 
 #: Evaluations hold Python's lock most of the time: more of them at once only take turns.
 _EVALUATIONS = 4
@@ -96,6 +102,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         self._row_evaluator = row_evaluator or RowEvaluator(row_options(settings))
         self._metrics = metrics or Metrics()
         self._announcements = announcements or Announcements(pruner)
+        self._openings = Openings(pruner)
         self._roots = TableRoots(settings.table_roots)
         self._evaluating = BoundedSemaphore(_EVALUATIONS)
         self._log = QueryLog(Path(settings.query_log)) if settings.query_log else None
@@ -140,6 +147,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         prune_request = self._question(request)
         base_path = self._path(request.basePath)
         check_wanted()
+        self._await_opening(base_path, prune_request, request.patienceMillis)
         snapshot = self._pruner.open(
             base_path, prune_request.view, prune_request.as_of, asked=asked_at()
         )
@@ -167,6 +175,18 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         if request.describeColumns:
             response.columns = [to_thrift(summary) for summary in snapshot.column_summaries()]
         return "; ".join([*_without_literals(result), *notes]) or None
+
+    def _await_opening(self, base_path: str, question: PruneRequest, millis: int | None) -> None:
+        """Wait for a table that is not open yet, as long as the caller has time for an answer."""
+        if millis is None:
+            return
+        left = asked_at() + _OF_PATIENCE * millis / 1e3 - time.monotonic()
+        if not self._openings.open(base_path, question, left):
+            raise _NotPrunedError(
+                "opening",
+                f"{base_path}: the table is being opened, so nothing is pruned yet; that goes on,"
+                f" longer than the {millis} ms for which the caller waits",
+            )
 
     def _condition(
         self, request: ttypes.PruneRequest, semantics: Semantics

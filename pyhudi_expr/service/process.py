@@ -10,8 +10,7 @@ from pyhudi_expr.service import logs
 from pyhudi_expr.service.ports import check_ports
 from pyhudi_expr.service.running.file_systems import check_file_systems
 from pyhudi_expr.service.running.reloading import InForce
-from pyhudi_expr.service.running.supervised import Lifeline
-from pyhudi_expr.service.running.supervised import supervised
+from pyhudi_expr.service.running.supervised import Lifeline, supervised
 from pyhudi_expr.service.running.watchdog import end_within
 from pyhudi_expr.service.settings import ServiceSettings
 

@@ -15,8 +15,7 @@ from rich.text import Text
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.cli.terminal import Printable
-from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.cli.terminal import Printable, echo
 from tests.cli.terminals import Terminal, at_a_terminal, to_terminal
 
 #: Clears the screen, sets its title, goes to the line's beginning, ends the line, reverses text.

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.semantics import here
+from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.conversion.semantics import encode_semantics
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
@@ -17,12 +18,9 @@ from pyhudi_expr.protocol.generated.ttypes import (
     PruneRequest,
     TableView,
 )
-from pyhudi_expr.index.prune import PruneOptions
-from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.service.table_roots import RootError
-from pyhudi_expr.service.table_roots import TableRoots
+from pyhudi_expr.service.table_roots import RootError, TableRoots
 
 ROOTS = TableRoots(["/data/lake", "s3://bucket/lake/", "hdfs://nn:8020/lake"])
 

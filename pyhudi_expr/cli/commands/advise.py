@@ -15,6 +15,7 @@ from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import DIALECT
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.index.lookups.expression_index import IDENTITY
 from pyhudi_expr.manage.advice.estimates import Candidate
 from pyhudi_expr.manage.advice.query_history import (
@@ -26,16 +27,6 @@ from pyhudi_expr.manage.advice.query_history import (
 from pyhudi_expr.manage.advice.ranking import Advice, RankedIndex
 from pyhudi_expr.manage.advice.ranking import advise as advice_for
 from pyhudi_expr.manage.advice.sql_queries import read_queries
-from pyhudi_expr.api.sizes import size_text
-from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.options import AS_JSON
-from pyhudi_expr.cli.options import examples
-from pyhudi_expr.cli.predicate_options import DIALECT
-from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.cli.table_location import table_location
-from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.index.lookups.expression_index import IDENTITY
 
 
 @click.command(

@@ -19,6 +19,7 @@ from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.audit.findings import Audit, Finding, Severity
 from pyhudi_expr.manage.audit.remedies import Repair
 from pyhudi_expr.manage.audit.repairing import TableRepair
@@ -117,13 +118,13 @@ def _repair(found: Audit, audited: Callable[[], Audit], settings: dict[str, Any]
     """Return the operation; a Spark session starts with the first index that is built."""
     options = build_options(settings)
     build = in_session("repairing", options, settings)
-    return TableRepair(found, options, build, audited, partial(click.echo, err=True))
+    return TableRepair(found, options, build, audited, partial(echo, err=True))
 
 
 def _repaired(repair: TableRepair, plan: Repair, is_confirmed: bool) -> Audit:
     """Repair the table, and return the audit afterwards."""
     for line in plan.left:
-        click.echo(f"left: {line}", err=True)
+        echo(f"left: {line}", err=True)
     if not plan.steps:
         return repair.found
     if is_asked(is_confirmed):
@@ -137,18 +138,18 @@ def _report(found: Audit, repair: Repair | None, *, as_json: bool, err: bool) ->
         if repair is not None:
             report["would_do"], report["would_leave"] = repair.steps, list(repair.left)
             report |= plan_record(repair)
-        click.echo(reports.as_json(report), err=err)
+        echo(reports.as_json(report), err=err)
         return
     for finding in found.findings:
-        click.echo("\n".join(_lines(finding)), err=err)
+        echo("\n".join(_lines(finding)), err=err)
     for note in found.unchecked:
-        click.echo(f"not checked: {note}", err=err)
-    click.echo(_summary(found), err=err)
+        echo(f"not checked: {note}", err=err)
+    echo(_summary(found), err=err)
     if repair is not None:
         for step in repair.steps:
-            click.echo(f"would {step}", err=err)
+            echo(f"would {step}", err=err)
         for line in repair.left:
-            click.echo(f"left: {line}", err=err)
+            echo(f"left: {line}", err=err)
 
 
 def _lines(one: Finding) -> list[str]:

@@ -32,9 +32,9 @@ from pyhudi_expr.cli.predicate_options import (
     prune_options,
 )
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.tables.hudi_table import HudiTable

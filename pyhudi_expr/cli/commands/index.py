@@ -28,9 +28,9 @@ from pyhudi_expr.cli.index_certificates import (
 from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.spark_session import key_values
-from pyhudi_expr.cli.spark_session import spark_session
+from pyhudi_expr.cli.spark_session import key_values, spark_session
 from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
 from pyhudi_expr.manage.dropping import IndexDrop

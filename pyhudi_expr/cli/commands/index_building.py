@@ -12,6 +12,7 @@ from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.building import Builder, IndexBuilding
 from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
 from pyhudi_expr.manage.indexing.preparation import Work
@@ -69,20 +70,20 @@ def with_writing(command: _Command) -> _Command:
 def report_built(built: BuildResult | None, as_json: bool, nothing_done: str) -> None:
     """Print what was built; `nothing_done` if nothing was."""
     if built is None:
-        click.echo(reports.as_json({"built": None}) if as_json else nothing_done)
+        echo(reports.as_json({"built": None}) if as_json else nothing_done)
         return
     if as_json:
-        click.echo(reports.as_json({"built": asdict(built)}))
+        echo(reports.as_json({"built": asdict(built)}))
         return
     for note in built.notes:
-        click.echo(f"note: {note}")
+        echo(f"note: {note}")
     for partition, records in built.records.items():
         size = size_text(built.bytes[partition])
-        click.echo(f"{partition}: {records:,} entries, {size}, as of {built.instant}")
+        echo(f"{partition}: {records:,} entries, {size}, as of {built.instant}")
     if built.writer_options:
-        click.echo("a writer of Hudi deletes the index unless its options are:")
+        echo("a writer of Hudi deletes the index unless its options are:")
         for key, value in built.writer_options.items():
-            click.echo(f"  {key}={value}")
+            echo(f"  {key}={value}")
 
 
 def located(table: str, settings: Mapping[str, Any]) -> str:
@@ -119,13 +120,13 @@ def in_session(purpose: str, options: BuildOptions, settings: Mapping[str, Any])
 def print_plan(plan: Plan, as_json: bool) -> None:
     """Print what an operation would do."""
     if as_json:
-        click.echo(reports.as_json(plan_record(plan)))
+        echo(reports.as_json(plan_record(plan)))
         return
     for change in plan.changes:
         value = f" to {change.value}" if change.value else ""
-        click.echo(f"would {change.action.value} {change.what}{value}")
+        echo(f"would {change.action.value} {change.what}{value}")
     if not plan.changes:
-        click.echo("would change nothing")
+        echo("would change nothing")
 
 
 def build_options(settings: Mapping[str, Any]) -> BuildOptions:

@@ -21,6 +21,7 @@ from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.spark_session import with_spark
 from pyhudi_expr.cli.table_location import complete_directories
 from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
 from pyhudi_expr.manage.indexing.build_options import BuildResult

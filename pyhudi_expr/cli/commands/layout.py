@@ -18,8 +18,7 @@ from pyhudi_expr.cli.html_page import AS_HTML, write_page
 from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.predicate_options import ZONE
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.request_checks import check_columns

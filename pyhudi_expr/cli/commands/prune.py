@@ -25,9 +25,9 @@ from pyhudi_expr.cli.predicate_options import (
     timeline_instant,
 )
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
@@ -134,8 +134,8 @@ def explain(
         write_page(html, explain_page(path, predicate, result, explanation, instants, rows))
     if as_json:
         report = reports.explain_report(path, predicate, result, explanation)
-        judged = {} if rows is None else {"rows": rows.counts()}
-        echo(reports.as_json({**report, **judged}))
+        evaluated = {} if rows is None else {"rows": rows.counts()}
+        echo(reports.as_json({**report, **evaluated}))
         return
     echo(reports.summary(result))
     if rows is not None:

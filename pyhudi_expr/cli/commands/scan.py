@@ -33,11 +33,8 @@ from pyhudi_expr.cli.predicate_options import (
 )
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
-from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.expr.nodes import ALWAYS
-from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.expr.frontend.sql.conditions import is_query
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
@@ -148,7 +145,7 @@ def scan(
     else:
         with bar:
             _print(batches, as_json)
-    echo(begun.text(rows.result), err=True)
+    echo(started.text(rows.result), err=True)
 
 
 def _why_all_are_kept(result: PruneResult) -> Sequence[str]:

@@ -10,12 +10,9 @@ from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.publishing import Published
-from pyhudi_expr.cli.publishing import publish
-from pyhudi_expr.cli.spark_session import spark_session
-from pyhudi_expr.cli.spark_session import with_spark
-from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.publishing import Published, publish
+from pyhudi_expr.cli.spark_session import spark_session, with_spark
+from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
 
 

@@ -14,10 +14,8 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
 from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.spark_session import spark_session
-from pyhudi_expr.cli.spark_session import with_spark
-from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.cli.spark_session import spark_session, with_spark
+from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.manage.operations import Action, carry_out, plan_record

@@ -1185,11 +1185,13 @@ class PruneRequest(object):
     names in any case.
      - countBy: Answer with the number of rows of the kept slices by the values of these partition columns, if both
     are known of each slice; names in any case.
+     - patienceMillis: How long the caller waits for the answer, from when it sends the request. If the table must be opened
+    first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, semantics=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None, countBy=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, semantics=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None, countBy=None, patienceMillis=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -1207,6 +1209,7 @@ class PruneRequest(object):
         self.firstRowsOfEach = firstRowsOfEach
         self.describeMatching = describeMatching
         self.countBy = countBy
+        self.patienceMillis = patienceMillis
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1327,6 +1330,11 @@ class PruneRequest(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 18:
+                if ftype == TType.I32:
+                    self.patienceMillis = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1416,6 +1424,10 @@ class PruneRequest(object):
             for iter96 in self.countBy:
                 oprot.writeString(iter96.encode('utf-8') if sys.version_info[0] == 2 else iter96)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.patienceMillis is not None:
+            oprot.writeFieldBegin('patienceMillis', TType.I32, 18)
+            oprot.writeI32(self.patienceMillis)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -3368,6 +3380,7 @@ PruneRequest.thrift_spec = (
     (15, TType.LIST, 'firstRowsOfEach', (TType.STRUCT, [FirstRows, None], False), None, ),  # 15
     (16, TType.LIST, 'describeMatching', (TType.STRING, 'UTF8', False), None, ),  # 16
     (17, TType.LIST, 'countBy', (TType.STRING, 'UTF8', False), None, ),  # 17
+    (18, TType.I32, 'patienceMillis', None, None, ),  # 18
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (

@@ -11,9 +11,7 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.service.running.answering import Answering
-from pyhudi_expr.service.running.reloading import InForce
-from pyhudi_expr.service.running.reloading import log_reloaded
-from pyhudi_expr.service.running.reloading import log_start
+from pyhudi_expr.service.running.reloading import InForce, log_reloaded, log_start
 from pyhudi_expr.service.running.supervised import Lifeline
 from pyhudi_expr.service.running.watchdog import watched
 from pyhudi_expr.service.settings import ServiceSettings

@@ -16,12 +16,8 @@ import pyarrow as pa
 
 from pyhudi_expr.tables.parsing.budget import check_file_size
 from pyhudi_expr.tables.storage.entries import FileEntry
-from pyhudi_expr.tables.storage.file_system import FileSystemBackend
-from pyhudi_expr.tables.storage.file_system import ThereIsOneError
-from pyhudi_expr.tables.storage.local_ranges import LocalRanges
-from pyhudi_expr.tables.storage.local_ranges import check_place
-from pyhudi_expr.tables.storage.local_ranges import check_within
-from pyhudi_expr.tables.storage.local_ranges import opened
+from pyhudi_expr.tables.storage.file_system import FileSystemBackend, ThereIsOneError
+from pyhudi_expr.tables.storage.local_ranges import LocalRanges, check_place, check_within, opened
 
 _READ_BYTES = 1 << 16
 

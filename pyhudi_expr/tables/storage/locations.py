@@ -21,8 +21,7 @@ from pyhudi_expr.tables.storage.hadoop.native_library import (
     in_our_words,
 )
 from pyhudi_expr.tables.storage.local_files import LocalBackend
-from pyhudi_expr.tables.storage.option_texts import LINKS_INSIDE
-from pyhudi_expr.tables.storage.option_texts import LINKS_OPTION
+from pyhudi_expr.tables.storage.option_texts import LINKS_INSIDE, LINKS_OPTION
 
 if TYPE_CHECKING:
     from pyhudi_expr.tables.storage.object_clients import StoreAddress

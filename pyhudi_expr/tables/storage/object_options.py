@@ -18,11 +18,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.tables.storage.object_clients import AZURE
-from pyhudi_expr.tables.storage.object_clients import GCS
-from pyhudi_expr.tables.storage.object_clients import S3
-from pyhudi_expr.tables.storage.object_clients import StoreAddress
-from pyhudi_expr.tables.storage.object_clients import has_setting
+from pyhudi_expr.tables.storage.object_clients import AZURE, GCS, S3, StoreAddress, has_setting
 from pyhudi_expr.tables.storage.option_texts import (
     LINKS_OPTION,
     certificate_text,

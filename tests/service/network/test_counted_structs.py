@@ -19,8 +19,7 @@ from pyhudi_expr.protocol.generated.ttypes import (
     SparkCondition,
     Zone,
 )
-from pyhudi_expr.service.network.counted_structs import TooManyStructsError
-from pyhudi_expr.service.network.counted_structs import counting_protocol
+from pyhudi_expr.service.network.counted_structs import TooManyStructsError, counting_protocol
 
 MOST = 1000
 

@@ -14,8 +14,8 @@ import pytest
 
 from devtools.runtime import free_port
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from tests.service.running_server import PATIENCE
 from tests.service.service_process import Process
 

@@ -242,7 +242,10 @@ struct PruneRequest {
   16: optional list<string> describeMatching,
   /** Answer with the number of rows of the kept slices by the values of these partition columns, if both
       are known of each slice; names in any case. */
-  17: optional list<string> countBy
+  17: optional list<string> countBy,
+  /** How long the caller waits for the answer, from when it sends the request. If the table must be opened
+      first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on. */
+  18: optional i32 patienceMillis
 }
 
 /** The meaning of a partition's verdict. */

@@ -27,6 +27,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField FIRST_ROWS_OF_EACH_FIELD_DESC = new org.apache.thrift.protocol.TField("firstRowsOfEach", org.apache.thrift.protocol.TType.LIST, (short)15);
   private static final org.apache.thrift.protocol.TField DESCRIBE_MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("describeMatching", org.apache.thrift.protocol.TType.LIST, (short)16);
   private static final org.apache.thrift.protocol.TField COUNT_BY_FIELD_DESC = new org.apache.thrift.protocol.TField("countBy", org.apache.thrift.protocol.TType.LIST, (short)17);
+  private static final org.apache.thrift.protocol.TField PATIENCE_MILLIS_FIELD_DESC = new org.apache.thrift.protocol.TField("patienceMillis", org.apache.thrift.protocol.TType.I32, (short)18);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -103,6 +104,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * are known of each slice; names in any case.
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> countBy; // optional
+  /**
+   * How long the caller waits for the answer, from when it sends the request. If the table must be opened
+   * first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on.
+   */
+  public int patienceMillis; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -177,7 +183,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      * Answer with the number of rows of the kept slices by the values of these partition columns, if both
      * are known of each slice; names in any case.
      */
-    COUNT_BY((short)17, "countBy");
+    COUNT_BY((short)17, "countBy"),
+    /**
+     * How long the caller waits for the answer, from when it sends the request. If the table must be opened
+     * first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on.
+     */
+    PATIENCE_MILLIS((short)18, "patienceMillis");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -227,6 +238,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return DESCRIBE_MATCHING;
         case 17: // COUNT_BY
           return COUNT_BY;
+        case 18: // PATIENCE_MILLIS
+          return PATIENCE_MILLIS;
         default:
           return null;
       }
@@ -275,8 +288,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __DESCRIBECOLUMNS_ISSET_ID = 2;
   private static final int __LISTKEPT_ISSET_ID = 3;
   private static final int __SELECTROWS_ISSET_ID = 4;
+  private static final int __PATIENCEMILLIS_ISSET_ID = 5;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.SEMANTICS,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING,_Fields.COUNT_BY};
+  private static final _Fields optionals[] = {_Fields.SEMANTICS,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING,_Fields.COUNT_BY,_Fields.PATIENCE_MILLIS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -318,6 +332,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     tmpMap.put(_Fields.COUNT_BY, new org.apache.thrift.meta_data.FieldMetaData("countBy", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING))));
+    tmpMap.put(_Fields.PATIENCE_MILLIS, new org.apache.thrift.meta_data.FieldMetaData("patienceMillis", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I32)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -397,6 +413,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       java.util.List<java.lang.String> __this__countBy = new java.util.ArrayList<java.lang.String>(other.countBy);
       this.countBy = __this__countBy;
     }
+    this.patienceMillis = other.patienceMillis;
   }
 
   @Override
@@ -428,6 +445,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.firstRowsOfEach = null;
     this.describeMatching = null;
     this.countBy = null;
+    setPatienceMillisIsSet(false);
+    this.patienceMillis = 0;
   }
 
   public int getProtocolVersion() {
@@ -1019,6 +1038,37 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     }
   }
 
+  /**
+   * How long the caller waits for the answer, from when it sends the request. If the table must be opened
+   * first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on.
+   */
+  public int getPatienceMillis() {
+    return this.patienceMillis;
+  }
+
+  /**
+   * How long the caller waits for the answer, from when it sends the request. If the table must be opened
+   * first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on.
+   */
+  public PruneRequest setPatienceMillis(int patienceMillis) {
+    this.patienceMillis = patienceMillis;
+    setPatienceMillisIsSet(true);
+    return this;
+  }
+
+  public void unsetPatienceMillis() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __PATIENCEMILLIS_ISSET_ID);
+  }
+
+  /** Returns true if field patienceMillis is set (has been assigned a value) and false otherwise */
+  public boolean isSetPatienceMillis() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __PATIENCEMILLIS_ISSET_ID);
+  }
+
+  public void setPatienceMillisIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __PATIENCEMILLIS_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -1158,6 +1208,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case PATIENCE_MILLIS:
+      if (value == null) {
+        unsetPatienceMillis();
+      } else {
+        setPatienceMillis((java.lang.Integer)value);
+      }
+      break;
+
     }
   }
 
@@ -1216,6 +1274,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case COUNT_BY:
       return getCountBy();
 
+    case PATIENCE_MILLIS:
+      return getPatienceMillis();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1262,6 +1323,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetDescribeMatching();
     case COUNT_BY:
       return isSetCountBy();
+    case PATIENCE_MILLIS:
+      return isSetPatienceMillis();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1432,6 +1495,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_patienceMillis = true && this.isSetPatienceMillis();
+    boolean that_present_patienceMillis = true && that.isSetPatienceMillis();
+    if (this_present_patienceMillis || that_present_patienceMillis) {
+      if (!(this_present_patienceMillis && that_present_patienceMillis))
+        return false;
+      if (this.patienceMillis != that.patienceMillis)
+        return false;
+    }
+
     return true;
   }
 
@@ -1504,6 +1576,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetCountBy()) ? 131071 : 524287);
     if (isSetCountBy())
       hashCode = hashCode * 8191 + countBy.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetPatienceMillis()) ? 131071 : 524287);
+    if (isSetPatienceMillis())
+      hashCode = hashCode * 8191 + patienceMillis;
 
     return hashCode;
   }
@@ -1686,6 +1762,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetPatienceMillis(), other.isSetPatienceMillis());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetPatienceMillis()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.patienceMillis, other.patienceMillis);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1847,6 +1933,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       } else {
         sb.append(this.countBy);
       }
+      first = false;
+    }
+    if (isSetPatienceMillis()) {
+      if (!first) sb.append(", ");
+      sb.append("patienceMillis:");
+      sb.append(this.patienceMillis);
       first = false;
     }
     sb.append(")");
@@ -2099,6 +2191,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 18: // PATIENCE_MILLIS
+            if (schemeField.type == org.apache.thrift.protocol.TType.I32) {
+              struct.patienceMillis = iprot.readI32();
+              struct.setPatienceMillisIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -2245,6 +2345,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldEnd();
         }
       }
+      if (struct.isSetPatienceMillis()) {
+        oprot.writeFieldBegin(PATIENCE_MILLIS_FIELD_DESC);
+        oprot.writeI32(struct.patienceMillis);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -2311,7 +2416,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetCountBy()) {
         optionals.set(11);
       }
-      oprot.writeBitSet(optionals, 12);
+      if (struct.isSetPatienceMillis()) {
+        optionals.set(12);
+      }
+      oprot.writeBitSet(optionals, 13);
       if (struct.isSetSemantics()) {
         struct.semantics.write(oprot);
       }
@@ -2366,6 +2474,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           }
         }
       }
+      if (struct.isSetPatienceMillis()) {
+        oprot.writeI32(struct.patienceMillis);
+      }
     }
 
     @Override
@@ -2391,7 +2502,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(12);
+      java.util.BitSet incoming = iprot.readBitSet(13);
       if (incoming.get(0)) {
         struct.semantics = new Semantics();
         struct.semantics.read(iprot);
@@ -2470,6 +2581,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           }
         }
         struct.setCountByIsSet(true);
+      }
+      if (incoming.get(12)) {
+        struct.patienceMillis = iprot.readI32();
+        struct.setPatienceMillisIsSet(true);
       }
     }
   }

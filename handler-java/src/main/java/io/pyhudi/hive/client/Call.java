@@ -31,7 +31,12 @@ abstract class Call<T> {
     this.basePath = basePath;
   }
 
-  abstract T send(ServiceConnection connection, int timeoutMillis) throws TException;
+  /**
+   * @param patienceMillis how long the query waits
+   * @param timeoutMillis how long the connection waits, for the next equal question
+   */
+  abstract T send(ServiceConnection connection, int patienceMillis, int timeoutMillis)
+      throws TException;
 
   abstract Envelope envelope(T response);
 

@@ -132,7 +132,9 @@ public final class PruningClient {
           }
 
           @Override
-          PruneResponse send(ServiceConnection connection, int timeoutMillis) throws TException {
+          PruneResponse send(ServiceConnection connection, int patienceMillis, int timeoutMillis)
+              throws TException {
+            request.setPatienceMillis(patienceMillis);
             return connection.prune(request, timeoutMillis);
           }
 
@@ -164,7 +166,9 @@ public final class PruningClient {
     Call<MetadataResponse> call =
         new Call<MetadataResponse>(request.getRequestId(), request.getBasePath()) {
           @Override
-          MetadataResponse send(ServiceConnection connection, int timeoutMillis) throws TException {
+          MetadataResponse send(
+              ServiceConnection connection, int patienceMillis, int timeoutMillis)
+              throws TException {
             return connection.metadata(request, timeoutMillis);
           }
 
@@ -394,7 +398,8 @@ public final class PruningClient {
     attempt.uses(connection);
     boolean done = false;
     try {
-      T response = call.send(connection, timeoutMillis + (int) lateCalls.limitMillis());
+      T response = call.send(
+              connection, timeoutMillis, timeoutMillis + (int) lateCalls.limitMillis());
       done = true;
       return response;
     } finally {

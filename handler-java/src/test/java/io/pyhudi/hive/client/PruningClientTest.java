@@ -15,6 +15,8 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.apache.thrift.TApplicationException;
 import org.apache.thrift.protocol.TBinaryProtocol;
@@ -67,6 +69,46 @@ class PruningClientTest {
   void returnsTheAnswerOfAService() throws Exception {
     try (TestService service = TestService.answering(PruningClientTest::echo)) {
       assertEquals("q1", request(service.address()).getRequestId());
+    }
+  }
+
+  @Test
+  void tellsAServiceHowLongTheQueryWaits() throws Exception {
+    List<Integer> told = new CopyOnWriteArrayList<>();
+    try (TestService service =
+        TestService.answering(
+            request -> {
+              told.add(request.getPatienceMillis());
+              return echo(request);
+            })) {
+      request(service.address());
+      assertEquals(1, told.size());
+      assertTrue(told.get(0) > 0 && told.get(0) <= TIMEOUT_MS, "told " + told);
+    }
+  }
+
+  @Test
+  void aServiceThatIsStillOpeningATableIsCalledForTheNextQuestion() throws Exception {
+    AtomicInteger calls = new AtomicInteger();
+    try (TestService service =
+        TestService.answering(
+            request -> {
+              calls.incrementAndGet();
+              return echo(request).setStatus(PruneStatus.NOT_PRUNED);
+            })) {
+      for (int i = 0; i < 5; i++) {
+        PruningException unpruned =
+            assertThrows(
+                PruningException.class,
+                () ->
+                    client.prune(
+                        request("q1"),
+                        Collections.singletonList(service.address()),
+                        Credentials.NONE,
+                        limits(600_000)));
+        assertEquals(Outcome.NOTHING_PROVED, unpruned.outcome());
+      }
+      assertEquals(5, calls.get());
     }
   }
 

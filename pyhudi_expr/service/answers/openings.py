@@ -1,0 +1,62 @@
+"""Tables that are opened for the first time, longer than the caller waits."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, TypeAlias
+
+import structlog
+
+from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.parsing.budget import spending_as_a_question
+
+_Key: TypeAlias = tuple[str, TableView, str | None]
+_log: Any = structlog.get_logger()
+
+
+class Openings:
+    """Opens tables, each in a thread of its own, which goes on without the question. Thread safe.
+
+    What fails is told by the question that opens the table next, itself.
+    """
+
+    def __init__(self, pruner: Pruner) -> None:
+        self._pruner = pruner
+        self._lock = threading.Lock()
+        self._ended: dict[_Key, threading.Event] = {}
+
+    def open(self, base_path: str, request: PruneRequest, seconds: float) -> bool:
+        """Open a table, unless it is open or being opened, and answer the request.
+
+        Args:
+            base_path: The table.
+            request: What is asked, so that what it needs is read as well.
+            seconds: How long to wait.
+
+        Returns:
+            Whether that has ended. Else it goes on.
+        """
+        if self._pruner.has_opened(base_path, request):
+            return True
+        key = base_path, request.view, request.as_of
+        with self._lock:
+            ended = self._ended.get(key)
+            if ended is None:
+                ended = self._ended[key] = threading.Event()
+                # A daemon: the service does not wait for it when it stops.
+                threading.Thread(
+                    target=self._open, args=(key, request, ended), name="opening", daemon=True
+                ).start()
+        return ended.wait(max(seconds, 0))
+
+    def _open(self, key: _Key, request: PruneRequest, ended: threading.Event) -> None:
+        try:
+            with spending_as_a_question():
+                self._pruner.prune(key[0], request)
+        except Exception as error:
+            _log.debug("not opened", table=key[0], error=type(error).__name__)
+        finally:
+            with self._lock:
+                del self._ended[key]
+            ended.set()
