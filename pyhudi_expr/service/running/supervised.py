@@ -17,6 +17,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 import structlog
@@ -56,7 +57,8 @@ class Lifeline:
 def supervised(serve: Callable[[Lifeline], None], stop_seconds: float) -> None:
     """Serve by a forked process, until SIGTERM or SIGINT; SIGHUP is passed on.
 
-    Windows and macOS lack what this needs: there the calling process serves.
+    Windows and macOS lack what this needs, and a process with threads cannot be forked, since one
+    of them may hold a lock: there the calling process serves.
 
     Args:
         serve: Serves until it is told to end, and tells the lifeline when it listens.
@@ -66,7 +68,7 @@ def supervised(serve: Callable[[Lifeline], None], stop_seconds: float) -> None:
         SettingsError, AddressError: Those of `serve`, if it cannot begin.
         SystemExit: The process has ended with another exit code than 0.
     """
-    if not hasattr(signal, "sigtimedwait"):
+    if not _can_fork():
         serve(Lifeline())
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _signals())
@@ -134,6 +136,11 @@ def _end(code: int, said: bytes) -> None:
         raise AddressError(text)
     if code:
         raise SystemExit(max(code, _FAILED))
+
+
+def _can_fork() -> bool:
+    threads = Path("/proc/self/task")
+    return threads.is_dir() and len([*threads.iterdir()]) == 1
 
 
 def _signals() -> set[int]:
