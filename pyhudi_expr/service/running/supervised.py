@@ -24,6 +24,7 @@ import structlog
 
 from pyhudi_expr.service.network.addresses import AddressError
 from pyhudi_expr.service.settings import SettingsError
+from pyhudi_expr.service.table_roots import RootError
 
 #: A process that served for a shorter time is replaced after a while, which doubles each time.
 _SHORT_LIFE_SECONDS = 10.0
@@ -33,6 +34,7 @@ _LOOK_SECONDS, _TICK_SECONDS = 3600.0, 0.1
 #: What the process says: that it listens, or why it does not.
 _SERVES, _SAID_BYTES = b"serves", 1 << 14
 _FAILED = 1
+_REPORTED = {one.__name__: one for one in (SettingsError, AddressError, RootError)}
 
 _log: Any = structlog.get_logger()
 
@@ -65,7 +67,7 @@ def supervised(serve: Callable[[Lifeline], None], stop_seconds: float) -> None:
         stop_seconds: Time that the process has to end in order; then it is killed.
 
     Raises:
-        SettingsError, AddressError: Those of `serve`, if it cannot begin.
+        SettingsError, AddressError, RootError: Those of `serve`, if it cannot begin.
         SystemExit: The process has ended with another exit code than 0.
     """
     if not _can_fork():
@@ -113,7 +115,7 @@ def _serve_and_exit(serve: Callable[[Lifeline], None], lifeline: Lifeline) -> No
     try:
         serve(lifeline)
         code = 0
-    except (SettingsError, AddressError) as error:
+    except tuple(_REPORTED.values()) as error:
         said = f"{type(error).__name__} {error}".encode()
         lifeline.supervisor.send(said[:_SAID_BYTES])
     except KeyboardInterrupt:
@@ -130,10 +132,8 @@ def _serve_and_exit(serve: Callable[[Lifeline], None], lifeline: Lifeline) -> No
 def _end(code: int, said: bytes) -> None:
     """End as the process did that served."""
     name, _, text = said.decode(errors="replace").partition(" ")
-    if name == SettingsError.__name__:
-        raise SettingsError(text)
-    if name == AddressError.__name__:
-        raise AddressError(text)
+    if name in _REPORTED:
+        raise _REPORTED[name](text)
     if code:
         raise SystemExit(max(code, _FAILED))
 

@@ -18,15 +18,15 @@ from typing import Any
 
 import structlog
 
+from pyhudi_expr.service.library_threads import NO_LIBRARY_THREADS
+
 _MODULE = "pyhudi_expr.service.workers.template"
 _ENVIRONMENT = {
     # By default each thread has memory that allocators keep for it: a table that is read again
     # after each commit, by 16 threads in turn, takes 313 MB instead of 153.
     "MALLOC_ARENA_MAX": "2",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
-    # Threads that libraries start when they are imported, for what no worker uses.
-    "JE_ARROW_MALLOC_CONF": "background_thread:false",
-    "OPENBLAS_NUM_THREADS": "1",
+    **NO_LIBRARY_THREADS,
 }
 #: A worker's name. With it go the worker's ends of two pairs of sockets.
 REQUEST = struct.Struct("!16s")

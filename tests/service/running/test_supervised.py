@@ -94,12 +94,20 @@ def test_settings_are_reloaded_through_the_supervisor(service: Process) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
+        (["--host", "256.0.0.1"], "256.0.0.1 can be reached"),
         (["--root", "relative"], "relative"),
     ],
 )
 def test_one_that_cannot_begin_is_not_started_again(options: list[str], said: str) -> None:
-    command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--port", "0", *options]
+    assert_not_started(["--port", "0", *options], said)
+
+
+def test_one_whose_port_is_taken_is_not_started_again(service: Process) -> None:
+    assert_not_started(["--port", str(service.port)], "cannot listen on")
+
+
+def assert_not_started(options: list[str], said: str) -> None:
+    command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", *options]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 1
     assert said in ended.stderr

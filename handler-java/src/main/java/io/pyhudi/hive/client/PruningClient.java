@@ -166,8 +166,7 @@ public final class PruningClient {
     Call<MetadataResponse> call =
         new Call<MetadataResponse>(request.getRequestId(), request.getBasePath()) {
           @Override
-          MetadataResponse send(
-              ServiceConnection connection, int patienceMillis, int timeoutMillis)
+          MetadataResponse send(ServiceConnection connection, int patienceMillis, int timeoutMillis)
               throws TException {
             return connection.metadata(request, timeoutMillis);
           }
@@ -398,8 +397,8 @@ public final class PruningClient {
     attempt.uses(connection);
     boolean done = false;
     try {
-      T response = call.send(
-              connection, timeoutMillis, timeoutMillis + (int) lateCalls.limitMillis());
+      T response =
+          call.send(connection, timeoutMillis, timeoutMillis + (int) lateCalls.limitMillis());
       done = true;
       return response;
     } finally {

@@ -15,7 +15,8 @@ class ListedSlicesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"..", "../other", "p/../../other", "/etc", "./p", "file:/etc", "s3a://b/x"})
+  @ValueSource(
+      strings = {"..", "../other", "p/../../other", "/etc", "./p", "file:/etc", "s3a://b/x"})
   void otherPartitionsAreNotUsed(String partition) {
     assertFalse(ListedSlices.isBelow(partition));
   }
