@@ -21,13 +21,13 @@ from thrift.transport.TTransport import TFramedTransport, TTransportException
 
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
+from pyhudi_expr.protocol.answer_checks import WrongAnswerError, check_answer, check_whose
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.conversion.semantics import encode_semantics
+from pyhudi_expr.protocol.counted_structs import counting_protocol
 from pyhudi_expr.protocol.generated import PruningService, ttypes
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION, TOKEN_PREFACE
 from pyhudi_expr.protocol.generated.ttypes import MetadataResponse, PruneResponse, ServiceInfo
-from pyhudi_expr.service.answer_checks import WrongAnswerError, check_answer, check_whose
-from pyhudi_expr.service.network.counted_structs import counting_protocol
 from pyhudi_expr.tables.listing import TableView
 
 _T = TypeVar("_T")

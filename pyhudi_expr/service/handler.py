@@ -34,8 +34,7 @@ from pyhudi_expr.protocol.generated.ttypes import (
 from pyhudi_expr.service.answers.announcements import Announcements
 from pyhudi_expr.service.answers.known_rows import add_known_rows
 from pyhudi_expr.service.answers.openings import Openings
-from pyhudi_expr.service.answers.spark_conditions import decode_spark
-from pyhudi_expr.service.answers.spark_conditions import reader_of
+from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
 from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.column_summaries import to_thrift
 from pyhudi_expr.service.jobs import asked_at, check_wanted, is_of_this_job, taking_turns

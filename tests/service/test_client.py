@@ -14,6 +14,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TException, TMessageType
 from thrift.transport.TTransport import TMemoryBuffer
 
+from pyhudi_expr.protocol.answer_checks import WrongAnswerError, check_answer, check_whose
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.generated import PruningService
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
@@ -28,7 +29,6 @@ from pyhudi_expr.protocol.generated.ttypes import (
     SelectedRows,
     VerdictKind,
 )
-from pyhudi_expr.service.answer_checks import WrongAnswerError, check_answer, check_whose
 
 _SECONDS, _PATIENCE = 0.3, 60.0
 REQUEST = PruneRequest(PROTOCOL_VERSION, "id", "/t", [], 1)

@@ -10,7 +10,6 @@ import click
 
 from pyhudi_expr.cli.options import examples
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.service.library_threads import start_no_library_threads
 from pyhudi_expr.optional_dependencies import require_extra
 from pyhudi_expr.service.library_threads import start_no_library_threads
 

@@ -6,8 +6,8 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TApplicationException, TMessageType
 from thrift.transport.TTransport import TMemoryBuffer
 
+from pyhudi_expr.protocol.counted_structs import counting_protocol
 from pyhudi_expr.protocol.generated import PruningService
-from pyhudi_expr.service.network.counted_structs import counting_protocol
 
 #: Size of a frame's length in bytes.
 HEADER_BYTES = 4

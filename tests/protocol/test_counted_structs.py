@@ -8,6 +8,7 @@ import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TMemoryBuffer
 
+from pyhudi_expr.protocol.counted_structs import TooManyStructsError, counting_protocol
 from pyhudi_expr.protocol.generated import PruningService
 from pyhudi_expr.protocol.generated.ttypes import (
     FirstRows,
@@ -19,7 +20,6 @@ from pyhudi_expr.protocol.generated.ttypes import (
     SparkCondition,
     Zone,
 )
-from pyhudi_expr.service.network.counted_structs import TooManyStructsError, counting_protocol
 
 MOST = 1000
 
