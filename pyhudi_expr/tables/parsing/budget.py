@@ -54,7 +54,11 @@ class Limits:
     processor_seconds: float = math.inf
 
 
-#: Those of a question to the service.
+#: Those of a question to the service. **Measured**: a first question about a table of 100,000
+#: files, with bounds of four columns, reads 33 MB, which give 103 MB after decompression, in 2.2 s
+#: of a processor. The small tables that Hudi wrote for tests read up to 0.6 MB, and give 0.7 for
+#: each byte. By that, five million files would reach the limit of time, and a fortieth of that of
+#: bytes.
 _OF_A_QUESTION = Limits(
     read_bytes=64 << 30, inflated_bytes=1 << 30, memory_bytes=4 << 30, processor_seconds=120
 )
