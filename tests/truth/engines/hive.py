@@ -174,7 +174,7 @@ def hive_jvm(heap: str = "1g") -> Iterator[HiveJvm]:
 
 
 def sent_filter(request: bytes) -> PruneRequest:
-    """Decodes an Answer's `filter`. `frontend.thrift.decoder.decode` takes its nodes."""
+    """Decodes an Answer's `filter`. `conversion.decoder.decode` takes its nodes."""
     sent = PruneRequest()
     sent.read(TCompactProtocol(TMemoryBuffer(request)))
     return sent
