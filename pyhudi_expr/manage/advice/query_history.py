@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.advice.sql_queries import ObservedQueries, ObservedQuery, read_queries
-from pyhudi_expr.protocol.conversion.texts import read_filter
 
 _STARTED = re.compile(r'^QueryStart .*?QUERY_STRING="(.*?)"(?= \w+="|\s*$)', re.MULTILINE)
 _READS = re.compile(r"\bselect\b", re.IGNORECASE)
@@ -28,6 +27,9 @@ def read_query_log(text: str, base_path: str) -> ObservedQueries:
 
     Lines about other tables are skipped. Lines that cannot be read become notes.
     """
+    # On use: Thrift comes with an extra that SQL and Hive's history do not need.
+    from pyhudi_expr.protocol.conversion.texts import read_filter
+
     queries: list[ObservedQuery] = []
     notes: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
