@@ -66,8 +66,8 @@ class _NotPrunedError(Exception):
         self.reason = reason
 
 
-#: The part of a caller's time after which it is told that a table is still being opened; the answer
-#: has to reach it.
+#: The part of a caller's time after which the answer says that a table is still being opened; it
+#: has to reach the caller.
 _OF_PATIENCE = 0.8
 
 #: Evaluations hold Python's lock most of the time: more of them at once only take turns.
@@ -101,7 +101,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         self._row_evaluator = row_evaluator or RowEvaluator(row_options(settings))
         self._metrics = metrics or Metrics()
         self._announcements = announcements or Announcements(pruner)
-        self._openings = Openings(pruner)
+        self._openings = Openings(pruner, settings.threads)
         self._roots = TableRoots(settings.table_roots)
         self._evaluating = BoundedSemaphore(_EVALUATIONS)
         self._log = QueryLog(Path(settings.query_log)) if settings.query_log else None

@@ -127,10 +127,10 @@ def _only_table_with(spark: SparkSession, index: str) -> str | None:
         HudiError: Several have it, or a table cannot be read, which may have it, too.
     """
     here = spark.catalog.currentDatabase()
-    others = (row.namespace for row in spark.sql("SHOW DATABASES").collect())
-    found = _tables_with(spark, index, [here]) or _tables_with(
-        spark, index, [database for database in others if database != here]
-    )
+    found = _tables_with(spark, index, [here])
+    if not found:
+        every = [row.namespace for row in spark.sql("SHOW DATABASES").collect()]
+        found = _tables_with(spark, index, [one for one in every if one != here])
     if len(found) > 1:
         names = sorted(found.values())
         raise HudiError(

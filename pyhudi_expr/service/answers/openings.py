@@ -18,11 +18,18 @@ _log: Any = structlog.get_logger()
 class Openings:
     """Opens tables, each in a thread of its own, which goes on without the question. Thread safe.
 
-    What fails is told by the question that opens the table next, itself.
+    The question that opens the table next, itself, says what fails.
     """
 
-    def __init__(self, pruner: Pruner) -> None:
+    def __init__(self, pruner: Pruner, at_once: int) -> None:
+        """Open so many tables at once: a caller who names one after the other gets no thread more.
+
+        Args:
+            pruner: What keeps the open tables.
+            at_once: The limit. A question beyond it opens its table itself.
+        """
         self._pruner = pruner
+        self._places = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
         self._ended: dict[_Key, threading.Event] = {}
 
@@ -35,7 +42,7 @@ class Openings:
             seconds: How long to wait.
 
         Returns:
-            Whether that has ended. Else it goes on.
+            Whether that has ended, or is left to the question. Else it goes on.
         """
         if self._pruner.has_opened(base_path, request):
             return True
@@ -43,6 +50,8 @@ class Openings:
         with self._lock:
             ended = self._ended.get(key)
             if ended is None:
+                if not self._places.acquire(blocking=False):
+                    return True
                 ended = self._ended[key] = threading.Event()
                 # A daemon: the service does not wait for it when it stops.
                 threading.Thread(
@@ -59,4 +68,5 @@ class Openings:
         finally:
             with self._lock:
                 del self._ended[key]
+            self._places.release()
             ended.set()

@@ -63,7 +63,7 @@ def supervised(serve: Callable[[Lifeline], None], stop_seconds: float) -> None:
     of them may hold a lock: there the calling process serves.
 
     Args:
-        serve: Serves until it is told to end, and tells the lifeline when it listens.
+        serve: Serves until a signal ends it, and tells the lifeline when it listens.
         stop_seconds: Time that the process has to end in order; then it is killed.
 
     Raises:

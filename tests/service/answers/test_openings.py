@@ -10,6 +10,7 @@ import pytest
 
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.index.prune import PruneRequest as Question
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
@@ -19,6 +20,7 @@ from pyhudi_expr.protocol.generated.ttypes import (
     PruneStatus,
     TableView,
 )
+from pyhudi_expr.service.answers.openings import Openings
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings
@@ -96,6 +98,21 @@ def test_a_caller_with_time_waits_for_the_table(
         answer = ask(client, golden["cow_v9_txns_simple_meta"], patience)
     assert answer.status == PruneStatus.OK
     assert answer.counts.filesDropped == 3
+
+
+def test_a_caller_of_many_tables_gets_no_thread_for_each(
+    golden: Mapping[str, Path], gate: threading.Event
+) -> None:
+    pruner, question = Pruner(), Question(parse_predicate("region = 'us'"))
+    openings, tables = Openings(pruner, at_once=2), [str(path) for path in golden.values()][:5]
+    assert [openings.open(one, question, 0) for one in tables] == [False, False, True, True, True]
+    opening = [one for one in threading.enumerate() if one.name == "opening"]
+    assert len(opening) == 2
+    gate.set()
+    for one in opening:
+        one.join(PATIENCE)
+    assert openings.open(tables[2], question, PATIENCE)
+    assert pruner.has_opened(tables[2], question)
 
 
 def test_a_table_that_cannot_be_opened_is_told_with_its_reason(tmp_path: Path) -> None:
