@@ -88,7 +88,7 @@ test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones wit
 # What depends on the version of Hive, without the longer cases.
 HIVE_QUERIES := types predicates files_read query_shapes planner_facts statistics analyze min_max \
 	partitions joins shared_jobs time_travel incremental
-HIVE_FEATURES := -m "not long" tests/hive/statements/test_ddl.py \
+HIVE_FEATURES := -m "not long" tests/hive/statements/test_ddl.py tests/hive/statements/test_kept_files.py \
 	tests/hive/states tests/hive/test_metadata_views.py tests/hive/adoption tests/hive/test_following.py \
 	$(HIVE_QUERIES:%=tests/hive/queries/test_%.py)
 test-hive40: $(VENV) $(RUNTIME) $(HANDLER) ## queries and DDL of `make test` with Hive 4.0

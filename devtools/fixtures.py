@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.hive_versions import HIVE_4_LINES
-from devtools.hiveserver import HiveServer
+from devtools.hiveserver import GUARDED, HiveServer
 from devtools.matrix import Matrices
 from devtools.runtime import SPARK_JAR
 from devtools.s3.hadoop import spark_s3a_jars
@@ -56,7 +56,7 @@ def hive_server(
     """
     line = HIVE_4_LINES[pytestconfig.getoption("--hive")]
     run_dir = tmp_path_factory.mktemp("hive")
-    with HiveServer(run_dir, zone="America/New_York", line=line) as server:
+    with HiveServer(run_dir, zone="America/New_York", line=line, settings=GUARDED) as server:
         yield server
 
 

@@ -57,6 +57,17 @@ HUDI_INPUT_FORMAT_SETTINGS: Mapping[str, str] = MappingProxyType(
 )
 """What a session needs to read a table with Hudi's own input formats on Hive 4."""
 
+GUARDED: Mapping[str, str] = MappingProxyType(
+    {
+        "hive.metastore.pre.event.listeners": "io.pyhudi.hive.metastore.HudiTableGuard",
+        "hive.metastore.fs.handler.class": "io.pyhudi.hive.metastore.HudiFileGuard",
+        "hive.metastore.transactional.event.listeners": (
+            "io.pyhudi.hive.metastore.HudiPartitionGuard"
+        ),
+    }
+)
+"""For a metastore that deletes and moves no files of Hudi tables; Hive 4.2 ignores the second."""
+
 
 class HiveServer:
     """A HiveServer2 process with an empty metastore in memory.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,33 @@ def test_the_tables_that_describe_a_table_are_registered_beside_it(
     code, out, _ = run("register", *arguments)
     assert code == 0
     assert out.count("STORED BY") == 5
+
+
+def test_the_doctor_names_a_command_that_registers_beside_a_table_that_is_not_replaced(
+    run: Run, golden: Mapping[str, Path], hive_server: HiveServer
+) -> None:
+    path = golden["cow_v9_txns_simple_meta"]
+    with hive_server.session() as session:
+        session.run("CREATE TABLE owned_by_hive (a int) STORED AS PARQUET")
+    code, out, _ = run("doctor", path, "--name", "owned_by_hive", "--json")
+    assert code == 1
+    found = {one["link"]: one for one in json.loads(out)["findings"]}
+    command = shlex.split(found["registration"]["remedy"])
+    assert command[:3] == ["pyhudi", "hive", "register"]
+    assert run("register", *command[3:])[0] == 0
+
+
+def test_the_doctor_says_what_a_metastore_without_our_classes_may_do(
+    run: Run, golden: Mapping[str, Path]
+) -> None:
+    path, setting = golden["cow_v9_txns_simple_meta"], "hive.metastore.pre.event.listeners"
+    _, out, _ = run("doctor", path, "--name", "unguarded", "--set", f"{setting}=none", "--json")
+    found = {one["link"]: one for one in json.loads(out)["findings"]}["metastore"]
+    assert found["verdict"] == "warning"
+    assert "DROP DATABASE deletes" in found["message"]
+    assert f"{setting}=io.pyhudi.hive.metastore.HudiTableGuard" in found["remedy"]
+    _, out, _ = run("doctor", path, "--name", "unguarded", "--json")
+    assert verdicts(out)["metastore"] == "ok"
 
 
 def test_a_last_column_removed_in_hive_is_added_again(

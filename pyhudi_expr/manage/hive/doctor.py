@@ -21,6 +21,7 @@ from pyhudi_expr.manage.hive.address import HiveAddress
 from pyhudi_expr.manage.hive.adoption import is_of_sync, is_ours
 from pyhudi_expr.manage.hive.columns import quote_identifier
 from pyhudi_expr.manage.hive.findings import Finding, Verdict
+from pyhudi_expr.manage.hive.guards import guarded
 from pyhudi_expr.manage.hive.metastore_partitions import partition_formats
 from pyhudi_expr.manage.hive.metastore_table import (
     INPUT_FORMATS,
@@ -75,6 +76,7 @@ def examine(
             version = str(session.run("SELECT version()")[0][0]).split()[0]
             yield Finding("HiveServer2", Verdict.GOOD, f"{version} at {address}")
             session.set(settings)
+            yield guarded(session, version)
             is_old = version.startswith("3.")
             yield from _inside(address, session, table, target, settings, engine, is_old=is_old)
     except ConnectionFailed as error:
@@ -306,10 +308,7 @@ def _registered(
         return
     if not there.has_our_handler and not reading.ours:
         message = f"{target.name} is read by {there.handler or there.input_format}: never pruned"
-        remedy = (
-            f"pyhudi hive adopt {quote(name)}" if is_of_sync(there) else f"{register} --replace"
-        )
-        yield Finding("registration", Verdict.BROKEN, message, remedy)
+        yield Finding("registration", Verdict.BROKEN, message, _instead_of(target, there))
         return
     if not same_place(there.location, target.location):
         message = f"{target.name} reads {there.location}, not {target.location}"
@@ -326,6 +325,18 @@ def _registered(
         if wrong
         else Finding("columns", Verdict.GOOD, f"{len(there.columns)}, as in the Hudi table")
     )
+
+
+def _instead_of(target: Registration, there: MetastoreTable) -> str:
+    """Return the command that has our readers read the table, in place of another reader."""
+    name = str(target.name).replace("`", "")
+    if is_of_sync(there):
+        return f"pyhudi hive adopt {quote(name)}"
+    register = f"pyhudi hive register {quote(target.location)} --name"
+    if there.survives_drop:
+        return f"{register} {quote(name)} --replace"
+    # DROP TABLE might delete its data, so it is not replaced.
+    return f"{register} {quote(f'{name}_hudi')}"
 
 
 def _adopted(target: Registration, there: MetastoreTable, reading: _Reading, adopt: str) -> Finding:

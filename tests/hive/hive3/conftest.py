@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.hive_versions import HIVE_3
-from devtools.hiveserver import HiveServer
+from devtools.hiveserver import GUARDED, HiveServer
 from devtools.matrix import Matrices, Partitioning
 from devtools.service import ServiceProcess
 from devtools.tables import TableType
@@ -24,7 +24,9 @@ def hive(
     scratch = tmp_path_factory.mktemp("scans-3")
     own = {"hive.execution.engine": "mr"}
     with (
-        HiveServer(tmp_path_factory.mktemp("hive-3"), zone=ZONE, line=HIVE_3) as server,
+        HiveServer(
+            tmp_path_factory.mktemp("hive-3"), zone=ZONE, line=HIVE_3, settings=GUARDED
+        ) as server,
         Hive(server, pruning_service, scratch, own) as running,
     ):
         yield running

@@ -10,6 +10,7 @@ import org.apache.hadoop.hive.metastore.api.Table;
 public final class TableData {
   private static final String EXTERNAL = "EXTERNAL";
   private static final String PURGE = "external.table.purge";
+  private static final String TRANSLATED = "TRANSLATED_TO_EXTERNAL";
 
   private TableData() {}
 
@@ -19,6 +20,11 @@ public final class TableData {
       return "'" + EXTERNAL + "' is not 'TRUE'";
     }
     return isTrue(table, PURGE) ? "'" + PURGE + "' is 'TRUE'" : null;
+  }
+
+  /** Returns whether RENAME moves the table's files. */
+  static boolean movesWithName(Table table) {
+    return !isExternal(table) || isTrue(table, TRANSLATED);
   }
 
   private static boolean isExternal(Table table) {

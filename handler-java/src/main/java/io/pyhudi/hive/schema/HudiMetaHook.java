@@ -245,6 +245,12 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
     // The metastore has removed it.
   }
 
+  /** Hive 4 asks this before TRUNCATE of a managed table, of which nothing else is announced. */
+  public void preTruncateTable(Table table, EnvironmentContext context, List<String> partitions)
+      throws MetaException {
+    throw refuse(table, HudiOutputFormat.READ_ONLY);
+  }
+
   @Override
   public void preDropTable(Table table) throws MetaException {
     String reason = TableData.deletedBy(table);

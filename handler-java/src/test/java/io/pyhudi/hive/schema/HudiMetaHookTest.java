@@ -61,6 +61,13 @@ class HudiMetaHookTest {
   }
 
   @Test
+  void noTableIsTruncatedEvenIfItIsManagedAlready() {
+    assertRefused(
+        "read-only",
+        () -> hook.preTruncateTable(with("EXTERNAL", "no"), null, Collections.emptyList()));
+  }
+
+  @Test
   void insertIsRefusedBeforeAnythingIsWritten() {
     assertRefused("read-only", () -> hook.preInsertTable(trips(), false));
     assertRefused("read-only", () -> hook.preInsertTable(trips(), true));
