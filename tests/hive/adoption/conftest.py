@@ -3,19 +3,15 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from devtools.runtime import HIVE_LIB
 from tests.hive.adoption.adopt_command import Adopt, adopt_in
-from tests.hive.adoption.hudi_sync import HudiSync, metastore_uri
+from tests.hive.adoption.hudi_sync import HudiSync
 from tests.hive.query_results import Hive
 
 
 @pytest.fixture(scope="session")
-def hudi_sync(
-    hive: Hive, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> HudiSync:
+def hudi_sync(hive: Hive, spark: SparkSession, metastore: str) -> HudiSync:
     """Hudi's sync tool, which writes to the metastore of the session's HiveServer2."""
-    uri = metastore_uri(hive.server, HIVE_LIB, tmp_path_factory.mktemp("metastore-port"))
-    return HudiSync(spark, hive.server, uri, "jdbc")
+    return HudiSync(spark, hive.server, metastore, "jdbc")
 
 
 @pytest.fixture(scope="session")
