@@ -3,14 +3,14 @@
 `enable` changes properties only: files keep their column, and rows that are written from then on
 have neither a key nor a commit time. `rewrite` leaves the column out of old files. `disable` first
 writes the slices anew in which a row has no key, while the table still has virtual keys, so that
-each of its commits leaves a table that all can use; the properties change last, when no row lacks
-its key.
+each of its commits leaves a table that all can use; then statistics of the meta columns, which
+Hudi's writers have left out. The properties change last, when no row lacks its key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pyhudi_expr.errors import HudiError
@@ -20,6 +20,7 @@ from pyhudi_expr.manage.invariants import (
     slices_without_keys,
     stopped_indexes,
 )
+from pyhudi_expr.manage.key_statistics import key_statistics, outdated_statistics
 from pyhudi_expr.manage.operations import Action, Change, run
 from pyhudi_expr.manage.stored_keys import SliceKeys, stored_keys
 from pyhudi_expr.manage.virtual_key_settings import (
@@ -33,6 +34,7 @@ from pyhudi_expr.manage.virtual_key_settings import (
     settings_enabled,
 )
 from pyhudi_expr.tables import config_keys, properties_writer
+from pyhudi_expr.tables.hudi_names import METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import KeyDefinition, is_virtual
 from pyhudi_expr.tables.locks import TableLock
@@ -52,26 +54,29 @@ class KeyPlan:
         slices: The file slices that are written anew.
         before: The properties that the operation is about, as they are.
         after: The same, as they will be.
+        statistics: The metadata partitions that are built anew.
         indexes: The indexes that answer.
     """
 
     operation: str
     table: str
     slices: tuple[SliceKeys, ...]
+    statistics: tuple[str, ...]
     before: Settings
     after: Settings
     indexes: frozenset[str] = field(compare=False)
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The files that are replaced, then the properties."""
+        """The files that are replaced, then statistics, then the properties."""
         files = [change for one in self.slices for change in _replaced(one)]
+        built = [Change(Action.WRITE, f"{METADATA_DIR}/{name}") for name in self.statistics]
         settings = [
             Change(Action.REMOVE, key) if value is None else Change(Action.SET, key, value)
             for key, value in self.after
             if (key, value) not in self.before
         ]
-        return (*files, *settings)
+        return (*files, *built, *settings)
 
 
 @dataclass(frozen=True)
@@ -96,13 +101,20 @@ class SliceRewriter(Protocol):
         """Rewrite them, in commits each of which leaves the table whole. Raises HudiError."""
 
 
+class StatisticsBuilder(Protocol):
+    """Builds the table's `column_stats` anew, with its `partition_stats`, of the same columns."""
+
+    def __call__(self) -> tuple[str, ...]:
+        """Build them; return what was left out, as sentences. Raises HudiError."""
+
+
 @dataclass(frozen=True)
 class KeyReport:
     """The report.
 
     Attributes:
         rewritten: What was written anew.
-        notes: Indexes that do not answer any more.
+        notes: Indexes that do not answer any more, or not for all.
     """
 
     rewritten: Rewritten
@@ -126,13 +138,20 @@ def disable_stored(table: HudiTable, lock: TableLock) -> None:
     Raises:
         HudiError: The request is refused, and nothing is changed.
     """
-    run(DisableVirtualKeys(table.storage, lock, _no_rewriter))
+    run(DisableVirtualKeys(table.storage, lock, _no_rewriter, _no_builder))
 
 
 def _no_rewriter(slices: Sequence[SliceKeys]) -> Rewritten:
     raise HudiError(
         f"{len(slices)} file slices have rows without a stored key, and only Hudi's writer can "
         "rewrite them: pyhudi virtual-keys disable does"
+    )
+
+
+def _no_builder() -> tuple[str, ...]:
+    raise HudiError(
+        "column_stats lacks entries of the keys, and only Spark can build it: pyhudi virtual-keys "
+        "disable does"
     )
 
 
@@ -149,7 +168,7 @@ class EnableVirtualKeys:
         table = HudiTable.at(self.storage)
         definition = merge_definition(table, self.settings)
         after = settings_enabled(table, definition, self.settings)
-        return _plan("virtual-keys enable", table, (), after)
+        return _plan("virtual-keys enable", table, (), (), after)
 
     def check(self, plan: KeyPlan) -> None:
         """Check the definition, and that no index is in the way."""
@@ -198,7 +217,7 @@ class RewriteWithoutKeys:
         """
         table = HudiTable.at(self.storage)
         check_rewritable(table)
-        return _plan("virtual-keys rewrite", table, self._slices(table), {})
+        return _plan("virtual-keys rewrite", table, self._slices(table), (), {})
 
     def check(self, plan: KeyPlan) -> None:
         """Check that the files can be rewritten by clustering."""
@@ -244,6 +263,7 @@ class DisableVirtualKeys:
     storage: Storage
     lock: TableLock
     rewriter: SliceRewriter
+    builder: StatisticsBuilder
 
     def plan(self) -> KeyPlan:
         """Return the slices in which a row has no key, and the properties that change.
@@ -255,7 +275,8 @@ class DisableVirtualKeys:
         slices = tuple(slices_without_keys(table))
         if not is_virtual(table.properties) and not slices:
             raise HudiError(f"{table.base_path}: the table has no virtual keys")
-        return _plan("virtual-keys disable", table, slices, settings_disabled(table))
+        built = key_statistics(table) if slices else outdated_statistics(table)
+        return _plan("virtual-keys disable", table, slices, built, settings_disabled(table))
 
     def check(self, plan: KeyPlan) -> None:
         """Check that no index is in the way, and that Hudi can rewrite the slices."""
@@ -266,9 +287,10 @@ class DisableVirtualKeys:
             require_no_hudi_key_indexes(table)
             _require_clusterable(table)
 
-    def act(self, plan: KeyPlan) -> Rewritten:
-        """Rewrite the slices, then change the properties while no writer is at work."""
+    def act(self, plan: KeyPlan) -> KeyReport:
+        """Rewrite the slices, build statistics, then change the properties if no writer works."""
         done = self._rewritten(plan) if plan.slices else Rewritten()
+        notes = self.builder() if outdated_statistics(HudiTable.at(self.storage)) else ()
         with self.lock.held(_PURPOSE) as lease:
             table = HudiTable.at(self.storage)
             require_no_key_indexes(table)
@@ -281,14 +303,16 @@ class DisableVirtualKeys:
             require_stored_keys(table)
             lease.check()
             properties_writer.update(self.storage, settings_disabled(table))
-        return done
+        return KeyReport(done, notes)
 
-    def verify(self, plan: KeyPlan, done: Rewritten) -> KeyReport:
-        """Check that the properties are those of stored keys, and that each row has its key."""
+    def verify(self, plan: KeyPlan, done: KeyReport) -> KeyReport:
+        """Check the properties, and that each row has its key, and each file its statistics."""
         table = HudiTable.at(self.storage)
         _require_settings(table, plan.after)
         require_stored_keys(table)
-        return KeyReport(done, stopped_indexes(table, plan.indexes))
+        if outdated_statistics(table):
+            raise HudiError("column_stats lacks entries of stored keys: another writer is at work")
+        return replace(done, notes=(*done.notes, *stopped_indexes(table, plan.indexes)))
 
     def restore(self, plan: KeyPlan) -> str:
         """Put the properties back; slices that were rewritten keep their keys, and their rows."""
@@ -317,6 +341,7 @@ def _plan(
     operation: str,
     table: HudiTable,
     slices: tuple[SliceKeys, ...],
+    statistics: tuple[str, ...],
     after: Mapping[str, str | None],
 ) -> KeyPlan:
     raw = table.properties.raw
@@ -324,6 +349,7 @@ def _plan(
         operation,
         table.base_path,
         slices,
+        statistics,
         tuple((key, raw.get(key)) for key in sorted(after)),
         tuple(sorted(after.items())),
         active_indexes(table),

@@ -49,7 +49,7 @@ class IdleRewriter:
 
 
 def disabling(storage: Storage, skipped: int = 0) -> DisableVirtualKeys:
-    return DisableVirtualKeys(storage, TableLock(storage, wait=1), IdleRewriter(skipped))
+    return DisableVirtualKeys(storage, TableLock(storage, wait=1), IdleRewriter(skipped), tuple)
 
 
 def test_planning_and_checking_change_nothing(golden: Mapping[str, Path], tmp_path: Path) -> None:

@@ -234,7 +234,7 @@ def disable(
     with progress_while("reading footers"):
         storage = Storage.open(path)
         lock = TableLock.of(storage, wait=lock_wait)
-        operation = DisableVirtualKeys(storage, lock, rewriter.with_keys)
+        operation = DisableVirtualKeys(storage, lock, rewriter.with_keys, rewriter.statistics)
         plan = operation.plan()
     if dry_run:
         _show_plan(plan, as_json)
@@ -281,6 +281,13 @@ class _SparkRewriter:
             made = ClusteringRewriter.with_keys(spark, self.path, self.commit_bytes, self._show)
             return made(slices)
 
+    def statistics(self) -> tuple[str, ...]:
+        """Build `column_stats` anew; return what was left out. Raises HudiError."""
+        with self._session() as spark:
+            from pyhudi_expr.spark.virtual_keys.rewriting import statistics
+
+            return statistics(spark, self.path)
+
     def _show(self, done: int, of: int) -> None:
         if not self.as_json:
             echo(f"{done} of {of} file groups", err=True)
@@ -299,6 +306,8 @@ def _show_plan(plan: KeyPlan, as_json: bool) -> None:
             lines.append(f"would set {change.what} = {change.value}")
         elif change.action is Action.REMOVE:
             lines.append(f"would remove {change.what}")
+        elif change.action is Action.WRITE:
+            lines.append(f"would build {change.what} anew")
     echo("\n".join(lines))
 
 

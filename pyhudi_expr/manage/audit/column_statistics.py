@@ -35,7 +35,8 @@ def audited_columns(
 ) -> list[BoundColumn]:
     """Return the columns of the definition, and others that have entries in the partitions.
 
-    Columns of types for which Hudi keeps no bounds are left out.
+    Columns of types for which Hudi keeps no bounds are left out, and meta columns of which neither
+    Hudi keeps statistics, as keys are virtual, nor its readers use any.
 
     Raises:
         HudiError: The partition cannot be read.
@@ -43,11 +44,13 @@ def audited_columns(
     definition = records.definitions.get(COLUMN_STATS)
     fields = frozenset[str]() if definition is None else frozenset(definition.fields)
     others = META_COLUMNS if fields else tuple(table.columns)
+    unused = frozenset(META_COLUMNS if not table.table.properties.meta_fields else ()) - fields
     version = _OLD_VERSION if definition is None else definition.version
     return [
         table.columns[name]
         for name in dict.fromkeys((*sorted(fields), *others))
         if name in table.columns
+        and name not in unused
         and value_type(table.columns[name].type, version) is not None
         and (name in fields or _has_entries(records, partitions, name))
     ]

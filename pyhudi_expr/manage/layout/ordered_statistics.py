@@ -9,9 +9,14 @@ from collections.abc import Sequence
 
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
-from pyhudi_expr.tables.hudi_names import COLUMN_STATS
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
+from pyhudi_expr.manage.indexing.index_plan import plan_index
+from pyhudi_expr.manage.indexing.preparation import BuildPlan, prepare_create
+from pyhudi_expr.manage.indexing.statements import CreateIndex
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import check_restores
 
 
 def columns_without_statistics(table: HudiTable, columns: Sequence[str]) -> tuple[str, ...]:
@@ -44,3 +49,24 @@ def indexed_columns(table: HudiTable, status: IndexStatus) -> tuple[str, ...] | 
         if definition is not None:
             return definition.fields
     return status.columns or None
+
+
+def statistics_plan(table: HudiTable, columns: Sequence[str]) -> BuildPlan | None:
+    """Return what to build: a new `column_stats`, or the one that there is with more columns.
+
+    Raises:
+        HudiError: The table cannot be read, or another writer is at work.
+    """
+    of_hudi = [one for one in statistics_indexes(table) if one.store is Store.HUDI]
+    if not of_hudi:
+        request = CreateIndex(COLUMN_STATS, table.base_path, COLUMN_STATS, tuple(columns))
+        return prepare_create(request, BuildOptions())
+    (status,) = of_hudi
+    there = () if status.state is State.DROPPED else indexed_columns(table, status) or ()
+    every = dict.fromkeys(each for each in (*there, *columns) if each not in META_COLUMNS)
+    request = CreateIndex(status.name, table.base_path, COLUMN_STATS, tuple(every))
+    check_restores(table)
+    BuildOptions().lock(table.storage).check()
+    planned = plan_index(table, request)
+    names = {*status.partitions, *(partition.name for partition in planned.partitions)}
+    return BuildPlan(table, planned, tuple(sorted(names & table.properties.metadata_partitions)))

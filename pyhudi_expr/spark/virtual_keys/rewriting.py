@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import groupby
 from typing import Protocol
 
@@ -24,7 +24,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.indexing.writer_options import clustering_options
+from pyhudi_expr.manage.layout.ordered_statistics import statistics_plan
 from pyhudi_expr.manage.operations import run
 from pyhudi_expr.manage.stored_keys import SliceKeys
 from pyhudi_expr.manage.virtual_keys import (
@@ -35,6 +37,7 @@ from pyhudi_expr.manage.virtual_keys import (
 )
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import SliceFiles, slice_files
+from pyhudi_expr.spark.indexes import carry_out
 from pyhudi_expr.spark.virtual_keys.key_column import with_keys
 from pyhudi_expr.spark.virtual_keys.writing import service_options
 from pyhudi_expr.tables import config_keys
@@ -96,7 +99,14 @@ def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> KeyRepor
     storage = Storage.open(path)
     rewriter = ClusteringRewriter.with_keys(spark, path, COMMIT_BYTES, lambda *_: None)
     lock = TableLock.of(storage, wait=lock_wait)
-    return run(DisableVirtualKeys(storage, lock, rewriter))
+    return run(DisableVirtualKeys(storage, lock, rewriter, partial(statistics, spark, path)))
+
+
+def statistics(spark: SparkSession, path: str) -> tuple[str, ...]:
+    """Build the `column_stats` of a table anew; return what was left out. Raises HudiError."""
+    plan = statistics_plan(HudiTable.open(path), ())
+    built = None if plan is None else carry_out(spark, plan, BuildOptions())
+    return () if built is None else built.notes
 
 
 class MetaColumns(Protocol):

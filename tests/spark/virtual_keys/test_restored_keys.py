@@ -7,16 +7,19 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import pyhudi_expr as ph
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.audit.findings import Fault
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
+from pyhudi_expr.manage.operations import OperationFailed, run
 from pyhudi_expr.manage.stored_keys import Extent, extent, stored_keys
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
-from pyhudi_expr.manage.virtual_keys import enable
-from pyhudi_expr.spark.virtual_keys.rewriting import restore
+from pyhudi_expr.manage.virtual_keys import DisableVirtualKeys, enable
+from pyhudi_expr.spark.virtual_keys.rewriting import COMMIT_BYTES, ClusteringRewriter, restore
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
 from pyhudi_expr.tables import config_keys, properties_writer
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.keys.definition import PREFIX
+from pyhudi_expr.tables.keys.definition import PREFIX, is_virtual
 from pyhudi_expr.tables.locks import TableLock
 from tests.spark.virtual_keys.virtual_tables import (
     QUICK,
@@ -29,6 +32,10 @@ from tests.spark.virtual_keys.virtual_tables import (
 
 pytestmark = pytest.mark.spark
 
+_STATISTICS = {
+    "hoodie.metadata.index.column.stats.enable": "true",
+    "hoodie.metadata.index.column.stats.column.list": "k,v",
+}
 OLD, CHANGED, NEW = some(0, 6, 1), some(2, 4, 2), some(6, 8, 2)
 
 
@@ -109,3 +116,44 @@ def test_a_table_that_lacks_keys_which_it_says_it_has_is_found_and_mended(
     assert keys_that_hudi_reads(spark, path) == {*OLD, *NEW}
     hudi_write(spark, path, some(1, 2, 9), "upsert", "SIMPLE")
     assert stored(spark, path) == {**OLD, **CHANGED, **NEW, **some(1, 2, 9)}
+
+
+@pytest.fixture
+def with_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writers keep `column_stats` and `partition_stats`."""
+    for name, value in _STATISTICS.items():
+        monkeypatch.setitem(QUICK, name, value)
+
+
+@pytest.mark.usefixtures("with_statistics")
+def test_statistics_know_the_keys_again(spark: SparkSession, tmp_path: Path) -> None:
+    """Hudi's writers left keys out of them, and partitions had the bounds of older keys."""
+    path = str(tmp_path / "t")
+    mixed(spark, path)
+    assert findings(path) == []
+    restore(spark, path)
+    assert findings(path) == []
+    for key in (*OLD, *NEW):
+        assert ph.table(path).scan(f"_hoodie_record_key = '{key}'").to_arrow().num_rows == 1
+    hudi_write(spark, path, some(1, 2, 9), "upsert", "BLOOM")
+    assert findings(path) == []
+
+
+@pytest.mark.usefixtures("with_statistics")
+def test_without_such_statistics_keys_stay_virtual(spark: SparkSession, tmp_path: Path) -> None:
+    """The next run builds them, although it finds no slice to rewrite."""
+    path = str(tmp_path / "t")
+    mixed(spark, path)
+    storage = HudiTable.open(path).storage
+    rewriter = ClusteringRewriter.with_keys(spark, path, COMMIT_BYTES, lambda *_: None)
+    with pytest.raises(OperationFailed, match=r"no room left.*rows and properties are as before"):
+        run(DisableVirtualKeys(storage, TableLock(storage), rewriter, _failing))
+    assert is_virtual(HudiTable.open(path).properties)
+    assert findings(path) == []
+    report = restore(spark, path)
+    assert report.rewritten.file_groups == 0
+    assert findings(path) == []
+
+
+def _failing() -> tuple[str, ...]:
+    raise HudiError("no room left")
