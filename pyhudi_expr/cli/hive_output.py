@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 
 import click
@@ -16,15 +17,21 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.hive.address import HiveAddress
 from pyhudi_expr.manage.hive.doctor import examine
 from pyhudi_expr.manage.hive.findings import Finding, Verdict
-from pyhudi_expr.manage.hive.metastore_table import TableName, metastore_table
+from pyhudi_expr.manage.hive.metastore_table import TableName
+from pyhudi_expr.manage.hive.registering import (
+    HiveRegistration,
+    RegistrationPlan,
+    RegistrationStep,
+    plan_of_new,
+)
 from pyhudi_expr.manage.hive.registration import (
     Registration,
     hive_location,
     registration,
-    statements,
     view_registrations,
 )
 from pyhudi_expr.manage.hive.session import ConnectionFailed, open_session
+from pyhudi_expr.manage.operations import carry_out
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 _NOTHING: Mapping[str, str] = {}
@@ -78,13 +85,21 @@ def plan_registration(
         return PlannedRegistration(base, hudi, registration(hudi, named, location, properties))
 
 
-def ask_to_drop(address: HiveAddress, planned: PlannedRegistration) -> None:
+Consent = Callable[[RegistrationPlan], None]
+"""Exits with code 1 if a plan shall not be carried out."""
+
+
+def ask_to_drop(plan: RegistrationPlan) -> None:
     """Ask before a table in Hive is dropped. If it shall stay, exit with code 1."""
-    with progress_while("querying HiveServer2"):
-        todo = [_would_run(address, one, replacing=True) for one in _targets(planned)]
-    for target, to_run in zip(_targets(planned), todo, strict=True):
-        if any(statement.startswith("DROP TABLE") for statement in to_run):
-            confirm(f"Hive's table {target.name} is dropped and created again; its data stays.")
+    for step in plan.steps:
+        if step.statements.replaces:
+            confirm(
+                f"Hive's table {step.target.name} is dropped and created again; its data stays."
+            )
+
+
+def unasked(plan: RegistrationPlan) -> None:
+    """Consent to any plan."""
 
 
 def register(
@@ -93,30 +108,31 @@ def register(
     replacing: bool,
     dry_run: bool,
     as_json: bool,
+    consent: Consent = unasked,
 ) -> None:
-    """Run, or in a dry run only print, the statements that register the table."""
-    targets = _targets(planned)
-    with progress_while("querying HiveServer2"):
-        answer = _would_run if dry_run else _run
-        todo = [answer(address, target, replacing) for target in targets]
+    """Register the table by one plan, or in a dry run only print that plan."""
+    if dry_run:
+        plan = _would_run(address, planned, replacing)
+    else:
+        plan = _run(address, planned, replacing, consent)
     if as_json:
-        found = [_report(*one, dry_run) for one in zip(targets, todo, strict=True)]
+        found = [_report(step, dry_run) for step in plan.steps]
         views = {"metadata": found[1:]} if planned.views else {}
         echo(reports.as_json({**found[0], **views}))
         return
-    for target, to_run in zip(targets, todo, strict=True):
-        _print_registration(target, to_run, dry_run)
+    for step in plan.steps:
+        _print_registration(step, dry_run)
 
 
-def _print_registration(target: Registration, todo: tuple[str, ...], dry_run: bool) -> None:
-    for statement in todo:
+def _print_registration(step: RegistrationStep, dry_run: bool) -> None:
+    for statement in step.statements.all:
         echo(f"{statement};")
     done = "would be " if dry_run else ""
-    count = len(target.columns)
+    name, count = step.target.name, len(step.target.columns)
     echo(
-        f"{target.name}: {done}registered, {count} columns"
-        if todo
-        else f"{target.name}: it is up to date",
+        f"{name}: {done}registered, {count} columns"
+        if step.statements.all
+        else f"{name}: it is up to date",
         err=True,
     )
 
@@ -153,24 +169,35 @@ def _print_finding(finding: Finding) -> None:
         echo(f"         fix:  {finding.remedy}")
 
 
-def _run(address: HiveAddress, target: Registration, replacing: bool) -> tuple[str, ...]:
-    with open_session(address) as session:
-        todo = statements(target, metastore_table(session, target.name), replacing)
-        for statement in todo:
-            session.run(statement)
-        return todo
+def _run(
+    address: HiveAddress, planned: PlannedRegistration, replacing: bool, consent: Consent
+) -> RegistrationPlan:
+    with ExitStack() as opened:
+        with progress_while("querying HiveServer2"):
+            session = opened.enter_context(open_session(address))
+            operation = HiveRegistration(session, planned.table, _targets(planned), replacing)
+            plan = operation.plan()
+        consent(plan)
+        if plan.changes:
+            with progress_while("querying HiveServer2"):
+                carry_out(operation, plan)
+        return plan
 
 
-def _would_run(address: HiveAddress, target: Registration, replacing: bool) -> tuple[str, ...]:
+def _would_run(
+    address: HiveAddress, planned: PlannedRegistration, replacing: bool
+) -> RegistrationPlan:
+    targets = _targets(planned)
     try:
-        with open_session(address) as session:
-            return statements(target, metastore_table(session, target.name), replacing)
+        with progress_while("querying HiveServer2"), open_session(address) as session:
+            return HiveRegistration(session, planned.table, targets, replacing).plan()
     except ConnectionFailed as error:
         echo(f"note: as if Hive had no such table yet: {error}", err=True)
-        return statements(target, None)
+        return plan_of_new(planned.table, targets)
 
 
-def _report(target: Registration, todo: tuple[str, ...], dry_run: bool) -> reports.Report:
+def _report(step: RegistrationStep, dry_run: bool) -> reports.Report:
+    target = step.target
     return {
         "table": f"{target.name.database}.{target.name.table}",
         "location": target.location,
@@ -178,7 +205,7 @@ def _report(target: Registration, todo: tuple[str, ...], dry_run: bool) -> repor
             {"name": column.name, "type": column.type, "comment": column.comment}
             for column in target.columns
         ],
-        "statements": list(todo),
+        "statements": list(step.statements.all),
         "run": not dry_run,
     }
 

@@ -29,7 +29,8 @@ index create, refresh, follow  `manage.building`, `spark.builds`                
 index verify --certify         `manage.certifying`, `spark.builds.certifying`        yes
 index drop                     `manage.dropping`                                     yes
 audit --repair                 `manage.audit.repairing`                              yes
-hive register, adopt, undo     `manage.hive.registration`, `manage.hive.adoption`    no
+hive register                  `manage.hive.registering`                             yes
+hive adopt, undo               `manage.hive.adoption`                                no
 snapshot                       `tables.mdt.store.shared_snapshots`, in another place no
 leftovers of dead builds       `manage.building`, planned before anything else       yes
 leftovers, other               `manage.indexing.leftovers`                           no

@@ -66,7 +66,7 @@ def described_tables(
         name = TableName("default", f"described_{archive}")
         target = registration(HudiTable.open(str(golden[archive])), name, str(golden[archive]))
         for each in (target, *view_registrations(target)):
-            hive.run(*statements(each, None))
+            hive.run(*statements(each, None).all)
             registered.append(each.name)
         tables[archive] = Described(name.table, golden[archive])
     yield tables

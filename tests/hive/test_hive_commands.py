@@ -83,6 +83,24 @@ def test_the_tables_that_describe_a_table_are_registered_beside_it(
     assert out.count("STORED BY") == 5
 
 
+def tables(server: HiveServer, prefix: str) -> list[str]:
+    with server.session() as session:
+        return [row[0] for row in session.run("SHOW TABLES") if row[0].startswith(prefix)]
+
+
+def test_a_table_is_not_registered_without_the_tables_that_describe_it(
+    run: Run, golden: Mapping[str, Path], hive_server: HiveServer
+) -> None:
+    path = golden["cow_v9_txns_simple_meta"]
+    unreachable = "hudi.pruning.service.addresses=127.0.0.1:1"
+    code, _, err = run(
+        *("register", path, "--name", "halfway", "--metadata", "--property", unreachable)
+    )
+    assert code == 1
+    assert "nothing was registered, Hive's tables are as before" in err
+    assert tables(hive_server, "halfway") == []
+
+
 def test_the_doctor_names_a_command_that_registers_beside_a_table_that_is_not_replaced(
     run: Run, golden: Mapping[str, Path], hive_server: HiveServer
 ) -> None:
@@ -121,10 +139,13 @@ def test_a_last_column_removed_in_hive_is_added_again(
     assert (code, "--replace" in err) == (1, True)
     with pytest.MonkeyPatch.context() as patch:
         screen = at_a_terminal(patch, "n\n")
-        assert run("register", path, "--name", "behind", "--replace")[0] == 130
+        assert run("register", path, "--name", "behind", "--replace")[0] == 1
     assert "Hive's table `default`.`behind` is dropped and created again" in screen.getvalue()
+    assert screen.getvalue().endswith("pyhudi: nothing was changed\n")
+    assert tables(hive_server, "behind") == ["behind"]
     replaced = report(run, "register", path, "--name", "behind", "--replace")
-    assert [text.split()[0] for text in replaced["statements"]] == ["DROP", "CREATE"]
+    assert [text.split()[0] for text in replaced["statements"]] == ["ALTER", "CREATE", "DROP"]
+    assert tables(hive_server, "behind") == ["behind"]
     assert (path / ".hoodie" / "hoodie.properties").is_file()
     with hive_server.session() as session:
         assert session.run("SELECT txn_id FROM behind WHERE region = 'us'")

@@ -14,10 +14,12 @@ from pyhudi_expr.manage.hive.metastore_table import (
 from pyhudi_expr.manage.hive.registration import (
     Registration,
     RegistrationRefused,
+    former_statements,
     hive_location,
     mismatch,
     registration,
     statements,
+    unmet,
     view_registrations,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -48,7 +50,7 @@ def test_a_new_table_is_created_with_columns_comments_and_properties():
     target = replace(
         TARGET, columns=(column("it`s", "int", "a 'key'; \\ once"),), properties={"hudi.view": "x"}
     )
-    assert statements(target, None) == (
+    assert statements(target, None).all == (
         "CREATE EXTERNAL TABLE `db`.`trips` (\n"
         "  `it``s` int COMMENT 'a \\'key\\'\\; \\\\ once')\n"
         "STORED BY 'io.pyhudi.hive.HudiStorageHandler'\n"
@@ -64,12 +66,12 @@ def test_tables_that_describe_a_table_are_created_beside_it():
         f"`db`.`trips__{name}`" for name in ("files", "history", "indexes", "column_ranges")
     ]
     files = views["`db`.`trips__files`"]
-    (statement,) = statements(files, None)
+    (statement,) = statements(files, None).all
     assert "`path` string COMMENT 'The file, relative to the table'" in statement
     assert "`row_count` bigint COMMENT" in statement
     assert "LOCATION '/warehouse/.pyhudi-views/trips/files'" in statement
     assert "TBLPROPERTIES ('hudi.pruning.joins'='false', 'hudi.metadata.view'='files')" in statement
-    assert "`column_names` array<string>" in statements(views["`db`.`trips__indexes`"], None)[0]
+    assert "`column_names` array<string>" in statements(views["`db`.`trips__indexes`"], None).all[0]
 
 
 def test_a_table_that_describes_a_table_gets_the_columns_of_a_later_version():
@@ -80,23 +82,25 @@ def test_a_table_that_describes_a_table_gets_the_columns_of_a_later_version():
         location=target.location,
         properties=target.properties,
     )
-    (statement,) = statements(target, older)
+    (statement,) = statements(target, older).all
     assert first_words([statement]) == ["ALTER TABLE"]
     assert "ADD COLUMNS (\n  `instant` string" in statement
-    assert statements(target, replace(older, columns=target.columns)) == ()
+    assert statements(target, replace(older, columns=target.columns)).all == ()
 
 
 def test_an_up_to_date_table_is_not_changed():
-    assert statements(TARGET, EXISTING_TABLE) == ()
+    assert statements(TARGET, EXISTING_TABLE).all == ()
 
 
 def test_partition_columns_may_stand_at_the_end():
-    assert statements(TARGET, replace(EXISTING_TABLE, columns=(A, B, P))) == ()
+    assert statements(TARGET, replace(EXISTING_TABLE, columns=(A, B, P))).all == ()
 
 
 def test_columns_at_the_end_are_added():
-    todo = statements(replace(TARGET, columns=(A, P, B, column("c", "int", "new"))), EXISTING_TABLE)
-    assert todo == ("ALTER TABLE `db`.`trips` ADD COLUMNS (\n  `c` int COMMENT 'new')",)
+    target = replace(TARGET, columns=(A, P, B, column("c", "int", "new")))
+    assert statements(target, EXISTING_TABLE).all == (
+        "ALTER TABLE `db`.`trips` ADD COLUMNS (\n  `c` int COMMENT 'new')",
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,8 +112,19 @@ def test_other_changes_recreate_the_table_and_keep_its_settings(columns):
     consumed = {"hoodie.trips.consume.mode": "INCREMENTAL", "hoodie.other": "x"}
     existing = replace(EXISTING_TABLE, properties={**EXISTING_TABLE.properties, **consumed})
     todo = statements(replace(TARGET, columns=columns), existing)
-    assert first_words(todo) == ["DROP TABLE", "CREATE EXTERNAL"]
-    assert todo[1].endswith(
+    # The handler has to accept the new one before the old one is dropped.
+    assert first_words(todo.all) == [
+        "CREATE EXTERNAL",
+        "DROP TABLE",
+        "DROP TABLE",
+        "CREATE EXTERNAL",
+    ]
+    assert todo.all[1:3] == (
+        "DROP TABLE `db`.`trips__registering`",
+        "DROP TABLE `db`.`trips`",
+    )
+    assert todo.all[3].replace("trips`", "trips__registering`") == todo.all[0]
+    assert todo.all[3].endswith(
         "TBLPROPERTIES ('hudi.view'='read_optimized', 'hoodie.trips.consume.mode'='INCREMENTAL')"
     )
 
@@ -119,15 +134,15 @@ def test_declarations_made_in_hive_are_kept():
     todo = statements(
         replace(TARGET, columns=(A, C, P, B)), replace(EXISTING_TABLE, columns=columns_in_hive)
     )
-    assert "`b` varchar(8) COMMENT 'short'" in todo[1]
-    assert statements(TARGET, replace(EXISTING_TABLE, columns=columns_in_hive)) == ()
+    assert "`b` varchar(8) COMMENT 'short'" in todo.all[3]
+    assert statements(TARGET, replace(EXISTING_TABLE, columns=columns_in_hive)).all == ()
 
 
 def test_only_properties_that_differ_are_set():
     target = replace(
         TARGET, properties={"hudi.view": "read_optimized", "hudi.pruning.enabled": "x"}
     )
-    assert statements(target, EXISTING_TABLE) == (
+    assert statements(target, EXISTING_TABLE).all == (
         "ALTER TABLE `db`.`trips` SET TBLPROPERTIES ('hudi.pruning.enabled'='x')",
     )
 
@@ -136,14 +151,55 @@ OTHER_PLACE = replace(EXISTING_TABLE, location="/elsewhere")
 NATIVE = replace(EXISTING_TABLE, handler=None, input_format="HoodieParquetInputFormat")
 
 
-@pytest.mark.parametrize("existing_table", [OTHER_PLACE, NATIVE], ids=["elsewhere", "native"])
-def test_another_table_is_replaced_only_if_requested(existing_table):
+def test_another_table_of_the_handler_is_replaced_only_if_requested():
     with pytest.raises(RegistrationRefused, match="--replace"):
-        statements(TARGET, existing_table)
-    assert first_words(statements(TARGET, existing_table, True)) == [
+        statements(TARGET, OTHER_PLACE)
+    todo = statements(TARGET, OTHER_PLACE, True)
+    assert first_words(todo.all) == [
+        "CREATE EXTERNAL",
+        "DROP TABLE",
         "DROP TABLE",
         "CREATE EXTERNAL",
     ]
+
+
+def test_a_native_table_is_replaced_only_if_requested_and_dropped_last():
+    with pytest.raises(RegistrationRefused, match="--replace"):
+        statements(TARGET, NATIVE)
+    todo = statements(TARGET, NATIVE, True)
+    assert todo.registering[0] == "ALTER TABLE `db`.`trips` RENAME TO `db`.`trips__registering`"
+    assert first_words(todo.registering[1:]) == ["CREATE EXTERNAL"]
+    assert todo.removing == ("DROP TABLE `db`.`trips__registering`",)
+
+
+def test_a_table_is_made_what_it_was():
+    assert former_statements(TARGET, None, EXISTING_TABLE) == ("DROP TABLE `db`.`trips`",)
+    assert former_statements(TARGET, NATIVE, EXISTING_TABLE) == (
+        "DROP TABLE `db`.`trips`",
+        "ALTER TABLE `db`.`trips__registering` RENAME TO `db`.`trips`",
+    )
+    (created,) = former_statements(TARGET, EXISTING_TABLE, None)
+    assert created.endswith(
+        "LOCATION 'hdfs://cluster/warehouse/trips'\n"
+        "TBLPROPERTIES ('hudi.view'='read_optimized', 'owner'='x')"
+    )
+    changed = {"EXTERNAL": "TRUE", "hudi.view": "snapshot", "owner": "x", "note": "y"}
+    now = replace(EXISTING_TABLE, properties=changed, columns=(A, P, B, C))
+    assert former_statements(TARGET, EXISTING_TABLE, now) == (
+        "ALTER TABLE `db`.`trips` SET TBLPROPERTIES ('hudi.view'='read_optimized')",
+        "ALTER TABLE `db`.`trips` UNSET TBLPROPERTIES ('note')",
+    )
+
+
+def test_what_a_registration_lacks_is_named():
+    assert unmet(TARGET, EXISTING_TABLE) is None
+    assert unmet(TARGET, None) == "it is missing"
+    assert "reads /elsewhere" in unmet(TARGET, OTHER_PLACE)
+    managed = replace(EXISTING_TABLE, kind="MANAGED_TABLE")
+    assert "DROP TABLE might delete" in unmet(TARGET, managed)
+    assert "lacks b" in unmet(TARGET, replace(EXISTING_TABLE, columns=(A, P)))
+    asked = replace(TARGET, properties={"hudi.view": "snapshot"})
+    assert unmet(asked, EXISTING_TABLE) == "hudi.view is read_optimized, not snapshot"
 
 
 @pytest.mark.parametrize(
@@ -178,6 +234,7 @@ def test_a_mismatch_names_its_column():
         ("s3://bucket/t", "s3a://bucket/t", True),
         ("s3://bucket/t", "s3a://other/t", False),
         ("hdfs://cluster/t", "/t", True),
+        ("hdfs://cluster/a//t/", "hdfs://cluster/a/t", True),
         ("hdfs://cluster/t", "file:/t", False),
         ("/t", "/u", False),
     ],

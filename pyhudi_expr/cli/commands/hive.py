@@ -201,9 +201,9 @@ def register(
     planned = hive_output.plan_registration(address, table, name, seen, given)
     if with_views:
         planned = planned.with_views()
-    if replacing and not dry_run and is_asked(is_confirmed):
-        hive_output.ask_to_drop(address, planned)
-    hive_output.register(address, planned, replacing, dry_run, as_json)
+    asks = replacing and not dry_run and is_asked(is_confirmed)
+    consent = hive_output.ask_to_drop if asks else hive_output.unasked
+    hive_output.register(address, planned, replacing, dry_run, as_json, consent)
     if following:
         follower = hive_output.Follower(address, planned, name, seen, given)
         follow(follower.step, every, listened(callback))

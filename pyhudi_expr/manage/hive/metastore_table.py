@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,13 @@ INPUT_FORMATS = (
     "io.pyhudi.hive.HudiCopyOnWriteInputFormat",
     "io.pyhudi.hive.HudiMergeOnReadInputFormat",
 )
+_OF_HIVE = frozenset(
+    {"EXTERNAL", "storage_handler", "transient_lastDdlTime", "bucketing_version", "numFiles"}
+    | {"totalSize", "numRows", "rawDataSize", "COLUMN_STATS_ACCURATE", "numFilesErasureCoded"}
+    | {"last_modified_by", "last_modified_time", "TRANSLATED_TO_EXTERNAL"}
+)
+"""The properties of a table in which Hive itself notes something."""
+_SLASHES = re.compile("/+")
 _S3 = frozenset({"s3", "s3a", "s3n"})
 
 
@@ -31,6 +39,11 @@ class TableName:
         """Parse `table`, in this database, or `database.table`."""
         before, dot, after = text.partition(".")
         return TableName(*((before, after) if dot else (database, text)))
+
+    @property
+    def aside(self) -> TableName:
+        """The name of a table that an operation has beside this one until it ends."""
+        return TableName(self.database, f"{self.table}__registering")
 
     def __str__(self) -> str:
         return f"{quote_identifier(self.database)}.{quote_identifier(self.table)}"
@@ -90,6 +103,19 @@ class MetastoreTable:
         return self.kind == "EXTERNAL_TABLE" and not purge
 
 
+def without_notes(table: MetastoreTable) -> MetastoreTable:
+    """Return a table without the properties that Hive itself sets."""
+    kept = {key: value for key, value in table.properties.items() if key not in _OF_HIVE}
+    return replace(table, properties=kept)
+
+
+def is_same(one: MetastoreTable | None, other: MetastoreTable | None) -> bool:
+    """Return whether a table is the same, but for what Hive itself notes of it."""
+    if one is None or other is None:
+        return one is other
+    return without_notes(one) == without_notes(other)
+
+
 def metastore_table(session: HiveSession, name: TableName) -> MetastoreTable | None:
     """Return the table of the metastore; None if there is none. Raises QueryError."""
     shown = session.run(f"SHOW TABLES IN {quote_identifier(name.database)} LIKE '{name.table}'")
@@ -122,7 +148,8 @@ def quote_string(value: str) -> str:
 def same_place(one: str, other: str) -> bool:
     """Return whether two locations are the same directory, by their texts."""
     first, second = urlsplit(one), urlsplit(other)
-    if first.path.rstrip("/") != second.path.rstrip("/"):
+    # Hadoop takes several slashes for one.
+    if _SLASHES.sub("/", first.path).rstrip("/") != _SLASHES.sub("/", second.path).rstrip("/"):
         return False
     schemes = {"s3" if part.scheme in _S3 else part.scheme for part in (first, second)}
     hosts = {first.netloc, second.netloc}

@@ -16,6 +16,7 @@ from pyhudi_expr.manage.hive.metastore_table import (
     TableName,
     quote_string,
     same_place,
+    without_notes,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 
@@ -48,6 +49,26 @@ class Registration:
     columns: tuple[HiveColumn, ...]
     partition_columns: frozenset[str] = frozenset()
     properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What registers a table.
+
+    Attributes:
+        registering: In order; none if the registration is up to date.
+        removing: Those that drop what was replaced; they are run when all else has been verified.
+        replaces: Whether another table is dropped for it. Then they use `TableName.aside`, too.
+    """
+
+    registering: tuple[str, ...]
+    removing: tuple[str, ...] = ()
+    replaces: bool = False
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All statements, in order."""
+        return self.registering + self.removing
 
 
 def hive_location(uri: str) -> str:
@@ -109,11 +130,15 @@ def _view_column(column: ViewColumn) -> HiveColumn:
 
 def statements(
     target: Registration, existing: MetastoreTable | None, replacing: bool = False
-) -> tuple[str, ...]:
-    """Return the statements to run, in order; none if the registration is up to date.
+) -> Statements:
+    """Return the statements to run.
 
     Types and comments that were set in Hive, and that the handler accepts, stay; so do properties
     that begin with `hudi.`.
+
+    Hive does not rename tables of storage handlers. Before one of them is dropped, the new one is
+    created under another name, so that all which the handler checks is known to hold. A table of
+    another kind is renamed, so that nothing of it is lost until the new one has been verified.
 
     Args:
         target: The registration.
@@ -124,15 +149,73 @@ def statements(
         RegistrationRefused: The existing table may not be dropped.
     """
     if existing is None:
-        return _created(target)
+        return Statements((_created(target),))
     _check_replaceable(target, existing, replacing)
     target = _in_words_of(target, existing)
     as_it_is = _reads_the_same(target, existing)
     if as_it_is and existing.columns == target.columns[: len(existing.columns)]:
-        return (*_added_columns(target, existing), *_changed_properties(target, existing))
+        # Columns last: they cannot be taken away again.
+        return Statements(
+            (*_changed_properties(target, existing), *_added_columns(target, existing))
+        )
     own = {key: value for key, value in existing.properties.items() if _OURS.match(key)}
     target = replace(target, properties={**own, **target.properties})
-    return (f"DROP TABLE {target.name}", *_created(target))
+    aside = target.name.aside
+    if existing.handler is None:
+        registering = (_renamed(target.name, aside), _created(target))
+        return Statements(registering, (f"DROP TABLE {aside}",), replaces=True)
+    tried = (_created(replace(target, name=aside)), f"DROP TABLE {aside}")
+    return Statements((*tried, f"DROP TABLE {target.name}", _created(target)), (), replaces=True)
+
+
+def former_statements(
+    target: Registration, before: MetastoreTable | None, now: MetastoreTable | None
+) -> tuple[str, ...]:
+    """Return the statements after which Hive's table is what it was before `statements` ran.
+
+    Args:
+        target: The registration.
+        before: Hive's table before.
+        now: Hive's table, if it is there. It is one that `statements` has made or changed.
+    """
+    name = target.name
+    dropped = () if now is None else (f"DROP TABLE {name}",)
+    if before is None:
+        return dropped
+    if before.handler is None:
+        return (*dropped, _renamed(name.aside, name))
+    if now is not None and _was_altered(before, now):
+        return _former_properties(name, before, now)
+    was = without_notes(before)
+    return (
+        *dropped,
+        _created(Registration(name, was.location, was.columns, properties=was.properties)),
+    )
+
+
+def _was_altered(before: MetastoreTable, now: MetastoreTable) -> bool:
+    """Return whether one became the other without being dropped, as far as `statements` does it."""
+    is_there = same_place(before.location, now.location)
+    return is_there and now.columns[: len(before.columns)] == before.columns
+
+
+def is_registered(target: Registration, existing: MetastoreTable) -> bool:
+    """Return whether Hive's table is a registration of the same table, and may be dropped."""
+    return _reads_the_same(target, existing) and existing.survives_drop
+
+
+def unmet(target: Registration, existing: MetastoreTable | None) -> str | None:
+    """Return what Hive's table lacks of the registration, in words; None if nothing."""
+    if existing is None:
+        return "it is missing"
+    if not _reads_the_same(target, existing):
+        return f"it reads {existing.location} by {existing.handler or existing.input_format}"
+    if not existing.survives_drop:
+        return f"it is a {existing.kind} whose data DROP TABLE might delete"
+    for key, value in target.properties.items():
+        if existing.properties.get(key) != value:
+            return f"{key} is {existing.properties.get(key)}, not {value}"
+    return mismatch(target, existing)
 
 
 def mismatch(target: Registration, existing: MetastoreTable) -> str | None:
@@ -200,13 +283,27 @@ def _in_words(target: HiveColumn, is_: HiveColumn | None) -> HiveColumn:
     return HiveColumn(target.name, is_.type, is_.type, comment)
 
 
-def _created(target: Registration) -> tuple[str, ...]:
+def _created(target: Registration) -> str:
     properties = f"\nTBLPROPERTIES ({_pairs(target.properties)})" if target.properties else ""
     return (
         f"CREATE EXTERNAL TABLE {target.name} (\n  {_declared(target.columns)})"
         f"\nSTORED BY {quote_string(STORAGE_HANDLER)}"
-        f"\nLOCATION {quote_string(target.location)}{properties}",
+        f"\nLOCATION {quote_string(target.location)}{properties}"
     )
+
+
+def _renamed(name: TableName, to: TableName) -> str:
+    return f"ALTER TABLE {name} RENAME TO {to}"
+
+
+def _former_properties(
+    name: TableName, before: MetastoreTable, now: MetastoreTable
+) -> tuple[str, ...]:
+    was, is_ = without_notes(before).properties, without_notes(now).properties
+    changed = {key: value for key, value in was.items() if is_.get(key) != value}
+    added = ", ".join(quote_string(key) for key in is_ if key not in was)
+    todo = (f"ALTER TABLE {name} SET TBLPROPERTIES ({_pairs(changed)})",) if changed else ()
+    return (*todo, f"ALTER TABLE {name} UNSET TBLPROPERTIES ({added})") if added else todo
 
 
 def _added_columns(target: Registration, existing: MetastoreTable) -> tuple[str, ...]:

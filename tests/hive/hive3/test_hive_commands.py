@@ -67,7 +67,11 @@ def test_columns_added_in_hudi_are_added_in_hive(
     assert (code, "--replace" in err) == (1, True)
     code, out, err = run("register", path, "--name", "gained", "--replace")
     assert code == 0, err
-    assert [text.split()[0] for text in json.loads(out)["statements"]] == ["DROP", "CREATE"]
+    assert [text.split()[0] for text in json.loads(out)["statements"]] == [
+        "ALTER",
+        "CREATE",
+        "DROP",
+    ]
     assert (path / ".hoodie" / "hoodie.properties").is_file()
     assert hive.query("SELECT id FROM gained WHERE id = 5005").rows == [(5005,)]
 
