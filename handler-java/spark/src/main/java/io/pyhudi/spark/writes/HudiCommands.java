@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.hudi.command.CallProcedureHoodieCommand;
 import org.apache.spark.sql.hudi.command.CreateHoodieTableAsSelectCommand;
 import org.apache.spark.sql.hudi.command.CreateHoodieTableCommand;
 import org.apache.spark.sql.hudi.command.DeleteHoodieTableCommand;
@@ -30,9 +29,6 @@ final class HudiCommands {
   private HudiCommands() {}
 
   static Optional<TableWrite> write(SparkSession session, LogicalPlan plan) {
-    if (plan instanceof CallProcedureHoodieCommand) {
-      return HudiProcedures.write((CallProcedureHoodieCommand) plan);
-    }
     if (plan instanceof CreateHoodieTableCommand) {
       return Optional.of(creation(session, plan, ((CreateHoodieTableCommand) plan).table()));
     }

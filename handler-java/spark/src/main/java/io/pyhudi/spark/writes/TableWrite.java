@@ -56,9 +56,11 @@ final class TableWrite {
           ? HudiStreams.write(session, (WriteToStream) plan)
           : Optional.empty();
     }
-    return plan.getClass().getName().startsWith(HUDI_COMMANDS)
-        ? HudiCommands.write(session, plan)
-        : Optional.empty();
+    if (!plan.getClass().getName().startsWith(HUDI_COMMANDS)) {
+      return Optional.empty();
+    }
+    Optional<TableWrite> rows = HudiCommands.write(session, plan);
+    return rows.isPresent() ? rows : HudiMaintenance.write(session, plan);
   }
 
   private static boolean isHudi(Object source) {
