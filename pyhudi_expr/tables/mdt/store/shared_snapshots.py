@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -64,15 +65,36 @@ class SharedSnapshots:
             return False
 
     def publish(self, files: Sequence[Path]) -> list[Path]:
-        """Copy snapshots that are not there yet; return these.
+        """Copy snapshots that are not there yet, or are damaged; return these.
 
-        Others see a snapshot when it is complete.
+        Others see a snapshot when it is complete. What is there afterwards is what was copied.
 
         Raises:
-            HudiError: The storage cannot be written.
+            HudiError: The storage cannot be written, or has something else than was written.
         """
-        missing = [file for file in files if self._storage.stat(file.name) is None]
+        missing = [file for file in files if not self._has(file)]
         for file in missing:
             with file.open("rb") as source, self._storage.writing(file.name) as target:
                 shutil.copyfileobj(source, target, _CHUNK_BYTES)
+            if not self._has(file):
+                raise HudiError(
+                    f"{self._storage.uri}/{file.name}: the file is not what was written; if nobody "
+                    "else writes there, its storage loses data; no service uses it"
+                )
         return missing
+
+    def _has(self, file: Path) -> bool:
+        """Return whether the same bytes are there."""
+        entry = self._storage.stat(file.name)
+        if entry is None or entry.size != file.stat().st_size:
+            return False
+        with (
+            file.open("rb") as source,
+            self._storage.open_input(file.name, entry.size) as copy,
+        ):
+            return all(ours == copy.read(len(ours)) for ours in _chunks(source))
+
+
+def _chunks(source: BinaryIO) -> Iterator[bytes]:
+    while chunk := source.read(_CHUNK_BYTES):
+        yield chunk

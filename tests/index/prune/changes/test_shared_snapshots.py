@@ -82,19 +82,36 @@ def test_publishing_again_writes_nothing(table: Path, published: Path) -> None:
     assert contents(published) == before
 
 
-@pytest.mark.parametrize("damage", ["flipped", "cut", "of another file"])
-def test_a_damaged_snapshot_is_not_used(
-    table: Path, shared: Path, tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
-) -> None:
+_DAMAGES = pytest.mark.parametrize("damage", ["flipped", "cut", "of another file"])
+
+
+def damaged(shared: Path, damage: str) -> None:
     files = sorted(shared.iterdir())
     others = [file.read_bytes() for file in (*files[1:], files[0])]
     for file, other in zip(files, others, strict=True):
         content = bytearray(file.read_bytes())
         content[len(content) // 2] ^= 1
-        damaged = {"flipped": bytes(content), "cut": bytes(content[:-70]), "of another file": other}
-        file.write_bytes(damaged[damage])
+        kinds = {"flipped": bytes(content), "cut": bytes(content[:-70]), "of another file": other}
+        file.write_bytes(kinds[damage])
+
+
+@_DAMAGES
+def test_a_damaged_snapshot_is_not_used(
+    table: Path, shared: Path, tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged(shared, damage)
     assert answers(table, tmp_path / "own", shared) == answers(table)
     assert any("is not used and removed" in record.getMessage() for record in caplog.records)
+
+
+@_DAMAGES
+def test_publishing_again_mends_what_is_damaged(
+    table: Path, published: Path, shared: Path, damage: str
+) -> None:
+    damaged(shared, damage)
+    found = publish(str(table), COLUMNS, str(shared), None)
+    assert found.snapshots == len(contents(published))
+    assert contents(shared) == contents(published)
 
 
 def test_a_directory_that_cannot_be_read_costs_one_line_for_each_snapshot(
