@@ -30,7 +30,7 @@ index verify --certify         `manage.certifying`, `spark.builds.certifying`   
 index drop                     `manage.dropping`                                     yes
 audit --repair                 `manage.audit.repairing`                              yes
 hive register                  `manage.hive.registering`                             yes
-hive adopt, undo               `manage.hive.adoption`                                no
+hive adopt, undo               `manage.hive.adopting`                                yes
 snapshot                       `tables.mdt.store.shared_snapshots`, in another place no
 leftovers of dead builds       `manage.building`, planned before anything else       yes
 leftovers, other               `manage.indexing.leftovers`                           no

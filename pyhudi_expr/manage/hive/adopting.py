@@ -11,7 +11,9 @@ from pyhudi_expr.manage.hive.adoption import (
     AdoptionPlan,
     NotAdoptable,
     PartitionFormat,
+    Readers,
     adoption,
+    differences,
     is_adopted,
     is_of_sync,
     is_ours,
@@ -21,6 +23,7 @@ from pyhudi_expr.manage.hive.columns import HiveColumn, accepts, hive_columns, q
 from pyhudi_expr.manage.hive.metastore_partitions import partition_formats
 from pyhudi_expr.manage.hive.metastore_table import MetastoreTable, TableName, metastore_table
 from pyhudi_expr.manage.hive.session import ConnectionFailed, HiveSession
+from pyhudi_expr.manage.operations import Action, Change, carry_out
 from pyhudi_expr.tables.config_keys import BOOTSTRAP_BASE_PATH
 from pyhudi_expr.tables.hudi_table import HudiTable
 
@@ -90,7 +93,7 @@ def adopt_all(
         ConnectionFailed: HiveServer2 is gone. Any other failure is one of a table.
     """
     for name in names:
-        yield _done(session, name, _checked_adoption, dry_run=dry_run)
+        yield _done(adopting(session, name), dry_run=dry_run)
 
 
 def undo_all(
@@ -98,25 +101,118 @@ def undo_all(
 ) -> Iterator[Adopted]:
     """Give each adopted table back what it had. See `adopt_all`."""
     for name in names:
-        yield _done(session, name, undoing, dry_run=dry_run)
+        yield _done(undoing_adoption(session, name), dry_run=dry_run)
 
 
-def _done(session: HiveSession, name: TableName, plan: Planner, *, dry_run: bool) -> Adopted:
-    try:
-        table = metastore_table(session, name)
+@dataclass(frozen=True)
+class ReaderPlan:
+    """Which readers a table gets.
+
+    Attributes:
+        name: In Hive.
+        before: Its readers before that.
+        todo: What there is to do.
+    """
+
+    operation: str
+    name: TableName
+    before: Readers
+    todo: AdoptionPlan
+
+    @property
+    def table(self) -> str:
+        """The base path."""
+        return self.before.table.location
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The statements."""
+        return tuple(Change(Action.SET, str(self.name), each) for each in self.todo.statements)
+
+
+@dataclass(frozen=True)
+class ReaderChange:
+    """Gives a table in Hive, and its partitions, other readers; all else of it stays."""
+
+    session: HiveSession
+    name: TableName
+    operation: str
+    planner: Planner
+
+    def plan(self) -> ReaderPlan:
+        """Return the statements.
+
+        Raises:
+            NotAdoptable: The table stays as it is.
+            HudiError: It is missing, or Hive does not describe it.
+        """
+        before = self._readers()
+        todo = self.planner(self.name, before.table, before.partitions)
+        return ReaderPlan(self.operation, self.name, before, todo)
+
+    def check(self, plan: ReaderPlan) -> None:
+        """Check that the table is that of the plan."""
+        if self._differs(plan.before):
+            raise HudiError(f"Hive's table {self.name} has changed meanwhile: run it again")
+
+    def act(self, plan: ReaderPlan) -> None:
+        """Run the statements."""
+        for statement in plan.todo.statements:
+            self.session.run(statement)
+
+    def verify(self, plan: ReaderPlan, done: None) -> None:
+        """Check that nothing is left to do, and that all else of the table is as before."""
+        now = self._readers()
+        if now.rest != plan.before.rest:
+            raise HudiError("more of the table has changed than its readers")
+        left = differences(self.name, plan.todo.after, now)
+        if left:
+            raise HudiError(f"it has not become what was asked for: {left[0]} is left to do")
+
+    def restore(self, plan: ReaderPlan) -> str:
+        """Give the table and its partitions the readers that they had."""
+        for statement in differences(self.name, plan.before, self._readers()):
+            self.session.run(statement)
+        if self._differs(plan.before):
+            raise HudiError(f"Hive's table {self.name} is not as before; run it again")
+        return "the table and its partitions are as before"
+
+    def _readers(self) -> Readers:
+        table = metastore_table(self.session, self.name)
         if table is None:
-            return Adopted(name, Outcome.FAILED, message="it is not in the metastore")
-        planned = plan(name, table, _partitions(session, name, table))
-        for statement in () if dry_run else planned.statements:
-            session.run(statement)
+            raise HudiError("it is not in the metastore")
+        return Readers(table, _partitions(self.session, self.name, table))
+
+    def _differs(self, before: Readers) -> bool:
+        now = self._readers()
+        return now.rest != before.rest or bool(differences(self.name, before, now))
+
+
+def adopting(session: HiveSession, name: TableName) -> ReaderChange:
+    """Return the operation that gives a table our input formats."""
+    return ReaderChange(session, name, "hive adopt", _checked_adoption)
+
+
+def undoing_adoption(session: HiveSession, name: TableName) -> ReaderChange:
+    """Return the operation that gives an adopted table back what it had."""
+    return ReaderChange(session, name, "hive adopt --undo", undoing)
+
+
+def _done(change: ReaderChange, *, dry_run: bool) -> Adopted:
+    name = change.name
+    try:
+        planned = change.plan()
+        if planned.todo.statements and not dry_run:
+            carry_out(change, planned)
     except NotAdoptable as reason:
         return Adopted(name, Outcome.SKIPPED, message=str(reason))
     except ConnectionFailed:
         raise
     except HudiError as error:
         return Adopted(name, Outcome.FAILED, message=" ".join(str(error).split()))
-    outcome = Outcome.CHANGED if planned.statements else Outcome.UNCHANGED
-    return Adopted(name, outcome, planned.statements, planned.partitions)
+    todo = planned.todo
+    outcome = Outcome.CHANGED if todo.statements else Outcome.UNCHANGED
+    return Adopted(name, outcome, todo.statements, todo.partitions)
 
 
 def _partitions(

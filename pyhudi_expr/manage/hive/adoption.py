@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.hive.columns import quote_identifier
@@ -58,16 +58,49 @@ class PartitionFormat:
 
 
 @dataclass(frozen=True)
+class Readers:
+    """A table of the metastore and the classes of its partitions, at one time."""
+
+    table: MetastoreTable
+    partitions: tuple[PartitionFormat, ...]
+
+    @property
+    def rest(self) -> MetastoreTable:
+        """What neither `adoption` nor `undoing` changes, nor Hudi's sync after each commit."""
+        return replace(self.table, input_format="", output_format="", serde="", properties={})
+
+    def with_formats(
+        self,
+        of_table: FileFormat,
+        of_partitions: tuple[PartitionFormat, ...],
+        records: Mapping[str, str],
+    ) -> Readers:
+        """Return the same with other classes, and records of the former ones."""
+        recorded = frozenset(_record_keys(self.table))
+        kept = {key: text for key, text in self.table.properties.items() if key not in recorded}
+        table = replace(
+            self.table,
+            input_format=of_table.input,
+            output_format=of_table.output,
+            serde=of_table.serde,
+            properties={**kept, **records},
+        )
+        return Readers(table, of_partitions)
+
+
+@dataclass(frozen=True)
 class AdoptionPlan:
     """What there is to do.
 
     Attributes:
         statements: In order; none if nothing is to be done.
         partitions: How many partitions they change.
+        after: What the readers are afterwards.
     """
 
     statements: tuple[str, ...]
     partitions: int
+    after: Readers
 
 
 def is_adopted(table: MetastoreTable) -> bool:
@@ -97,7 +130,7 @@ def adoption(
     table_is_ours = table.input_format in INPUT_FORMATS
     if table_is_ours and not is_adopted(table):
         if all(each.format == table.format for each in partitions):
-            return AdoptionPlan((), 0)
+            return AdoptionPlan((), 0, Readers(table, partitions))
         raise NotAdoptable(
             "its input format was set by hand, but not that of all partitions: set theirs by ALTER"
             " TABLE ... PARTITION (...) SET FILEFORMAT"
@@ -114,7 +147,9 @@ def adoption(
         statements.append(_set_format(name, "", target))
     if todo:
         statements.append(_set_format(name, _every_partition(table), target))
-    return AdoptionPlan(tuple(statements), len(todo))
+    ours = tuple(replace(each, format=target) for each in partitions)
+    after = Readers(table, partitions).with_formats(target, ours, records)
+    return AdoptionPlan(tuple(statements), len(todo), after)
 
 
 def undoing(
@@ -143,7 +178,28 @@ def undoing(
         statements.append(_set_format(name, "", former))
     keys = ", ".join(quote_string(key) for key in _record_keys(table))
     statements.append(f"ALTER TABLE {name} UNSET TBLPROPERTIES IF EXISTS ({keys})")
-    return AdoptionPlan(tuple(statements), len(todo))
+    back = tuple(replace(each, format=wanted[each.values]) for each in partitions)
+    after = Readers(table, partitions).with_formats(former, back, {})
+    return AdoptionPlan(tuple(statements), len(todo), after)
+
+
+def differences(name: TableName, wanted: Readers, now: Readers) -> tuple[str, ...]:
+    """Return the statements after which a table and its partitions have the wanted readers.
+
+    Those of partitions that `wanted` does not have stay.
+    """
+    known = {each.values: each.format for each in wanted.partitions}
+    todo = [
+        _set_format(
+            name, partition_clause(now.table.partition_keys, each.values), known[each.values]
+        )
+        for each in now.partitions
+        if known.get(each.values, each.format) != each.format
+    ]
+    if now.table.format != wanted.table.format:
+        todo.append(_set_format(name, "", wanted.table.format))
+    records = {key: wanted.table.properties[key] for key in _record_keys(wanted.table)}
+    return (*todo, *_set_records(name, now.table, records))
 
 
 def _check_table(table: MetastoreTable) -> None:
