@@ -8,6 +8,7 @@ and no row is lost.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 
@@ -55,6 +56,7 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
     children,
 )
+from pyhudi_expr.expr.semantics import Engine
 from pyhudi_expr.expr.terms import Scope, UnboundError, bind_term
 from pyhudi_expr.expr.three_valued_logic import is_null, is_true
 
@@ -170,7 +172,9 @@ def _typed(result: Term, domain: Domain | None, scope: Scope) -> Term:
             return result if _domain_of_constant(result) == domain else typed
         case Column():
             return result if bind_term(result, scope).domain == domain else typed
-    return typed if rewrites.first_case(result) else Call(OR_NULL, (typed,))
+    if rewrites.first_case(result) or not scope.semantics.concerns(Engine.HIVE):
+        return typed
+    return Call(OR_NULL, (typed,))
 
 
 def _check_results(choice: Case, scope: Scope) -> Domain | None:
@@ -239,8 +243,17 @@ def _bind(node: HudiExpression, scope: Scope) -> BoundExpression:
 def _(node: And, scope: Scope) -> BoundExpression:
     return conjunction(
         _bind_ends(part, scope) if isinstance(part, rewrites.Ends) else _bind_piece(part, scope)
-        for part in rewrites.paired_ends(node.children)
+        for part in _as_evaluated(node.children, scope)
     )
+
+
+def _as_evaluated(
+    conditions: Sequence[HudiExpression], scope: Scope
+) -> Sequence[HudiExpression | rewrites.Ends]:
+    """Return the conditions of an AND as the engine's optimizer leaves them."""
+    if not scope.semantics.concerns(Engine.HIVE):
+        return conditions
+    return rewrites.paired_ends(conditions)
 
 
 def _bind_ends(ends: rewrites.Ends, scope: Scope) -> BoundExpression:
@@ -296,11 +309,14 @@ def _(node: Comparison, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: Between, scope: Scope) -> BoundExpression:
-    if isinstance(node.low, Literal) and node.low.value is None:
+    is_of_hive = scope.semantics.concerns(Engine.HIVE)
+    if is_of_hive and isinstance(node.low, Literal) and node.low.value is None:
         return _NO_OR_NULL  # Hive evaluates no further, and returns NULL
     floats = float_widths((node.term, node.low, node.high), scope)
     low = compare(Op.LTEQ, node.low, node.term, scope, floats)
     high = compare(Op.LTEQ, node.term, node.high, scope, floats)
+    if not is_of_hive:
+        return conjunction([low, high])
     others = _nan_between(node, scope)
     if not isinstance(node.low, Literal):
         # Hive evaluates no further, and returns NULL where the upper end would make it FALSE.
@@ -310,7 +326,7 @@ def _(node: Between, scope: Scope) -> BoundExpression:
 
 def _nan_between(node: Between, scope: Scope) -> list[BoundExpression]:
     """Return conditions for NaN, which is BETWEEN any two numbers in Hive's vectors."""
-    doubt = Unknown("NaN in BETWEEN, which engines evaluate differently")
+    doubt = Unknown("NaN in BETWEEN, which Hive's vectors find between any two numbers")
     terms = (node.term, node.low, node.high)
     if any(isinstance(term, Literal) and _is_nan(term) for term in terms):
         return [doubt]
@@ -345,12 +361,16 @@ def _(node: In, scope: Scope) -> BoundExpression:
     # x IN (NULL, ...) is NULL instead of FALSE; not all engines implement that under NOT.
     if len(given) == len(literals):
         return found
-    plain = [one for one in given if not isinstance(one.type, CharType)]
-    domains = {term.domain, *map(_domain_of_constant, plain)}
-    if len(domains) > 1 and any(one.kind is Kind.DECIMAL for one in domains):
+    if scope.semantics.concerns(Engine.HIVE) and _are_decimals_of_several_types(term, given):
         # Hive converts a decimal that does not fit the options' type to NULL, and finds that.
         return disjunction([found, Unknown("decimals of several types IN options with NULL")])
     return disjunction([found, _NO_OR_NULL])
+
+
+def _are_decimals_of_several_types(term: BoundTerm, options: Sequence[Literal]) -> bool:
+    plain = [one for one in options if not isinstance(one.type, CharType)]
+    domains = {term.domain, *map(_domain_of_constant, plain)}
+    return len(domains) > 1 and any(one.kind is Kind.DECIMAL for one in domains)
 
 
 def _in_terms(node: In, term: BoundTerm, scope: Scope) -> BoundExpression:

@@ -39,7 +39,7 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
 )
-from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
 from pyhudi_expr.expr.terms import (
     Scope,
     Side,
@@ -309,7 +309,7 @@ def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundE
     if not options:
         return Constant(Truth.NO_NULL)
     among = _among(term, sorted(set(options), key=lambda option: (option.lower, option.upper)))
-    doubt = _not_in_unknown(term.domain, options, literals)
+    doubt = _not_in_unknown(term.domain, options, literals, scope.semantics)
     # TRUE stays TRUE, FALSE becomes unknown.
     return BoundAnd((among, Unknown(doubt))) if doubt else among
 
@@ -360,7 +360,7 @@ def _is_negative_zero(value: PythonValue) -> bool:
 
 
 def _not_in_unknown(
-    domain: Domain, options: list[BoundLiteral], literals: list[Literal]
+    domain: Domain, options: list[BoundLiteral], literals: list[Literal], semantics: Semantics
 ) -> str | None:
     """Return why an engine's IN may miss an option that equals the value."""
     match domain.kind:
@@ -370,7 +370,9 @@ def _not_in_unknown(
         case Kind.FLOAT:
             if any(option.lower <= 0 <= option.upper for option in options):
                 return _SIGNED_ZEROS
-        case Kind.INTEGER if not any(_is_of_type(one.value, domain) for one in literals):
+        case Kind.INTEGER if semantics.concerns(Engine.HIVE) and not any(
+            _is_of_type(one.value, domain) for one in literals
+        ):
             return "IN of options that are not of an integer's type, which Hive finds FALSE of NULL"
         case Kind.INTEGER | Kind.DECIMAL:
             # They have no signed zero, so as floats they differ from one option only.

@@ -67,7 +67,11 @@ class Semantics:
     @property
     def has_reading_zone(self) -> bool:
         """Whether instants of files become wall clocks as they are read."""
-        return self.engine in (Engine.HIVE, Engine.ANY)
+        return self.concerns(Engine.HIVE)
+
+    def concerns(self, engine: Engine) -> bool:
+        """Return whether an answer has to hold for an engine."""
+        return self.engine in (engine, Engine.ANY)
 
     @property
     def has_one_zone(self) -> bool:
