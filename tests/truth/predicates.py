@@ -7,22 +7,26 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
 from tests.truth import templates, trino_templates, values
 from tests.truth.templates import FAMILIES, UNIONS, Language, Template
+from tests.truth.zones import ZoneRules
 
 LANGUAGES: Mapping[str, Language] = {
     **dict.fromkeys((templates.HIVE, templates.SPARK), templates.LANGUAGE),
     **dict.fromkeys((templates.TRINO, templates.PRESTO), trino_templates.LANGUAGE),
 }
 _SLOT = re.compile(r"\{(#?[a-z]+)\}")
+_OF_TIMES = re.compile(r"\{(when|time|instant|clock)\}|unix|TIMESTAMP|timestamp")
+#: What both engines evaluate in the session's zone, wherever rows are read.
+_OF_SESSIONS_ZONE = re.compile(r"unix|TIMESTAMP_LTZ|LOCAL TIME ZONE")
 MAX_DEPTH = 2
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 #: The types of decimal constants with many digits, on either side of the point.
 _WRITTEN = tuple(pa.decimal128(38, scale) for scale in (0, 10, 17, 19, 30, 37))
 
@@ -52,17 +56,30 @@ class Grammar:
         self._language = LANGUAGES[dialect]
         self._terms = [one for one in self._language.terms if dialect in one.dialects]
         self._conditions = [one for one in self._language.conditions if dialect in one.dialects]
+        self._of_times = _naming(_OF_TIMES, self._terms)
+        self._of_zone = _naming(_OF_SESSIONS_ZONE, self._terms)
+        self._conditions_of_zone = _naming(_OF_SESSIONS_ZONE, self._conditions)
 
     def term(self) -> Term:
-        """A random term: mostly a function of columns. Each template is equally likely."""
-        if self._rng.random() < 0.08:
+        """A random term: mostly a function of columns, and half of these of times.
+
+        What those give depends on the session; some use its zone. Else each template is equally
+        likely.
+        """
+        kind = self._rng.random()
+        if kind < 0.08:
             family = self._rng.choice(list(FAMILIES))
             return Term(self._rng.choice(FAMILIES[family]), family, "column")
-        return self.filled(self._rng.choice(self._terms))
+        if kind < 0.2 and self._of_zone:
+            return self.filled(self._rng.choice(self._of_zone))
+        terms = self._of_times if kind < 0.5 else self._terms
+        return self.filled(self._rng.choice(terms))
 
     def condition(self) -> Predicate:
         """A random condition other than a comparison with a constant."""
-        template = self._rng.choice(self._conditions)
+        of_zone = self._conditions_of_zone
+        conditions = of_zone if of_zone and self._rng.random() < 0.1 else self._conditions
+        template = self._rng.choice(conditions)
         return Predicate(self.filled(template).text, template.text)
 
     def comparisons(self, term: Term, constants: Sequence[str]) -> list[Predicate]:
@@ -132,8 +149,15 @@ class Grammar:
         return self._rng.choice(self._language.constants[kind])
 
 
-def spell(value: Any, type_: pa.DataType, zone: str) -> str | None:
-    """A value as a constant in Hive's and Spark's SQL, or None if it has none."""
+def _naming(pattern: re.Pattern[str], templates_: Sequence[Template]) -> Sequence[Template]:
+    return [one for one in templates_ if pattern.search(one.text)]
+
+
+def spell(value: Any, type_: pa.DataType, zone: ZoneRules) -> str | None:
+    """A value as a constant in Hive's and Spark's SQL, or None if it has none.
+
+    zone: in which instants are written.
+    """
     if value is None:
         return None
     for applies, spelled in _SPELLINGS:
@@ -151,20 +175,20 @@ def quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _float(value: float, _: str) -> str:
+def _float(value: float, _: ZoneRules) -> str:
     infinity = "Infinity" if value > 0 else "-Infinity"
     literal = repr(value) if math.isfinite(value) else "NaN" if math.isnan(value) else infinity
     return f"CAST('{literal}' AS DOUBLE)"
 
 
-def _time(value: datetime, zone: str) -> str:
-    wall = value
+def _time(value: datetime, zone: ZoneRules) -> str:
+    wall = value.replace(tzinfo=None)
     if value.tzinfo is not None:
-        wall = value.astimezone(timezone.utc if zone == "UTC" else ZoneInfo(zone))
-    return f"TIMESTAMP '{wall.replace(tzinfo=None).isoformat(sep=' ')}'"
+        wall += timedelta(seconds=zone.offset((value - _EPOCH) // timedelta(seconds=1)))
+    return f"TIMESTAMP '{wall.isoformat(sep=' ')}'"
 
 
-_SPELLINGS: Sequence[tuple[Callable[[pa.DataType], bool], Callable[[Any, str], str]]] = (
+_SPELLINGS: Sequence[tuple[Callable[[pa.DataType], bool], Callable[[Any, ZoneRules], str]]] = (
     (pa.types.is_boolean, lambda value, _: str(value).lower()),
     (pa.types.is_integer, lambda value, _: str(value)),
     (pa.types.is_floating, _float),

@@ -63,8 +63,10 @@ def _evaluate_supported(
     for number in count():
         rng = random.Random(f"{seed}/{number}")
         zone = values.ZONES[number % len(values.ZONES)]
-        evaluated = list(oracle.evaluate_random(rows, oracle.session_options(rng, zone), rng))
-        supported = [one for one in evaluated if not isinstance(one.converted["sql"], Unknown)]
+        evaluated = list(oracle.evaluate_random(rows, oracle.session_in(rng, zone), rng))
+        supported = [
+            one for one in evaluated if not isinstance(one.questions["sql"].expression, Unknown)
+        ]
         supported = [
             one for one in supported if "current_date" not in one.text
         ]  # true on one day only

@@ -13,11 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.conversion.semantics import encode_semantics
@@ -25,39 +21,27 @@ from pyhudi_expr.protocol.generated import ttypes
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from tests.service.service_process import Process
 from tests.truth.files import Files
-from tests.truth.soundness import EvaluatedPredicate, Tally
+from tests.truth.soundness import EvaluatedPredicate, Question, Tally
+from tests.truth.stored import file_id
 
 WORKERS = 2
-_INSTANT = "20260101000000000"
-_PROPERTIES = """\
-hoodie.table.name=truth
-hoodie.table.type=COPY_ON_WRITE
-hoodie.table.version=8
-hoodie.timeline.layout.version=2
-hoodie.populate.meta.fields=false
-hoodie.record.merge.mode=COMMIT_TIME_ORDERING
-"""
 
 
 class Service:
     """Connections to each worker of a service."""
 
-    def __init__(self, directory: Path, clients: Sequence[PruningClient]) -> None:
-        self._directory = directory
+    def __init__(self, clients: Sequence[PruningClient]) -> None:
         self._clients = clients
-        self._tables = 0
 
-    def check(self, tally: Tally, predicates: Sequence[EvaluatedPredicate], files: Files) -> None:
-        """Asks each worker which of these files each predicate keeps."""
-        table = self._directory / str(self._tables)
-        self._tables += 1
-        write_table(table, files.rows, files.members)
+    def check(
+        self, tally: Tally, table: Path, predicates: Sequence[EvaluatedPredicate], files: Files
+    ) -> None:
+        """Asks each worker which files of the table each predicate keeps."""
         for evaluated in predicates:
-            zone = evaluated.zone or evaluated.session_options.zone
-            for front_end, expression in evaluated.converted.items():
+            for front_end, question in evaluated.questions.items():
                 for client in self._clients:
-                    kept = _kept(client, table, expression, zone, len(files.members))
-                    tally.add_kept(evaluated, files, front_end, kept)
+                    kept = _kept(client, table, question, len(files.members))
+                    tally.add_kept(evaluated, files, front_end, "through the service", kept)
 
 
 @contextmanager
@@ -68,42 +52,26 @@ def running_service(directory: Path) -> Iterator[Service]:
         with ExitStack() as stack:
             # The next connection is the next worker's.
             connections = [PruningClient(port=process.port, timeout=120) for _ in range(WORKERS)]
-            yield Service(directory, [stack.enter_context(one) for one in connections])
+            yield Service([stack.enter_context(one) for one in connections])
         assert process.stop() == 0, process.text
     finally:
         process.kill()
 
 
-def write_table(path: Path, rows: pa.Table, members: Sequence[Sequence[int]]) -> None:
-    """Writes a copy-on-write table without a metadata table; file F has the rows `members[F]`."""
-    timeline = path / ".hoodie" / "timeline"
-    timeline.mkdir(parents=True)
-    (timeline / f"{_INSTANT}_{_INSTANT}.commit").write_bytes(b"")
-    (path / ".hoodie" / "hoodie.properties").write_text(_PROPERTIES)
-    (path / ".hoodie_partition_metadata").write_text("partitionDepth=0\n")
-    for number, own in enumerate(members):
-        name = f"{_file_id(number)}_0-1-0_{_INSTANT}.parquet"
-        pq.write_table(rows.take(list(own)), path / name)
-
-
-def _file_id(number: int) -> str:
-    return f"{number:08d}-0000-4000-8000-000000000000-0"
-
-
 def _kept(
-    client: PruningClient, table: Path, expression: HudiExpression, zone: str | None, files: int
+    client: PruningClient, table: Path, question: Question, files: int
 ) -> npt.NDArray[np.bool_]:
     answer = client.send(
         ttypes.PruneRequest(
             protocolVersion=PROTOCOL_VERSION,
             requestId="truth",
             basePath=str(table),
-            filter=encode(expression),
+            filter=encode(question.expression),
             view=ttypes.TableView.SNAPSHOT,
-            semantics=encode_semantics(here(zone)),
+            semantics=encode_semantics(question.semantics),
             listKept=True,
         )
     )
     assert answer.status == ttypes.PruneStatus.OK, answer.message
     chosen = set(answer.kept.fileIds)
-    return np.array([_file_id(number) in chosen for number in range(files)])
+    return np.array([file_id(number) in chosen for number in range(files)])

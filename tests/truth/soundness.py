@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,10 +19,24 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression, IsNull
-from pyhudi_expr.expr.semantics import here
+from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.terms import Scope
 from tests.truth.engine import SessionOptions
 from tests.truth.files import Files
+
+
+@dataclass(frozen=True)
+class Question:
+    """A predicate as one front end has it.
+
+    semantics: of a request with it.
+    is_filter: it is what an optimizer leaves of a filter, which may be FALSE where the predicate is
+        NULL.
+    """
+
+    expression: HudiExpression
+    semantics: Semantics
+    is_filter: bool = False
 
 
 @dataclass(frozen=True)
@@ -31,9 +45,8 @@ class EvaluatedPredicate:
 
     source: the template that it was mainly made from.
     truths: by evaluator (a way in which the engine evaluates), the truth value of each row.
-    converted: by front end, the converted predicate.
+    questions: by front end, the converted predicate.
     true_only: evaluators that only report which rows are TRUE, and return NULL for the others.
-    zone: the zone in a request, if it is not the session's.
     failed: indexes of rows for which evaluation fails: NULL in `truths`, but not really NULL.
     """
 
@@ -42,10 +55,14 @@ class EvaluatedPredicate:
     source: str
     session_options: SessionOptions
     truths: dict[str, pa.BooleanArray]
-    converted: dict[str, HudiExpression]
+    questions: Mapping[str, Question]
     true_only: frozenset[str] = frozenset()
-    zone: str | None = None
     failed: Sequence[int] = ()
+
+    def bound(self, front_end: str, schema: pa.Schema) -> BoundExpression:
+        """The predicate as one front end converts it, bound to columns."""
+        question = self.questions[front_end]
+        return bind(question.expression, Scope(schema, question.semantics))
 
     def columns(self, names: Sequence[str]) -> list[str]:
         """Those of the columns that the predicate names."""
@@ -88,11 +105,10 @@ class Loss:
 
     def __str__(self) -> str:
         evaluated = self.evaluated
-        options = {"zone": evaluated.session_options.zone, **evaluated.session_options.settings}
         return (
             f"LOST {evaluated.dialect} by {self.front_end} ({self.evaluator}): {evaluated.text}\n"
             f"  is {_TRUTHS[self.truth]} for {self.row}\n"
-            f"  bounds: {self.bounds}; {options}"
+            f"  bounds: {self.bounds}; {evaluated.session_options}"
         )
 
 
@@ -104,6 +120,8 @@ class Tally:
     predicates, by dialect and source: all, those that are kept, and those with a TRUE row.
     """
 
+    sessions: int = 0
+    predicates: int = 0
     cases: int = 0
     lost: int = 0
     losses: dict[tuple[str, str, str], Loss] = field(default_factory=dict)
@@ -113,11 +131,12 @@ class Tally:
 
     def add(self, evaluated: EvaluatedPredicate, files: Files) -> None:
         """Checks a predicate over all files, for TRUE, FALSE and NULL."""
+        self.predicates += 1
         key = evaluated.dialect, evaluated.source
-        for front_end, expression in evaluated.converted.items():
-            zone = evaluated.zone or evaluated.session_options.zone
-            scope = Scope(files.rows.schema, here(zone))
-            for truth in (True, False, None):
+        for front_end, question in evaluated.questions.items():
+            scope = Scope(files.rows.schema, question.semantics)
+            expression = question.expression
+            for truth in (True,) if question.is_filter else (True, False, None):
                 bound = bind(IsNull(expression) if truth is None else expression, scope)
                 evidence = [StatisticsEvidence(files)]
                 may = as_array(may_be(bound, truth is not False, evidence), len(files.members))
@@ -133,13 +152,16 @@ class Tally:
         evaluated: EvaluatedPredicate,
         files: Files,
         front_end: str,
+        by: str,
         kept: npt.NDArray[np.bool_],
     ) -> None:
-        """Checks the files that somebody else keeps for a predicate, as one front end has it."""
-        zone = evaluated.zone or evaluated.session_options.zone
-        bound = bind(evaluated.converted[front_end], Scope(files.rows.schema, here(zone)))
-        key = evaluated.dialect, "through the service"
-        of = f"{front_end}, served"
+        """Checks the files that somebody else keeps for a predicate, as one front end has it.
+
+        by: who keeps them, for statistics.
+        """
+        bound = evaluated.bound(front_end, files.rows.schema)
+        key = evaluated.dialect, by
+        of = f"{front_end}, {by}"
         for _, holds_row in self._compared(evaluated, files, of, True, kept, bound):
             self.ideal[key] += int(np.count_nonzero(holds_row))
             self.kept[key] += int(np.count_nonzero(kept))
@@ -166,6 +188,8 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Adds the results of another process."""
+        self.sessions += other.sessions
+        self.predicates += other.predicates
         self.cases += other.cases
         self.lost += other.lost
         for loss in other.losses.values():
@@ -200,6 +224,10 @@ class Tally:
         known = self.losses.get(loss.key)
         if known is None or len(loss.evaluated.text) < len(known.evaluated.text):
             self.losses[loss.key] = loss
+
+    def __str__(self) -> str:
+        counts = f"{self.sessions} sessions, {self.predicates} predicates, {self.cases} cases"
+        return f"{counts}, {self.lost} lost"
 
     def looseness(self) -> Iterator[str]:
         """A line for each source: the share of files kept, and of files with a TRUE row."""

@@ -95,6 +95,12 @@ CONSTANTS: Mapping[str, Sequence[str]] = {
         *("TIMESTAMP '2011-12-31 00:00:00'", "TIMESTAMP '2011-12-30 00:00:00'"),
         *("TIMESTAMP '2020-03-29 00:00:00'", "TIMESTAMP '1893-04-01 00:00:00'"),
     ),
+    "zone": ("'Asia/Tokyo'", "'Europe/Stockholm'", "'UTC'", "'PST'"),
+    "local": (
+        "CAST('2020-03-29 01:00:00 UTC' AS TIMESTAMP WITH LOCAL TIME ZONE)",
+        "CAST('2020-11-01 06:00:00' AS TIMESTAMP WITH LOCAL TIME ZONE)",
+        "CAST('1948-09-01 07:00:00 Europe/Stockholm' AS TIMESTAMP WITH LOCAL TIME ZONE)",
+    ),
     "months": ("INTERVAL '1' MONTH", "INTERVAL '-13' MONTH", "INTERVAL '1' YEAR"),
 }
 
@@ -233,6 +239,11 @@ TERMS: Sequence[Template] = [
     *_each("CAST({num} AS STRING); CAST({when} AS STRING); CAST({bool} AS STRING)", "text"),
     *_each("CAST({instant} AS DATE); CAST({text} AS DATE); CAST({clock} AS DATE)", "date"),
     *_each("CAST({date} AS TIMESTAMP); CAST({text} AS TIMESTAMP)", "instant"),
+    *_each("CAST({int} AS TIMESTAMP)", "instant"),
+    *_each("from_utc_timestamp({instant}, {#zone})", "instant"),
+    *_each("to_utc_timestamp({instant}, {#zone})", "instant"),
+    *_each("CAST({clock} AS TIMESTAMP_LTZ); CAST({instant} AS TIMESTAMP_NTZ)", "instant", SPARK),
+    *_each("timestamp_seconds({int}); timestamp_millis({int})", "instant", SPARK),
     *_each("CAST({num} AS BOOLEAN)", "bool"),
     # Choices
     *_each("coalesce({int}, {int}); nvl({int}, {#n}); coalesce({int}, {#n})", "int"),
@@ -276,6 +287,8 @@ CONDITIONS: Sequence[Template] = [
     *_each("{when} < {#zoned}; {instant} = {#zoned}; {#zoned} <= {instant}", "bool"),
     *_each("{instant} BETWEEN {#zoned} AND {#zoned}; {instant} <> {#zoned}", "bool"),
     *_each("{instant} IN ({#zoned}, {#zoned}); {instant} NOT IN ({#zoned})", "bool"),
+    *_each("CAST({when} AS TIMESTAMP WITH LOCAL TIME ZONE) < {#local}", "bool", HIVE),
+    *_each("CAST({when} AS TIMESTAMP WITH LOCAL TIME ZONE) = {#local}", "bool", HIVE),
     *_each("isnull({any}); isnotnull({any})", "bool"),
     *_each("istrue({bool}); isfalse({bool}); isnottrue({bool}); isnotfalse({bool})", "bool", HIVE),
     *_each("{bool} = {bool}; NOT {bool}; {bool} IS TRUE; {bool} IS NOT FALSE", "bool"),

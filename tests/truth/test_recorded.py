@@ -26,7 +26,7 @@ def test_no_file_with_a_matching_row_is_dropped(dialect: str) -> None:
         columns = evaluated.columns(rows.schema.names)
         around = [evaluated.rows(truth) for truth in (True, False, None)]
         tally.add(evaluated, sorted_rows.files(columns, around, DRAWN, rng.getrandbits(32)))
-        nodes = walk(evaluated.converted["sql"])
+        nodes = walk(evaluated.questions["sql"].expression)
         names |= called(evaluated.text) | {node.name for node in nodes if isinstance(node, Call)}
     assert tally.lost == 0, "\n".join(map(str, tally.losses.values()))
     assert tally.cases > 50_000

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.expr.nodes import NEVER, Column, Comparison, HudiExpression, Literal, Op
+from pyhudi_expr.expr.semantics import here
 from tests.truth import values
 from tests.truth.engine import SessionOptions
 from tests.truth.files import BoundKind, Files, SortedRows
-from tests.truth.soundness import EvaluatedPredicate, Tally
+from tests.truth.soundness import EvaluatedPredicate, Question, Tally
 
 IS_ONE = Comparison(Op.EQ, Column(("i4",)), Literal(1, pa.int32()))
 
@@ -27,8 +28,9 @@ def evaluated_as_true(
 ) -> EvaluatedPredicate:
     """The results of an engine that reports these rows as TRUE, and nothing about the others."""
     truths = pa.array([True if row in rows else None for row in range(len(files.rows))], pa.bool_())
-    parts = ("spark", text, "i4", SessionOptions(), {"spark": truths}, {"sql": expression})
-    return EvaluatedPredicate(*parts, true_only=frozenset({"spark"}))
+    parts = ("spark", text, "i4", SessionOptions(), {"spark": truths})
+    questions = {"sql": Question(expression, here("UTC"))}
+    return EvaluatedPredicate(*parts, questions, true_only=frozenset({"spark"}))
 
 
 def test_a_dropped_file_with_a_matching_row_counts_as_lost(files: Files) -> None:
@@ -47,8 +49,8 @@ def test_a_file_that_a_service_drops_counts_as_lost_if_it_has_a_matching_row(fil
     evaluated = evaluated_as_true("text", files, IS_ONE, files.members[0][0])
     one = replace(files, members=files.members[:1])
     kept, dropped = Tally(), Tally()
-    kept.add_kept(evaluated, one, "sql", np.array([True]))
-    dropped.add_kept(evaluated, one, "sql", np.array([False]))
+    kept.add_kept(evaluated, one, "sql", "by others", np.array([True]))
+    dropped.add_kept(evaluated, one, "sql", "by others", np.array([False]))
     assert [(tally.cases, tally.lost) for tally in (kept, dropped)] == [(1, 0), (1, 1)]
 
 

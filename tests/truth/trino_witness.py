@@ -12,14 +12,17 @@ import pyarrow as pa
 
 from devtools.runtime import RuntimeMissingError
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
+from pyhudi_expr.expr.semantics import here
 from tests.truth.engine import Answer, SessionOptions
 from tests.truth.engines.java_judge import JavaEngine, JavaEngineProcess, Values
 from tests.truth.engines.presto import PRESTO
 from tests.truth.engines.trino import TRINO
 from tests.truth.predicates import Grammar, Predicate
-from tests.truth.soundness import EvaluatedPredicate
+from tests.truth.soundness import EvaluatedPredicate, Question
+from tests.truth.values import ZONES
+from tests.truth.zones import Zones
 
-_TERMS, _CONDITIONS, _COMBINED = 120, 60, 60
+_TERMS, _CONDITIONS, _COMBINED = 24, 12, 12
 _MAX_VALUES = 200
 _UTC = "UTC"
 #: Presto's property: whether a time without zone is an instant.
@@ -33,8 +36,12 @@ class JavaOracle:
 
     process: JavaEngineProcess
 
-    def session_options(self, rng: random.Random, zone: str) -> SessionOptions:
-        """See `tests.truth.witnesses.Oracle`."""
+    def session_options(self, rng: random.Random, zones: Zones) -> SessionOptions:
+        """See `tests.truth.witnesses.Oracle`. The zones' rules are the same anywhere."""
+        return self.session_in(rng, rng.choice(ZONES))
+
+    def session_in(self, rng: random.Random, zone: str) -> SessionOptions:
+        """Draws the other options of a session in a zone."""
         if self.process.engine is TRINO:
             return SessionOptions(zone)
         return SessionOptions(zone, {LEGACY_TIMESTAMP: rng.choice(("true", "true", "false"))})
@@ -76,8 +83,12 @@ def evaluated_predicate(
         predicate.source,
         session_options,
         truths={dialect: answer.truths},
-        converted={"sql": parse_predicate(predicate.text, DIALECTS[dialect])},
-        zone=requested_zone(dialect, session_options),
+        questions={
+            "sql": Question(
+                parse_predicate(predicate.text, DIALECTS[dialect]),
+                here(requested_zone(dialect, session_options)),
+            )
+        },
         failed=answer.failed,
     )
 

@@ -98,15 +98,18 @@ _FIRST_DAY, _LAST_DAY = date(1, 1, 1).toordinal(), date(9999, 12, 31).toordinal(
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 
-def rows(count: int, seed: int) -> pa.Table:
-    """This many rows of `COLUMNS`."""
+def rows(count: int, seed: int, moments: Sequence[int] = ()) -> pa.Table:
+    """This many rows of `COLUMNS`.
+
+    moments: seconds since 1970 to which a part of the dates, times and long integers is close.
+    """
     rng = random.Random(seed)
-    columns = {name: _column(type_, count, rng) for name, type_ in COLUMNS.items()}
+    columns = {name: _column(type_, count, rng, moments) for name, type_ in COLUMNS.items()}
     return pa.table(columns)
 
 
-def _column(type_: pa.DataType, count: int, rng: random.Random) -> pa.Array:
-    draw = _drawer(type_)
+def _column(type_: pa.DataType, count: int, rng: random.Random, moments: Sequence[int]) -> pa.Array:
+    draw = _near(_drawer(type_), type_, moments)
     # Runs of few values as well, so that some files have a single value.
     few = [draw(rng) for _ in range(rng.choice((3, 12, count)))]
     values = [None if rng.random() < _NULLS else rng.choice(few) for _ in range(count)]
@@ -121,6 +124,27 @@ def _drawer(type_: pa.DataType) -> Callable[[random.Random], Any]:
         if applies(type_):
             return lambda rng: drawer(rng, type_)
     raise TypeError(type_)
+
+
+def _near(
+    draw: Callable[[random.Random], Any], type_: pa.DataType, moments: Sequence[int]
+) -> Callable[[random.Random], Any]:
+    """Draws values close to the moments, too: as often as such types are about times."""
+    if not moments or not (pa.types.is_temporal(type_) or pa.types.is_int64(type_)):
+        return draw
+    share = 0.5 if pa.types.is_temporal(type_) else 0.25
+
+    def near(rng: random.Random) -> Any:
+        if rng.random() >= share:
+            return draw(rng)
+        second = rng.choice(moments)
+        if pa.types.is_date32(type_):
+            return second // 86_400 + rng.choice((0, 0, 1))
+        if pa.types.is_timestamp(type_):
+            return second * 10**6 + rng.choice((0, 0, 0, 999_999, 500_000))
+        return second
+
+    return near
 
 
 def integer(rng: random.Random, type_: pa.DataType) -> int:

@@ -11,7 +11,6 @@ sends; `sent_filter` decodes it.
 from __future__ import annotations
 
 import enum
-import hashlib
 import os
 import shutil
 import struct
@@ -34,27 +33,22 @@ from devtools.runtime import (
     COLLECTOR,
     HANDLER_JAR,
     HIVE_LIB,
-    WORK,
     RuntimeMissingError,
     java,
 )
+from pyhudi_expr.expr.frontend.common.hive_types import type_name
 from pyhudi_expr.protocol.generated.ttypes import PruneRequest
 from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
+from tests.truth.engines.java_classes import compiled
 
 _SOURCES = Path(__file__).parent / "hive"
-_BUILT = WORK / "truth"
 _MAIN = "io.pyhudi.truth.HiveJudge"
-# Not: path (manifests of other jars), classfile, processing, serial, as in handler-java/pom.xml.
-# Not -Werror: Calcite's classes name annotations that are not in the runtime.
-_JAVAC = ("--release", "17", "-proc:none", "-Xlint:all,-path,-classfile,-processing,-serial")
 _OPTIONS = (
-    # Arrow's buffers are Netty's, by reflection.
-    "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dorg.apache.logging.log4j.level=OFF",
     # Hive casts a text that is not a number with an exception for each row.
     "-XX:-StackTraceInThrowable",
 )
-_TRUTH, _NULL = 1, 2
+_TRUTH, _NULL, _FAILED = 1, 2, 3
 
 
 class EvaluationMode(enum.IntEnum):
@@ -82,20 +76,20 @@ class HiveJvm:
 
     def evaluate(
         self,
-        mode: EvaluationMode,
+        modes: Sequence[EvaluationMode],
         rows: pa.Table,
         predicates: Sequence[str],
         session_options: SessionOptions,
-    ) -> list[EvaluationResult]:
-        """Evaluates each predicate over the rows.
+    ) -> list[list[EvaluationResult]]:
+        """Evaluates each predicate over the rows, and returns its result in each mode.
 
         Raises:
             ServerError: the JVM has died, for example because it does not know a column's type.
         """
         try:
-            self._questions.write(_question(mode, rows, predicates, session_options))
+            self._questions.write(_question(modes, rows, predicates, session_options))
             self._questions.flush()
-            return [self._parse_result(rows.num_rows) for _ in predicates]
+            return [self._parse_results(rows.num_rows, len(modes)) for _ in predicates]
         except (OSError, EOFError) as error:
             raise ServerError(f"the JVM of Hive has died\n{tail(self._log)}") from error
 
@@ -105,15 +99,24 @@ class HiveJvm:
         with suppress(OSError):  # Unread input may remain.
             self._questions.close()
 
-    def _parse_result(self, size: int) -> EvaluationResult:
+    def _parse_results(self, size: int, modes: int) -> list[EvaluationResult]:
         if self._read(1) == b"\0":
-            return Refusal(self._read(self._length()).decode())
-        truths = np.frombuffer(self._read(size), np.uint8)
+            return [self._refusal()] * modes
         length = self._length()
-        return Answer(
-            pa.array(truths == _TRUTH, mask=truths == _NULL),
-            None if length < 0 else self._read(length),
-        )
+        request = None if length < 0 else self._read(length)
+        return [self._parse_result(size, request) for _ in range(modes)]
+
+    def _parse_result(self, size: int, request: bytes | None) -> EvaluationResult:
+        if self._read(1) == b"\0":
+            return self._refusal()
+        truths = np.frombuffer(self._read(size), np.uint8)
+        failed = np.flatnonzero(truths == _FAILED).tolist()
+        if size and len(failed) == size:
+            return Refusal("it fails for each row")
+        return Answer(pa.array(truths == _TRUTH, mask=truths >= _NULL), request, failed)
+
+    def _refusal(self) -> Refusal:
+        return Refusal(self._read(self._length()).decode())
 
     def _length(self) -> int:
         (length,) = struct.unpack(">i", self._read(4))
@@ -137,7 +140,8 @@ class HiveEngine:
         self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
     ) -> list[EvaluationResult]:
         """Evaluates the predicates in order. One that fails does not affect the others."""
-        return self.jvm.evaluate(self.mode, rows, predicates, session_options)
+        found = self.jvm.evaluate([self.mode], rows, predicates, session_options)
+        return [result for (result,) in found]
 
 
 @contextmanager
@@ -147,7 +151,7 @@ def hive_jvm(heap: str = "1g") -> Iterator[HiveJvm]:
     Raises:
         RuntimeMissingError: Hive, the handler or a JDK is missing.
     """
-    classes = _classes()
+    classes = hive_classes()
     scratch = Path(tempfile.mkdtemp(prefix="truth-hive"))
     log = scratch / "jvm.log"
     command = [str(java()), f"-Xmx{heap}", *COLLECTOR, *ADD_OPENS, *_OPTIONS]
@@ -181,53 +185,69 @@ def sent_filter(request: bytes) -> PruneRequest:
 
 
 def _question(
-    mode: EvaluationMode, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
+    modes: Sequence[EvaluationMode],
+    rows: pa.Table,
+    predicates: Sequence[str],
+    session_options: SessionOptions,
 ) -> bytes:
     """Serializes a question, as Question.java reads it."""
-    stream = pa.BufferOutputStream()
-    with pa.ipc.new_stream(stream, rows.schema) as writer:
-        writer.write_table(rows)
-    settings = session_options.settings
-    parts = [bytes([mode]), _sized(session_options.zone.encode()), struct.pack(">i", len(settings))]
+    zone, settings = session_options.zone, session_options.settings
+    zones = (zone, session_options.server_zone or zone, session_options.task_zone or zone)
+    parts = [_sized(bytes(modes)), *(_sized(one.encode()) for one in zones)]
+    parts += [_sized(session_options.place.name.encode()), struct.pack(">i", len(settings))]
     for name, value in settings.items():
         parts += [_sized(name.encode()), _sized(value.encode())]
-    parts += [_sized(stream.getvalue().to_pybytes()), struct.pack(">i", len(predicates))]
+    parts += [_sized(_encoded(rows)), struct.pack(">i", len(predicates))]
     parts += [_sized(predicate.encode()) for predicate in predicates]
     return b"".join(parts)
+
+
+def _encoded(rows: pa.Table) -> bytes:
+    """Serializes rows, as Rows.java reads them."""
+    parts = [struct.pack(">ii", rows.num_rows, rows.num_columns)]
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        is_instant = pa.types.is_timestamp(field.type) and field.type.tz is not None
+        parts += [_sized(field.name.encode()), _sized(_type_in_hive(field.type).encode())]
+        parts.append(struct.pack(">?", is_instant))
+        parts += [b"\0" if one is None else b"\1" + one for one in _cells(column)]
+    return b"".join(parts)
+
+
+def _type_in_hive(type_: pa.DataType) -> str:
+    """The type of a column of Hive: its reader shows instants as wall clocks."""
+    return "timestamp" if pa.types.is_timestamp(type_) else type_name(type_)
+
+
+def _cells(column: pa.ChunkedArray) -> list[bytes | None]:
+    type_ = column.type
+    if pa.types.is_floating(type_):
+        kind, values = ">d", column
+    elif pa.types.is_date32(type_):
+        kind, values = ">q", column.cast(pa.int32())
+    elif pa.types.is_decimal(type_):
+        texts = (None if one is None else f"{one:f}".encode() for one in column.to_pylist())
+        return [None if one is None else _sized(one) for one in texts]
+    elif pa.types.is_string(type_) or pa.types.is_binary(type_):
+        found = column.cast(pa.binary()).to_pylist()
+        return [None if one is None else _sized(one) for one in found]
+    else:
+        kind, values = ">q", column.cast(pa.int64())
+    return [None if one is None else struct.pack(kind, one) for one in values.to_pylist()]
 
 
 def _sized(content: bytes) -> bytes:
     return struct.pack(">i", len(content)) + content
 
 
-def _classes() -> Path:
-    """Compiles the sources, once for each version of them and of the handler."""
+def hive_classes() -> Path:
+    """Returns the directory of the judge's classes.
+
+    Raises:
+        RuntimeMissingError: Hive, the handler or a compiler is missing.
+    """
     if not HANDLER_JAR.is_file() or not any(HIVE_LIB.glob("hive-exec-*.jar")):
         raise RuntimeMissingError("no Hive, or no storage handler: run `make runtime handler`")
-    sources = sorted(_SOURCES.glob("*.java"))
-    state = hashlib.sha256()
-    for file in (*sources, HANDLER_JAR):
-        state.update(file.read_bytes())
-    classes = _BUILT / f"hive-{state.hexdigest()[:16]}"
-    if not classes.is_dir():
-        _BUILT.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=_BUILT) as made:
-            _compile(sources, Path(made, "classes"))
-            with suppress(OSError):  # Another process compiled them first.
-                Path(made, "classes").rename(classes)
-    return classes
-
-
-def _compile(sources: Sequence[Path], classes: Path) -> None:
-    compiler = java().resolve().with_name("javac")
-    if not compiler.is_file():
-        raise RuntimeMissingError(f"no {compiler}: install a JDK 17, or set JAVA_HOME")
-    command = [str(compiler), *_JAVAC, "-d", str(classes), "-cp", _class_path()]
-    done = subprocess.run(
-        [*command, *map(str, sources)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"javac does not compile {_SOURCES}\n{done.stderr}")
+    return compiled(_SOURCES, _class_path(), [HANDLER_JAR])
 
 
 def _class_path(*first: Path) -> str:

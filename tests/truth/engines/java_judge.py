@@ -16,6 +16,7 @@ import pyarrow as pa
 from devtools.process import tail
 from devtools.runtime import WORK, RuntimeMissingError, java
 from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
+from tests.truth.engines.java_classes import compiler
 from tests.truth.engines.sql_rows import select_of
 
 MAKE_TARGET = "truth-engines"
@@ -84,7 +85,7 @@ class JavaEngineProcess:
             _SOURCES / "judge" / "Judge.java",
             _SOURCES / engine.name / f"{engine.main}.java",
         ]
-        javac = [str(java().with_name("javac")), "-cp", classpath, "-d", self._files.name]
+        javac = [compiler(), "-cp", classpath, "-d", self._files.name]
         subprocess.run([*javac, *map(str, sources)], check=True)
         options = [
             "-Xmx1500m",

@@ -13,18 +13,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from devtools.spark import session_settings
-from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.spark.jobs.java_calls import jvm
-from pyhudi_expr.spark.query import predicates as front
-from pyhudi_expr.spark.query.session_semantics import session_semantics
 from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
 
-
-class _NowError(ValueError):
-    """A predicate that `pyhudi_expr.spark.query.predicates` does not support, either."""
-
-
-_ERRORS = (PySparkException, Py4JError, _NowError)
+_ERRORS = (PySparkException, Py4JError)
 _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
@@ -53,13 +44,6 @@ class SparkEngine:
         with session_settings(self._spark, self._settings(session_options)):
             return _bisect(terms, self._select)
 
-    def analysed(
-        self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
-    ) -> list[HudiExpression | Refusal]:
-        """Converts each predicate from Spark's analysed expression."""
-        with session_settings(self._spark, self._settings(session_options)):
-            return _bisect(predicates, self._analyse)
-
     @staticmethod
     def _settings(session_options: SessionOptions) -> dict[str, str]:
         zone = {"spark.sql.session.timeZone": session_options.zone}
@@ -72,21 +56,6 @@ class SparkEngine:
     def _select(self, terms: Sequence[str]) -> list[pa.Array]:
         batches = self._frame(terms)._collect_as_arrow()
         return [column.combine_chunks() for column in pa.Table.from_batches(batches).columns]
-
-    def _analyse(self, predicates: Sequence[str]) -> list[HudiExpression]:
-        rules = jvm(self._spark).org.apache.spark.sql.catalyst.optimizer
-        plan = self._frame(predicates)._jdf.queryExecution().analyzed()
-        replaced = rules.ReplaceExpressions.apply(plan)
-        if not rules.SpecialDatetimeValues.apply(replaced).fastEquals(replaced):
-            raise _NowError("a text such as 'today' as a time")
-        folded: Any = rules.ConstantFolding.apply(replaced)
-        columns = folded.projectList()
-        return [
-            front._expression(
-                self._spark, columns.apply(number).child(), session_semantics(self._spark)
-            )
-            for number in range(columns.size())
-        ]
 
 
 def _bisect(texts: Sequence[str], evaluate: Callable[[Sequence[str]], list[Any]]) -> list[Any]:

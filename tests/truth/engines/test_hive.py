@@ -226,13 +226,22 @@ def test_a_failing_predicate_does_not_affect_others(jvm: HiveJvm) -> None:
         "x = ": "ParseException",
         "nosuch(x)": "nosuch",
         "y = 1": "'y'",
-        "assert_true(x > 0) IS NULL": "ASSERT_TRUE",
     }
     *failed, last = HiveEngine(jvm).evaluate(rows, [*reasons, "x = 1"], SessionOptions())
     for result, reason in zip(failed, reasons.values(), strict=True):
         assert isinstance(result, Refusal)
         assert reason in result.reason
     assert isinstance(last, Answer)
+
+
+def test_rows_for_which_a_predicate_fails_are_named(jvm: HiveJvm) -> None:
+    rows = pa.table({"x": pa.array([1, -1], pa.int32())})
+    predicate = "assert_true(x > 0) IS NULL"
+    (some,) = HiveEngine(jvm).evaluate(rows, [predicate], SessionOptions())
+    (none,) = HiveEngine(jvm).evaluate(rows.slice(1), [predicate], SessionOptions())
+    assert isinstance(some, Answer)
+    assert some.failed == [1]
+    assert isinstance(none, Refusal)
 
 
 def test_predicates_that_hive_does_not_vectorise_are_refused(jvm: HiveJvm) -> None:

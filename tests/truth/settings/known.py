@@ -9,7 +9,6 @@ CARRIED = "the question carries it in another form"
 TREE = "the types and nodes of the condition show it"
 UNUSED = "it is about functions that are never evaluated for pruning"
 OTHER = "it is about other formats, services or tests"
-ERRORS = "it makes errors of what is NULL or wraps otherwise, and an answer holds for both"
 BOTH = "an answer holds for each of its values"
 CALENDAR = "only times before 1900 depend on it, which have margins"
 
@@ -58,15 +57,15 @@ HIVE = _by_reason(
 _SPARK_REASONS = _by_reason(
     BOTH="LEGACY_NULL_IN_EMPTY_LIST_BEHAVIOR",
     CARRIED="SESSION_LOCAL_TIMEZONE sessionLocalTimeZone",
-    ERRORS="ansiEnabled ANSI_ENABLED",
-    DRAWN="legacyTimeParserPolicy decimalOperationsAllowPrecisionLoss",
+    DRAWN="ansiEnabled ANSI_ENABLED legacyTimeParserPolicy decimalOperationsAllowPrecisionLoss"
+    " timestampType",
     CALENDAR="PARQUET_INT96_REBASE_MODE_IN_READ PARQUET_REBASE_MODE_IN_READ",
     TREE="PARQUET_BINARY_AS_STRING isParquetBinaryAsString PARQUET_INT96_AS_TIMESTAMP"
     " isParquetINT96AsTimestamp LEGACY_PARQUET_NANOS_AS_LONG legacyParquetNanosAsLong"
     " PARQUET_INFER_TIMESTAMP_NTZ_ENABLED parquetInferTimestampNTZEnabled"
     " LEGACY_CHAR_VARCHAR_AS_STRING charVarcharAsString CHAR_AS_VARCHAR CASE_SENSITIVE"
     " caseSensitiveAnalysis resolver legacyIntervalEnabled enableDefaultColumns"
-    " DEFAULT_COLUMN_ALLOWED_PROVIDERS optimizerInSetSwitchThreshold timestampType",
+    " DEFAULT_COLUMN_ALLOWED_PROVIDERS optimizerInSetSwitchThreshold",
     WRITES="PARQUET_INT96_REBASE_MODE_IN_WRITE PARQUET_REBASE_MODE_IN_WRITE"
     " PARQUET_WRITE_LEGACY_FORMAT writeLegacyParquetFormat PARQUET_OUTPUT_TIMESTAMP_TYPE"
     " parquetOutputTimestampType PARQUET_FIELD_ID_WRITE_ENABLED parquetFieldIdWriteEnabled"

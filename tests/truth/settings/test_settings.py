@@ -14,7 +14,8 @@ import pytest
 from devtools.runtime import ROOT
 from pyhudi_expr.spark.query import session_semantics
 from tests.truth.settings.class_files import references
-from tests.truth.settings.known import HIVE, SPARK
+from tests.truth.settings.known import DRAWN, HIVE, SPARK
+from tests.truth.witnesses import SPARK_SETTINGS
 
 _HIVE_CLASSES = (
     "org/apache/hadoop/hive/(ql/udf/|ql/exec/vector/|ql/io/parquet/|serde2/|common/)"
@@ -69,3 +70,11 @@ def test_what_is_sent_is_not_known_to_be_irrelevant() -> None:
 
 def test_sparks_driver_sends_what_its_extension_sends() -> None:
     assert set(session_semantics.SETTINGS) == SENT_BY_SPARK
+
+
+def test_what_is_said_to_be_drawn_is_drawn() -> None:
+    drawn = [key.replace(".", "").lower() for key in SPARK_SETTINGS]
+    said = [name for name, reason in SPARK.items() if reason == DRAWN]
+    letters = [name.replace("_", "").lower() for name in said]
+    assert letters
+    assert not [one for one in letters if not any(one in key for key in drawn)]

@@ -32,8 +32,11 @@ interface Evaluation {
   byte TRUE = 1;
   byte NULL = 2;
 
+  /** The evaluation fails: a query that reads the row has no result. */
+  byte FAILED = 3;
+
   /**
-   * FALSE, TRUE or NULL for each row.
+   * FALSE, TRUE, NULL or FAILED for each row.
    *
    * @param predicate gives a boolean; it may be changed
    */

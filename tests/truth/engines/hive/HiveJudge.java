@@ -8,6 +8,8 @@ import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.hadoop.hive.ql.metadata.HiveException;
 import org.apache.hadoop.hive.ql.parse.SemanticException;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
@@ -34,28 +36,65 @@ public final class HiveJudge {
     System.setOut(System.err);
     Session session = null;
     for (Question q = Question.read(questions); q != null; q = Question.read(questions)) {
-      if (session == null || !session.isOf(q.zone(), q.settings())) {
-        session = Session.start(q.zone(), q.settings());
+      if (session == null || !session.options().equals(q.session())) {
+        session = Session.start(q.session());
       }
-      Rows rows = Rows.read(q.rows());
-      Evaluation evaluation = Evaluation.Way.values()[q.way()].of(rows, session);
-      Predicates predicates = new Predicates(rows.type(), session.conf());
-      for (String text : q.predicates()) {
-        judge(text, predicates, evaluation, session).write(answers);
+      for (Judgement judgement : judge(q, session)) {
+        judgement.write(answers);
       }
       answers.flush();
     }
   }
 
-  private static Judgement judge(
-      String text, Predicates predicates, Evaluation evaluation, Session session) {
+  private static List<Judgement> judge(Question question, Session session)
+      throws IOException, HiveException, SemanticException {
+    session.enterEvaluation();
+    Rows rows = Rows.read(question.rows());
+    session.enterCompiler();
+    Predicates predicates = new Predicates(rows.type(), session.conf());
+    List<Compiled> compiled =
+        question.predicates().stream().map(text -> compile(text, predicates, session)).toList();
+    session.enterEvaluation();
+    List<Evaluation> evaluations = new ArrayList<>();
+    for (byte way : question.ways()) {
+      evaluations.add(Evaluation.Way.values()[way].of(rows, session));
+    }
+    List<Judgement> judgements =
+        compiled.stream().map(one -> one.evaluated(evaluations, session)).toList();
+    session.enterCompiler();
+    return judgements;
+  }
+
+  private static Compiled compile(String text, Predicates predicates, Session session) {
     try {
-      // The evaluation comes last: vectorisation changes the expression.
       ExprNodeDesc predicate = predicates.parse(text);
-      byte[] filter = HandlerFilter.of(predicate, session.job());
-      return new Judgement.Answer(evaluation.truths(predicate), filter);
+      return new Compiled(predicate, HandlerFilter.of(predicate, session.job()), null);
     } catch (Exception | LinkageError | StackOverflowError e) {
-      return new Judgement.Refusal(e.toString());
+      return new Compiled(null, null, e.toString());
+    }
+  }
+
+  /**
+   * @param predicate null: it does not compile
+   * @param request the handler's; null: none
+   * @param failure why it does not compile
+   */
+  private record Compiled(ExprNodeDesc predicate, byte[] request, String failure) {
+    Judgement evaluated(List<Evaluation> evaluations, Session session) {
+      return predicate == null
+          ? new Judgement.Refusal(failure)
+          : new Judgement.Answer(
+              request, evaluations.stream().map(one -> outcome(one, session)).toList());
+    }
+
+    private Judgement.Outcome outcome(Evaluation evaluation, Session session) {
+      try {
+        // Vectorisation changes the expression.
+        ExprNodeDesc own = session.sent(predicate);
+        return new Judgement.Outcome(evaluation.truths(own), null);
+      } catch (Exception | LinkageError | StackOverflowError e) {
+        return new Judgement.Outcome(null, e.toString());
+      }
     }
   }
 }

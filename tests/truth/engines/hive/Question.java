@@ -13,32 +13,35 @@ import java.util.Map;
  * What predicates give for rows. Numbers are big-endian ints; texts (UTF-8) and bytes follow their
  * length, lists their size.
  *
- * @param way the ordinal of one of {@link Evaluation.Way}
- * @param zone the IANA zone of the session and of the JVM
- * @param settings of the session, by their names
- * @param rows an Arrow IPC stream
+ * @param ways the ordinals of {@link Evaluation.Way}
+ * @param rows see {@link Rows#read}
  */
-record Question(
-    byte way, String zone, Map<String, String> settings, byte[] rows, List<String> predicates) {
+record Question(byte[] ways, Session.Options session, byte[] rows, List<String> predicates) {
   /** The next question; null at the end. */
   static Question read(DataInputStream in) throws IOException {
-    byte way;
+    byte[] ways;
     try {
-      way = in.readByte();
+      ways = bytes(in);
     } catch (EOFException end) {
       return null;
     }
-    String zone = text(in);
-    Map<String, String> settings = new LinkedHashMap<>();
-    for (int left = in.readInt(); left > 0; left--) {
-      settings.put(text(in), text(in));
-    }
+    Session.Options session =
+        new Session.Options(
+            text(in), text(in), text(in), Session.Place.valueOf(text(in)), settings(in));
     byte[] rows = bytes(in);
     List<String> predicates = new ArrayList<>();
     for (int left = in.readInt(); left > 0; left--) {
       predicates.add(text(in));
     }
-    return new Question(way, zone, settings, rows, predicates);
+    return new Question(ways, session, rows, predicates);
+  }
+
+  private static Map<String, String> settings(DataInputStream in) throws IOException {
+    Map<String, String> settings = new LinkedHashMap<>();
+    for (int left = in.readInt(); left > 0; left--) {
+      settings.put(text(in), text(in));
+    }
+    return settings;
   }
 
   private static String text(DataInputStream in) throws IOException {

@@ -16,9 +16,18 @@ record RowEvaluation(Rows rows, Session session) implements Evaluation {
     ArrayWritable[] all = rows.rows();
     byte[] truths = new byte[all.length];
     for (int i = 0; i < truths.length; i++) {
-      Object value = evaluator.evaluate(all[i]);
-      truths[i] = value == null ? NULL : truth.get(value) ? TRUE : FALSE;
+      truths[i] = truth(evaluator, truth, all[i]);
     }
     return truths;
+  }
+
+  private static byte truth(
+      ExprNodeEvaluator<?> evaluator, BooleanObjectInspector truth, ArrayWritable row) {
+    try {
+      Object value = evaluator.evaluate(row);
+      return value == null ? NULL : truth.get(value) ? TRUE : FALSE;
+    } catch (HiveException | RuntimeException e) {
+      return FAILED;
+    }
   }
 }

@@ -69,7 +69,7 @@ final class VectorEvaluation implements Evaluation {
             types,
             Collections.nCopies(types.size(), DataTypePhysicalVariation.NONE),
             session.conf());
-    VectorExpression expression = context.getVectorExpression(predicate, mode);
+    VectorExpression expression = vectorised(predicate, context);
     if (isAdapted(expression)) {
       throw new HiveException("no vectorised form: " + expression);
     }
@@ -78,14 +78,30 @@ final class VectorEvaluation implements Evaluation {
     VectorizedRowBatch batch = batch(context);
     byte[] truths = new byte[size];
     for (int start = 0; start < size; start += batchSize) {
-      fill(batch, used, start, Math.min(batchSize, size - start));
-      if (mode == Mode.FILTER) {
-        filter(expression, batch, truths, start);
-      } else {
-        project(expression, batch, truths, start);
+      int count = Math.min(batchSize, size - start);
+      fill(batch, used, start, count);
+      try {
+        if (mode == Mode.FILTER) {
+          filter(expression, batch, truths, start);
+        } else {
+          project(expression, batch, truths, start);
+        }
+      } catch (HiveException | RuntimeException e) {
+        Arrays.fill(truths, start, start + count, FAILED);
       }
     }
     return truths;
+  }
+
+  /** HiveServer2 vectorises, before it writes the plan for its tasks. */
+  private VectorExpression vectorised(ExprNodeDesc predicate, VectorizationContext context)
+      throws HiveException {
+    session.enterCompiler();
+    try {
+      return session.sent(context.getVectorExpression(predicate, mode));
+    } finally {
+      session.enterEvaluation();
+    }
   }
 
   private Set<Integer> columnsOf(ExprNodeDesc predicate) {
