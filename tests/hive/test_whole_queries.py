@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,51 +16,24 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from devtools.spark import session_settings
-from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
+from devtools.runtime import java
+from devtools.tables import HudiTable, TableType
 from pyhudi_expr.manage.hive.session import QueryError
 from tests.example_counts import examples
-from tests.hive.query_results import FETCH, TEZ, Hive
-from tests.truth import values
-from tests.truth.engine import SessionOptions
+from tests.hive.query_results import FETCH, NOTHING, TEZ, Hive
+from tests.hive.random_queries import conditions, session_of, written
 from tests.truth.engines.spark import SparkEngine
-from tests.truth.predicates import Grammar
-from tests.truth.templates import HIVE
-from tests.truth.witnesses import predicates
+from tests.truth.zones import Zones, zones_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.timeout(7200, func_only=True)]
 
 #: Repeats a run. By default each run has a new one, which is printed.
 SEED = os.environ.get("PYHUDI_SEED", "") or secrets.token_hex(4)
-FILES, ROWS_OF_A_FILE = 24, 5
-INDEXES = (
-    "INDEX of_s ON {0} (s)",
-    "INDEX years ON {0} USING column_stats(ts) OPTIONS(expr='year')",
-)
-MDT = {
-    "hoodie.metadata.record.index.enable": "true",
-    "hoodie.metadata.global.record.level.index.enable": "true",
-    "hoodie.metadata.index.bloom.filter.enable": "true",
-    # Without it Hudi fails to update the ranges of functions.
-    "hoodie.embed.timeline.server": "true",
-}
-#: For such a range Hive's planner lists all integers until its heap is full
-#: (`StatsRulesProcFactory.rewriteBetweenToIn` subtracts the ends, and overflows).
-_ENDLESS_RANGE = re.compile(r"BETWEEN.*\d{17,}", re.DOTALL)
-#: Types that Hudi's writer supports.
-AS_HUDI = {"i1": "int", "i2": "int", "tn": "timestamp", "tm": "timestamp"}
-#: Values are written unchanged: in the proleptic calendar only.
-AS_THEY_ARE = {
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    "spark.sql.session.timeZone": "UTC",
-    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
-}
+#: Zones of sessions. Tables have rows around changes of their clocks.
+ZONES_ASKED = ("Europe/Stockholm", "America/Mexico_City", "Asia/Tokyo", "Australia/Lord_Howe")
 
 
 @dataclass(frozen=True)
@@ -81,44 +53,46 @@ class ConditionResult:
 class Conditions:
     """Evaluates random conditions on a table."""
 
-    def __init__(self, hive: Hive, spark: SparkSession, scratch: Path, name: str) -> None:
+    def __init__(
+        self, hive: Hive, spark: SparkSession, scratch: Path, name: str, zones: Zones
+    ) -> None:
         self._hive = hive
+        self._zones = zones
         self._values = SparkEngine(spark, scratch)
         self._name = name
-        self.all_rows = self._rows("true", FETCH, pruning=False)[0]
+        self.all_rows = self._rows("true", FETCH, NOTHING, pruning=False)[0]
 
     def evaluate(self, count: int, seed: str) -> Iterator[ConditionResult]:
-        """Evaluates this many conditions that Hive accepts."""
+        """Evaluates this many conditions that Hive accepts, thirty in each session."""
         while count > 0:
             rng = random.Random(seed)
-            rows = values.rows(FILES * ROWS_OF_A_FILE, rng.getrandbits(32))
-            grammar = Grammar(HIVE, rng)
-            found = [
-                one
-                for one in predicates(grammar, self._values, rows, SessionOptions("UTC"), rng)
-                if not _ENDLESS_RANGE.search(one.text)
-            ]
-            for predicate in rng.sample(found, min(count, 30)):
-                result = self._evaluate_or_none(predicate.text, rng.choice((FETCH, FETCH, TEZ)))
+            zone = rng.choice(ZONES_ASKED) if rng.random() < 0.5 else "LOCAL"
+            settings = session_of(zone, rng)
+            shown_in = "UTC" if zone == "LOCAL" else zone
+            found = conditions(self._values, self._zones, shown_in, rng)
+            for text in rng.sample(found, min(count, 30)):
+                result = self._evaluate_or_none(text, rng.choice((FETCH, FETCH, TEZ)), settings)
                 if result is not None:
                     yield result
                     count -= 1
             seed += "+"
             self._hive.close_sessions()
 
-    def _evaluate_or_none(self, text: str, engine: str) -> ConditionResult | None:
+    def _evaluate_or_none(
+        self, text: str, engine: str, settings: Mapping[str, str]
+    ) -> ConditionResult | None:
         """Returns None if Hive refuses the condition, or fails for a row."""
         with suppress(QueryError):
-            return self._answers(text, engine)
+            return self._answers(text, engine, settings)
         return None
 
-    def _answers(self, text: str, engine: str) -> ConditionResult:
+    def _answers(self, text: str, engine: str, settings: Mapping[str, str]) -> ConditionResult:
         questions = [f"({text})", f"NOT ({text})", f"({text}) IS NULL"]
-        answers = [self._rows(one, engine, pruning=True) for one in questions]
+        answers = [self._rows(one, engine, settings, pruning=True) for one in questions]
         skipped = sum(files for _, files in answers)
         if sum((rows for rows, _ in answers), Counter()) == self.all_rows:
             return ConditionResult(text, {}, False, skipped)
-        without_pruning = [self._rows(one, engine, pruning=False)[0] for one in questions]
+        without_pruning = [self._rows(one, engine, settings, pruning=False)[0] for one in questions]
         lost = {
             question: sorted((without - rows).elements())
             for question, without, (rows, _) in zip(
@@ -127,65 +101,31 @@ class Conditions:
             if without != rows
         }
         incomplete = sum(without_pruning, Counter()) != self.all_rows
-        return ConditionResult(f"{text} ({engine})", lost, incomplete, skipped)
+        return ConditionResult(f"{text} ({engine}, {settings})", lost, incomplete, skipped)
 
-    def _rows(self, condition: str, engine: str, *, pruning: bool) -> tuple[Counter[int], int]:
+    def _rows(
+        self, condition: str, engine: str, settings: Mapping[str, str], *, pruning: bool
+    ) -> tuple[Counter[int], int]:
         query = f"SELECT id FROM {self._name} WHERE {condition}"
-        answer = self._hive.query(query, engine, pruning=pruning)
+        answer = self._hive.query(query, engine, pruning=pruning, settings=settings)
         considered, kept = answer.files
         return Counter(row[0] for row in answer.rows), considered - kept
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, table_root: Path) -> Mapping[TableType, HudiTable]:
+def zones() -> Zones:
+    return zones_of(java())
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, table_root: Path, zones: Zones) -> Mapping[TableType, HudiTable]:
     """A table of each type, with every index. The seed determines the rows."""
     rng = random.Random(f"{SEED}/rows")
-    with session_settings(spark, AS_THEY_ARE):
-        return {type_: written(spark, type_, table_root, rng) for type_ in TableType}
-
-
-def written(spark: SparkSession, type_: TableType, parent: Path, rng: random.Random) -> HudiTable:
-    """A fifth of the rows is written again with other values, and some rows are deleted."""
-    name = f"whole_{type_.name.lower()}"
-    rows = values.rows(FILES * ROWS_OF_A_FILE, rng.getrandbits(32))
-    table = create(
-        frame(spark, rows, parent / f"{name}.parquet", rng),
-        TableSpec(name, type_, partitions=("p",), extra=MDT),
-        parent,
-    )
-    spark.sql(f"DROP TABLE IF EXISTS {name}")
-    spark.sql(f"CREATE TABLE {name} USING hudi LOCATION '{table.path}'")
-    for index in INDEXES:
-        spark.sql(f"CREATE {index.format(name)}")
-    newer = values.rows(FILES * ROWS_OF_A_FILE, rng.getrandbits(32))
-    again = frame(spark, newer, parent / f"{name}_newer.parquet", rng)
-    old = spark.read.format("hudi").load(str(table.path)).select("id", "p")
-    upsert(table, again.drop("p").where("id % 5 = 0").join(old, "id").select(*table.schema.names))
-    delete(table, again.drop("p").where("id % 17 = 3").join(old, "id").select(*table.schema.names))
-    return table
-
-
-def frame(spark: SparkSession, rows: pa.Table, path: Path, rng: random.Random) -> DataFrame:
-    """The rows in `FILES` partitions, each with neighbours in the order of some column."""
-    left, number_of = list(range(len(rows))), {}
-    for number in range(FILES):
-        name = rng.choice(rows.schema.names)
-        cells = rows[name].to_pylist() if name not in ("ts", "tu", "tn", "tm") else None
-        order = sorted(left, key=lambda row: repr(cells[row]) if cells else row)
-        begin = rng.randrange(max(1, len(order) - ROWS_OF_A_FILE))
-        for row in order[begin : begin + ROWS_OF_A_FILE]:
-            number_of[row] = number
-            left.remove(row)
-    numbered = rows.append_column("id", pa.array(range(len(rows)), pa.int32()))
-    files = pa.array([number_of[row] for row in range(len(rows))], pa.int32())
-    pq.write_table(numbered.append_column("file", files), path)
-    written_rows = spark.read.parquet(str(path))
-    written_rows = written_rows.withColumns(
-        {name: written_rows[name].cast(type_) for name, type_ in AS_HUDI.items()}
-    )
-    written_rows = written_rows.selectExpr("*", "concat('p', file % 3) AS p")
-    pieces = written_rows.repartitionByRange(FILES, "file").drop("file")
-    return pieces.select("id", *[name for name in pieces.columns if name != "id"])
+    moments = [second for zone in ZONES_ASKED for second in zones.moments(zone, rng, 20)]
+    return {
+        type_: written(spark, f"whole_{type_.name.lower()}", type_, table_root, rng, moments)
+        for type_ in TableType
+    }
 
 
 @pytest.mark.long
@@ -194,12 +134,13 @@ def test_a_condition_its_negation_and_its_nulls_cover_all_rows(
     hive: Hive,
     spark: SparkSession,
     tables: Mapping[TableType, HudiTable],
+    zones: Zones,
     tmp_path: Path,
     type_: TableType,
 ) -> None:
     print("PYHUDI_SEED", SEED)
     count = examples(1500)
-    conditions = Conditions(hive, spark, tmp_path, hive.register(tables[type_]))
+    conditions = Conditions(hive, spark, tmp_path, hive.register(tables[type_]), zones)
     results = []
     for one in conditions.evaluate(count, f"{SEED}/{type_.name}"):
         results.append(one)

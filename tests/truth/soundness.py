@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -216,8 +216,10 @@ class Tally:
         used = [*columns(bound)] or evaluated.columns(files.rows.schema.names)
         bounds = {name: files.bound_kinds[name][file].value for name in used}
         row_values = {name: _format_value(files.rows[name][row]) for name in used}
+        # What goes to another process is as small as a report needs.
+        reported = replace(evaluated, truths={}, questions={})
         self._keep_shortest(
-            Loss(evaluated, evaluator, front_end, truth, str(row_values), str(bounds))
+            Loss(reported, evaluator, front_end, truth, str(row_values), str(bounds))
         )
 
     def _keep_shortest(self, loss: Loss) -> None:

@@ -115,7 +115,9 @@ def _spark_questions(
 ) -> dict[str, Question]:
     found = {"filters_of": question_of_frame(filters_of(result.frame))}
     if session_options.analysis is None:
-        found["sql"] = Question(parse_predicate(text, SPARK), semantics)
+        # A text that is no session's is read as Spark reads it by default.
+        if _ESCAPED not in session_options.settings:
+            found["sql"] = Question(parse_predicate(text, SPARK), semantics)
         found["predicate_of"] = question_of_frame(predicate_of(result.rows, text))
     if result.request is not None:
         found["extension"] = sent_question(result.request)
@@ -278,6 +280,7 @@ def drawn(rng: random.Random, settings: Mapping[str, Sequence[str]]) -> dict[str
 
 
 _SET = 0.3
+_ESCAPED = "spark.sql.parser.escapedStringLiterals"
 #: Settings that change what Spark evaluates, and their values; the default one is the first.
 SPARK_SETTINGS: Mapping[str, Sequence[str]] = {
     "spark.sql.legacy.timeParserPolicy": ("EXCEPTION", "CORRECTED", "LEGACY"),
@@ -289,7 +292,7 @@ SPARK_SETTINGS: Mapping[str, Sequence[str]] = {
     "spark.sql.legacy.literal.pickMinimumPrecision": ("true", "false"),
     "spark.sql.legacy.exponentLiteralAsDecimal.enabled": ("false", "true"),
     "spark.sql.optimizer.inSetConversionThreshold": ("10", "1"),
-    "spark.sql.parser.escapedStringLiterals": ("false", "true"),
+    _ESCAPED: ("false", "true"),
 }
 #: The same of Hive.
 HIVE_SETTINGS: Mapping[str, Sequence[str]] = {
@@ -336,14 +339,16 @@ def _constants(
 
 
 def _written(values: pa.Array) -> pa.Array:
-    """Those of the values that Python can represent: times of the years 1 to 9999."""
+    """Those of the values that Python can represent in any zone: times of the years 1 to 9999."""
     if not pa.types.is_temporal(values.type):
         return values
     days = pa.types.is_date32(values.type)
     numbers = values.cast(pa.int32() if days else pa.int64())
-    first, last = (one if days else one * 86_400 * 10**6 for one in (-719_162, 2_932_896))
+    first, last = (one if days else one * 86_400 * 10**6 for one in (-719_161, 2_932_895))
     between = pc.and_(pc.greater_equal(numbers, first), pc.less(numbers, last))
-    return values.filter(between)
+    # Python does not know each zone of Java.
+    is_instant = pa.types.is_timestamp(values.type) and values.type.tz is not None
+    return (values.cast(pa.timestamp("us", "UTC")) if is_instant else values).filter(between)
 
 
 def _text_and_source(predicate: Predicate) -> tuple[str, str]:

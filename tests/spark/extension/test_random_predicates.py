@@ -1,9 +1,16 @@
-"""The soundness harness's random predicates through ordinary queries of a Hudi table."""
+"""The soundness harness's random predicates through ordinary queries of a Hudi table.
+
+Its sessions as well: some run what another session has analysed.
+"""
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,20 +20,26 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from devtools.runtime import java
 from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, create
-from tests.marks import long
+from tests.example_counts import examples
 from tests.spark.extension.conftest import UNPRUNED
-from tests.spark.extension.scans import ids, load, matching_ids, slices_read, whole
+from tests.spark.extension.scans import ids, load, slices_read, whole
 from tests.truth import templates, values
+from tests.truth.engine import Analysis, SessionOptions
 from tests.truth.engines.spark import SparkEngine
 from tests.truth.predicates import Grammar
-from tests.truth.witnesses import SparkOracle, predicates
+from tests.truth.witnesses import MANY, predicates, spark_session_options
+from tests.truth.zones import NAMED, Zones, zones_of
 
 pytestmark = pytest.mark.spark
 
 ROWS, FILES = 300, 20
-_SEED = 30
+#: Repeats a run. By default each run has a new one, which is printed.
+SEED = os.environ.get("PYHUDI_SEED", "") or secrets.token_hex(4)
+#: Some of the rows are around changes of the clocks of as many zones.
+ZONES_NEARBY, MOMENTS = 8, 10
 #: Parquet files of Hudi's writer have no such columns.
 _LEFT_OUT = ("i1", "i2", "tn", "tm")
 _CALENDAR = {
@@ -37,8 +50,16 @@ _CALENDAR = {
 
 
 @pytest.fixture(scope="module")
-def rows() -> pa.Table:
-    return values.rows(ROWS, _SEED)
+def zones() -> Zones:
+    return zones_of(java())
+
+
+@pytest.fixture(scope="module")
+def rows(zones: Zones) -> pa.Table:
+    rng = random.Random(f"{SEED}/rows")
+    nearby = [zones.draw(rng, NAMED) for _ in range(ZONES_NEARBY)]
+    moments = [second for zone in nearby for second in zones.moments(zone, rng, MOMENTS)]
+    return values.rows(ROWS, rng.getrandbits(32), moments)
 
 
 @pytest.fixture(scope="module")
@@ -55,34 +76,66 @@ def table(
         return create(frame.repartitionByRange(FILES, "i4", "s"), spec, parent)
 
 
-def matching(frame: DataFrame, texts: Sequence[str]) -> dict[str, list[int]]:
-    """The rows of each predicate; not of one that Spark refuses to evaluate."""
+def settings_of(zone: str, options: SessionOptions | Analysis) -> Mapping[str, str]:
+    return {**options.settings, **_CALENDAR, "spark.sql.session.timeZone": zone}
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """A predicate's rows, out of all files and out of those that are not skipped."""
+
+    text: str
+    every: DataFrame
+    pruned: DataFrame
+
+
+def analysed(spark: SparkSession, path: Path, texts: Sequence[str]) -> Iterator[Analysed]:
+    """Frames of predicates that Spark's analyser accepts."""
+    for text in texts:
+        with suppress(PySparkException, Py4JError):
+            with session_settings(spark, UNPRUNED):
+                every = whole(spark, path).where(text)
+            yield Analysed(text, every, load(spark, path).where(text))
+
+
+def ids_of_all(one: Analysed, spark: SparkSession) -> list[int] | None:
+    """The rows without pruning; None if Spark refuses to evaluate the predicate for one."""
     try:
-        return matching_ids(frame, texts)
+        with session_settings(spark, UNPRUNED):
+            return ids(one.every)
     except (PySparkException, Py4JError):
-        if len(texts) == 1:
-            return {}
-    middle = len(texts) // 2
-    return {**matching(frame, texts[:middle]), **matching(frame, texts[middle:])}
+        return None
 
 
-@pytest.mark.parametrize("seed", [*range(8), *(long(seed) for seed in range(8, 16))])
+@pytest.mark.parametrize("number", range(examples(8)))
 def test_rows_are_those_of_a_full_scan(
-    extended: SparkSession, rows: pa.Table, table: HudiTable, tmp_path: Path, seed: int
+    extended: SparkSession,
+    zones: Zones,
+    rows: pa.Table,
+    table: HudiTable,
+    tmp_path: Path,
+    number: int,
 ) -> None:
-    rng = random.Random(f"extension/{seed}")
+    print("PYHUDI_SEED", SEED)
+    rng = random.Random(f"{SEED}/{number}")
     engine = SparkEngine(extended, tmp_path)
-    options = SparkOracle(engine).session_options(rng, rng.choice(values.ZONES))
-    cases = predicates(Grammar(templates.SPARK, rng), engine, rows, options, rng)
-    settings = {**_CALENDAR, "spark.sql.session.timeZone": options.zone, **options.settings}
-    with session_settings(extended, settings):
-        texts = rng.sample([case.text for case in cases], 40)
-        with session_settings(extended, UNPRUNED):
-            expected = matching(whole(extended, table.path), texts)
-        skipping = 0
-        for text, rows_of_all in expected.items():
-            frame = load(extended, table.path).where(text)
-            assert ids(frame) == rows_of_all, text
-            skipping += len(slices_read(frame)) < FILES
-    assert len(expected) > 20
-    assert skipping
+    options = spark_session_options(rng, zones)
+    running = settings_of(options.zone, options)
+    analysis = options.analysis
+    analysing = running if analysis is None else settings_of(analysis.zone, analysis)
+    shown_in = zones.rules[options.zone]
+    cases = predicates(Grammar(templates.SPARK, rng), engine, rows, options, rng, shown_in, MANY)
+    texts = rng.sample([case.text for case in cases], 40)
+    with session_settings(extended, analysing):
+        frames = list(analysed(extended, table.path, texts))
+    compared = skipping = 0
+    with session_settings(extended, running):
+        for one in frames:
+            expected = ids_of_all(one, extended)
+            if expected is not None:
+                assert ids(one.pruned) == expected, f"{one.text} in {options}"
+                compared += 1
+                skipping += len(slices_read(one.pruned)) < FILES
+    print(f"{compared} conditions in {options}, {skipping} skip files")
+    # With ANSI's rules many conditions fail for a row.
+    assert compared > 5
