@@ -25,7 +25,7 @@ from pyhudi_expr.expr.functions import lookup
 from pyhudi_expr.expr.functions.signature import DOUBLE, SINGLE, Function, Signature, Site
 from pyhudi_expr.expr.literals import Interval, interval
 from pyhudi_expr.expr.nodes import READINGS, Call, Cast, CharType, Column, InZone, Literal, Term
-from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
     if inner.domain.kind is Kind.DATE and target.kind is Kind.WALL_CLOCK:
         target = replace(target, units=1)  # finer int64 units would not reach every midnight
     if inner.domain.kind is Kind.INSTANT and target.kind is Kind.WALL_CLOCK:
-        return inner  # engines' timestamps are either, by the column's own type
+        return _as_clock(inner, target, scope.semantics)
     if inner.domain.kind is Kind.INSTANT and target.kind is Kind.INSTANT:
         return _as_instants(inner, scope.semantics)
     if inner.domain == target == SINGLE and isinstance(inner, BoundCall):
@@ -167,6 +167,23 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
         # Finer int64 units would not reach every year.
         return _as_existing_times(inner, scope.semantics)
     return convert(inner, target, scope.semantics)
+
+
+def _as_clock(term: BoundTerm, target: Domain, semantics: Semantics) -> BoundTerm:
+    """Return an instant as a timestamp without a zone.
+
+    Spark's functions read such a wall clock without its zone. Hive's timestamps are either, by the
+    column's own type.
+    """
+    if semantics.engine is not Engine.SPARK:
+        return term
+    # Imported on use: few predicates have such casts.
+    from pyhudi_expr.expr.functions.casts import wall_clock
+
+    shown = wall_clock(term.domain, semantics.zone)
+    if shown is None:
+        raise UnboundError("an instant as a timestamp without a zone, where no zone is known")
+    return BoundCall("cast", shown, (term,), replace(target, units=term.domain.units))
 
 
 def _check_settings(scope: Scope) -> None:
