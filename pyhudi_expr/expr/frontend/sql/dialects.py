@@ -17,6 +17,7 @@ import sqlglot
 from sqlglot import exp
 
 from pyhudi_expr.expr.frontend.common import function_vocabularies
+from pyhudi_expr.expr.frontend.common.builders import conjunction, disjunction
 from pyhudi_expr.expr.frontend.common.constants import fold_cast, instant_of_text
 from pyhudi_expr.expr.frontend.common.functions import supported_call
 from pyhudi_expr.expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
@@ -40,13 +41,17 @@ from pyhudi_expr.expr.frontend.sql.trino_rules import (
 )
 from pyhudi_expr.expr.nodes import (
     NO_DECIMAL,
+    And,
     Between,
     Call,
     Cast,
+    Comparison,
     HudiExpression,
+    IsNull,
     Literal,
     Not,
     Term,
+    Unknown,
 )
 from pyhudi_expr.expr.semantics import Engine
 
@@ -135,6 +140,25 @@ def _no_decimals(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     if any(isinstance(type_, pa.Decimal128Type | pa.Decimal256Type) for type_ in types):
         raise InexpressibleError("not supported: <=> of decimals")
     return tuple(term if isinstance(term, Literal) else Call(NO_DECIMAL, (term,)) for term in terms)
+
+
+def _hive_rows_equal(equal: HudiExpression) -> HudiExpression:
+    """Return equality of rows, where a constant that a field's type does not hold becomes NULL.
+
+    Hive finds such a constant equal to a field that is NULL.
+    """
+    match equal:
+        case And(children=fields):
+            return conjunction(tuple(map(_equal_or_null, fields)))
+        case _:
+            return _equal_or_null(equal)
+
+
+def _equal_or_null(field: HudiExpression) -> HudiExpression:
+    if not isinstance(field, Comparison):
+        return field
+    doubt = Unknown("a NULL in a row beside a constant that Hive may convert to NULL")
+    return disjunction((field, conjunction((IsNull(field.left), doubt))))
 
 
 def _no_predicate(name: str, args: tuple[Term, ...]) -> None:
@@ -344,7 +368,7 @@ HIVE = SqlDialect(
     arithmetic=Call,
     negated=Not,
     between=Between,
-    rows_equal=_as_it_is,
+    rows_equal=_hive_rows_equal,
     check=_no_check,
     certain=with_changed_decimals,
 )
@@ -357,6 +381,7 @@ SPARK = replace(
     cast=_spark_cast,
     call=_spark_call,
     null_safe=_as_it_is,
+    rows_equal=_as_it_is,
     like=_spark_like,
 )
 TRINO = SqlDialect(

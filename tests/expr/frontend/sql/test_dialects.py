@@ -142,6 +142,15 @@ def test_rows_with_a_null_may_be_neither_equal_nor_not(dialect: SqlDialect) -> N
     assert as_array(may_be(bound, True, evidence), 1).all()
 
 
+def test_a_constant_that_hive_converts_to_null_equals_a_null_of_a_row() -> None:
+    """-400 is no tinyint: Hive compares NULL with NULL, and finds the rows equal."""
+    schema = pa.schema([("a", pa.int8()), ("b", pa.int32())])
+    bound = bind(parse_predicate("(a, b) IN ((-400, 1))", HIVE), Scope(schema))
+    rows = [[{"a": None, "b": 1}], [{"a": None, "b": 2}], [{"a": 3, "b": 1}]]
+    evidence = [StatisticsEvidence(RowStatistics(rows))]
+    assert as_array(may_be(bound, True, evidence), 3).tolist() == [True, False, False]
+
+
 @PRESTOS
 def test_a_cast_without_effect_stays_a_column(dialect: SqlDialect) -> None:
     schema = pa.schema([("a", pa.date32()), ("b", pa.date32()), ("n", pa.int32())])

@@ -270,11 +270,11 @@ def test_functions_that_are_predicates():
 
 
 def test_rows_are_compared_field_by_field():
-    found = parse_predicate("(a, b) = (1, 1)")
+    found = parse_predicate("(a, b) = (1, 1)", SPARK)
     both = [Comparison(Op.EQ, A, ONE), Comparison(Op.EQ, B, ONE)]
     assert list(found.children[:2]) == both
     assert isinstance(found.children[2], Unknown)  # engines differ if a field is NULL
-    assert parse_predicate("(a, b) IN ((1, 1))") == found
+    assert parse_predicate("(a, b) IN ((1, 1))", SPARK) == found
 
 
 def test_only_the_unsupported_part_of_sql_is_unknown():
