@@ -53,21 +53,6 @@ class KeyList:
         ordered = physical.take(pc.array_sort_indices(physical))
         return cls(values.type, ordered, ordered, len(ordered))
 
-    @classmethod
-    def of_ends(cls, ends: AnyArray, count: int) -> KeyList:
-        """Return the keys in ranges: the first half of `ends` has the first values.
-
-        Raises:
-            KeyTypeError: Keys do not have this type, or the ranges do not ascend.
-        """
-        half = len(ends) // 2
-        physical = physical_keys(ends)
-        lows, highs = physical[:half], physical[half:]
-        ascend = [pc.less_equal(lows, highs), pc.less(highs[:-1], lows[1:])]
-        if physical.null_count or not all(pc.all(found, min_count=0).as_py() for found in ascend):
-            raise KeyTypeError("ranges of keys that do not ascend")
-        return cls(ends.type, lows, highs, count)
-
     @computed_once
     def are_values(self) -> bool:
         """Whether each range is one value, and so a key."""
