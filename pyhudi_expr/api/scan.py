@@ -15,8 +15,7 @@ from pyhudi_expr.api.progress import progress_bar
 from pyhudi_expr.errors import InvalidType, InvalidValue
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.optional_dependencies import require_extra
-from pyhudi_expr.rows.scan import Progress
-from pyhudi_expr.rows.scan import Scan as RowScan
+from pyhudi_expr.rows.scan import Progress, RowStream
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +42,7 @@ class Scan:
     schema: pa.Schema
     plan: Plan
     limit: int | None
-    _rows: RowScan = field(repr=False)
+    _rows: RowStream = field(repr=False)
     _heard: Callable[[Progress], None] = field(repr=False)
     _shows_progress: bool = field(repr=False)
 
@@ -167,7 +166,7 @@ class Scan:
         yield "columns", ", ".join(f"{field.name} {field.type}" for field in self.schema)
 
     @contextmanager
-    def _reading(self) -> Iterator[RowScan]:
+    def _reading(self) -> Iterator[RowStream]:
         """Show a bar to a person while the rows are read."""
         with progress_bar("reading rows", self._shows_progress) as bar:
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import pyarrow as pa
@@ -13,7 +17,7 @@ from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.api.predicates import quoted_columns
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.errors import HudiError, PyHudiWarning
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
@@ -24,6 +28,9 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
 from pyhudi_expr.tables.timeline.timeline import query_instant
+
+if TYPE_CHECKING:
+    from pyhudi_expr.api.table import Table
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _BARE_DATE = re.compile(r"(?<![\w.])[12]\d{3}-\d\d-\d\d(?!\w)")
@@ -43,6 +50,21 @@ def prune_options(footers: bool) -> PruneOptions:
     return PruneOptions(
         footers=footers, footer_wait=FOOTER_WAIT_SECONDS, snapshot_dir=user_directory()
     )
+
+
+def opened_table(location: str, footers: bool) -> Table:
+    """Open a table for a command, which shows its progress itself."""
+    from pyhudi_expr.api.table import Table  # on use: the import takes time
+
+    return Table(HudiTable.open(location), Pruner(prune_options(footers)), shows_progress=False)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Leave out warnings of the Python API: commands print hints and notes of their own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PyHudiWarning)
+        yield
 
 
 DIALECT = click.option(

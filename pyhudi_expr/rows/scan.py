@@ -7,7 +7,7 @@ gives a wrong row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -33,7 +33,6 @@ from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.request_checks import check_column, check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.optional_dependencies import require_extra
 from pyhudi_expr.rows.first_rows import FirstRows
 from pyhudi_expr.rows.footer_trust import footers_suffice
 from pyhudi_expr.rows.orders import Order, sort_keys
@@ -46,11 +45,9 @@ from pyhudi_expr.rows.supported_tables import check_supported
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
-from pyhudi_expr.tables.listing import TableView
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
+    pass
 
 Filter: TypeAlias = HudiExpression | pc.Expression | str | Sequence[Any]
 """A tree, a pyarrow expression, SQL text, or a filter list as pyarrow takes it."""
@@ -78,14 +75,14 @@ def unheard(progress: Progress) -> None:
 
 
 @dataclass(frozen=True)
-class Scan:
-    """A scan that has read no rows yet. Each of its methods reads anew.
+class RowStream:
+    """Rows of a table that are not read yet. Each of the methods reads anew.
 
     Attributes:
         schema: The schema of the rows.
         result: Which files are read, and why.
 
-    The other attributes are the arguments of `scan`.
+    The other attributes are what `scan_snapshot` makes of its arguments.
     """
 
     schema: pa.Schema
@@ -100,15 +97,20 @@ class Scan:
     def __repr__(self) -> str:
         """Return one line, without reading rows."""
         files = f"{self.result.files_kept} of {self.result.files_total} files"
-        return f"<Scan of {files}: {', '.join(self.schema.names)}>"
+        return f"<RowStream of {files}: {', '.join(self.schema.names)}>"
 
     @property
     def order(self) -> Sequence[SortKey]:
         """The order of the rows, the first key first; empty for none."""
         return self._ordered.keys if self._ordered else ()
 
-    def reporting_to(self, progress: Callable[[Progress], None]) -> Scan:
-        """Return the same scan, whose progress another function hears."""
+    @property
+    def filter(self) -> pc.Expression | None:
+        """What pyarrow filters the rows by; None: nothing."""
+        return self._rows.filter
+
+    def reporting_to(self, progress: Callable[[Progress], None]) -> RowStream:
+        """Return the same rows, whose progress another function hears."""
         return replace(self, _heard=progress)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -150,26 +152,11 @@ class Scan:
         """Return all rows in memory."""
         return pa.Table.from_batches(self.batches(), self.schema)
 
-    def to_pandas(self, **options: object) -> pd.DataFrame:
-        """Return all rows with the options of `pyarrow.Table.to_pandas`. Needs pandas."""
-        rows = self.to_table()
-        with require_extra("reading"):  # pyarrow imports pandas
-            frame = rows.to_pandas(**options)  # type: ignore[arg-type]
-        return frame
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return all rows. Needs polars."""
-        with require_extra("reading"):
-            import polars
-        frame = polars.from_arrow(self.to_table())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
-
     def to_dataset(self) -> ds.Dataset:
         """Return the files to read as a pyarrow dataset of all columns and rows, to be filtered.
 
         A filter of the dataset uses the statistics of floats, and may lose rows with NaN or -0.0.
-        Filters of tables in memory, and the filter of `scan`, lose none.
+        Filters of tables in memory, and that of the scan itself, lose none.
 
         Raises:
             UnsupportedTable: Log files have to be merged into a slice, or columns were changed
@@ -190,66 +177,6 @@ class Scan:
         return self._files.filtered_dataset()
 
 
-def scan(
-    table: str,
-    filter: Filter | None = None,
-    columns: Sequence[str] | None = None,
-    as_of: str | None = None,
-    *,
-    view: TableView = TableView.SNAPSHOT,
-    dialect: SqlDialect = HIVE,
-    zone: str | None = None,
-    limit: int | None = None,
-    order_by: Order | None = None,
-    progress: Callable[[Progress], None] = unheard,
-    pruner: Pruner | None = None,
-    storage_options: Mapping[str, str] | None = None,
-) -> Scan:
-    """Scan a table for the rows that match a filter.
-
-    Args:
-        table: The base path.
-        filter: SQL text, a pyarrow expression or a filter list. Rows are compared as pyarrow
-            compares them, in every SQL dialect. None: all rows.
-        columns: Top-level columns. None: all.
-        as_of: An instant or a date for time travel.
-        view: The view of the table.
-        dialect: The SQL dialect of the filter.
-        zone: The IANA time zone of the filter's times without zone.
-        limit: Maximum number of rows.
-        order_by: The order of the rows, which are held in memory then, up to the limit; see
-            `sort_keys`. With a limit, files that cannot hold one of the first rows are not read.
-        progress: Called after each batch.
-        pruner: A pruner with other options, or with the table in its cache.
-        storage_options: Credentials and other settings of the table's storage, see `Storage.open`.
-            A `pruner` has its own.
-
-    Raises:
-        HudiError: The table cannot be read, a column does not exist (UnknownColumn), the table had
-            no commit yet (BeforeFirstCommit), or the filter cannot be applied to rows.
-        PredicateSyntaxError: The SQL text is not a condition.
-        FilterError: The filter list is malformed.
-        SubstraitError: The expression is malformed.
-        InvalidType: `order_by` has another type, or rows cannot be sorted by a column.
-        InvalidValue: `order_by` cannot be understood.
-    """
-    pruner = pruner or Pruner(storage_options=storage_options)
-    snapshot = pruner.open(table, view, as_of)
-    if as_of is not None:
-        snapshot.table.check_as_of(as_of)
-    return scan_snapshot(
-        pruner,
-        snapshot,
-        filter,
-        columns,
-        dialect=dialect,
-        zone=zone,
-        limit=limit,
-        order_by=order_by,
-        progress=progress,
-    )
-
-
 def scan_snapshot(
     pruner: Pruner,
     snapshot: TableSnapshot,
@@ -261,8 +188,31 @@ def scan_snapshot(
     limit: int | None = None,
     order_by: Order | None = None,
     progress: Callable[[Progress], None] = unheard,
-) -> Scan:
-    """Scan a table as a pruner opened it; see `scan`."""
+) -> RowStream:
+    """Scan a table as a pruner opened it for the rows that match a filter.
+
+    Args:
+        pruner: The pruner, whose options apply.
+        snapshot: The table.
+        filter: SQL text, a pyarrow expression or a filter list. Rows are compared as pyarrow
+            compares them, in every SQL dialect. None: all rows.
+        columns: Top-level columns. None: all.
+        dialect: The SQL dialect of the filter.
+        zone: The IANA time zone of the filter's times without zone.
+        limit: Maximum number of rows.
+        order_by: The order of the rows, which are held in memory then, up to the limit; see
+            `sort_keys`. With a limit, files that cannot hold one of the first rows are not read.
+        progress: Called after each batch.
+
+    Raises:
+        HudiError: The table cannot be read, a column does not exist (UnknownColumn), or the filter
+            cannot be applied to rows.
+        PredicateSyntaxError: The SQL text is not a condition.
+        FilterError: The filter list is malformed.
+        SubstraitError: The expression is malformed.
+        InvalidType: `order_by` has another type, or rows cannot be sorted by a column.
+        InvalidValue: `order_by` cannot be understood.
+    """
     table, schema = snapshot.table, snapshot.schema
     check_supported(table)
     predicate = parse_filter(filter, schema, dialect.as_written, table.base_path)
@@ -304,7 +254,7 @@ def scan_snapshot(
         ranking = partial(ranked_slices, snapshot, keys[0])
         of_read = replace(kept, schema=read)
         ordered = FirstRows(of_read, keys, limit, requested, ranking, pruned_again)
-    return Scan(
+    return RowStream(
         requested,
         result,
         matching,

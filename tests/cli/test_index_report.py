@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.rows.scan import scan
+from pyhudi_expr import scan
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.store.file_group import all_cells
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable

@@ -17,10 +17,11 @@ import pytest
 from hypothesis import settings
 
 from bench.tables.plain_files import WITHOUT_META_FIELDS, file_name, write_metadata
+from pyhudi_expr import scan
 from pyhudi_expr.errors import HudiError, InvalidType, InvalidValue, UnknownColumn
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.rows.orders import sort_keys
-from pyhudi_expr.rows.scan import Progress, scan
+from pyhudi_expr.rows.scan import Progress
 from pyhudi_expr.rows.sorting import SortKey
 from tests.example_counts import examples
 from tests.rows.nasty_tables import COLUMNS, arrow_filters, write_nasty_table

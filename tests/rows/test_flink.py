@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.rows.scan import scan
+from pyhudi_expr import scan
 from tests.flink_rows import COLUMNS, NAMES, expected
 
 FILTERS = (

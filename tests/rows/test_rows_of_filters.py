@@ -24,6 +24,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from devtools.spark import session_settings
 from devtools.tables import TableSpec, create
+from pyhudi_expr import scan
 from pyhudi_expr.errors import CorruptFile, FilterNotApplicable, HudiError
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.frontend.arrow.expression_check import validation_error
@@ -33,7 +34,6 @@ from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.rows.row_group_pruning import matching_row_groups
-from pyhudi_expr.rows.scan import scan
 from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import Engine, Table

@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 import pytest
 
 import pyhudi_expr
+from pyhudi_expr import scan
 from pyhudi_expr.errors import BeforeFirstCommit, HudiError, UnsupportedTable
 from pyhudi_expr.expr.nodes import ALWAYS, Column, Comparison, Literal, Op
 from pyhudi_expr.index.prune import PruneRequest
-from pyhudi_expr.rows.scan import Progress, scan
+from pyhudi_expr.rows.scan import Progress
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 
@@ -191,9 +192,9 @@ def test_scan_prints_rows_as_text_and_json(
     assert main(["scan", str(golden[COW]), "regoin = 1"]) == 1
 
 
-def test_a_scan_is_shown_as_one_line(golden: Mapping[str, Path]) -> None:
+def test_what_scans_make_is_shown_as_one_line(golden: Mapping[str, Path]) -> None:
     found = scan(str(golden[COW]), "region = 'us'", ["txn_id", "region"])
-    assert repr(found) == "<Scan of 2 of 5 files: txn_id, region>"
+    assert repr(found._rows) == "<RowStream of 2 of 5 files: txn_id, region>"
     kept = f"<PruneResult: keep 2 of 5 files, at instant {found.result.instant}>"
     assert repr(found.result) == kept
     listing = repr(found.result.listing)

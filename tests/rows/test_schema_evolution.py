@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi_expr import scan
 from pyhudi_expr.errors import HudiError, UnsupportedTable
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.rows.schema_evolution import SchemaEvolution
 from pyhudi_expr.rows.slice_rows import parquet_batches
 from pyhudi_expr.tables.hudi_names import META_COLUMNS

@@ -12,12 +12,12 @@ import pytest
 from hudi import HudiTableBuilder
 
 import pyhudi_expr as ph
+from pyhudi_expr import scan
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.protocol.generated.ttypes import PruneStatus
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.tables import properties_writer
@@ -133,7 +133,7 @@ def test_null_keys_are_refused_by_the_footers_of_the_files_that_are_read(
     with pytest.raises(MissingKey, match=r"'merchant_name' is null in rows of .*\.parquet"):
         scan(str(path), columns=["txn_id"]).to_table()
     with pytest.raises(MissingKey, match="'merchant_name' is null"):
-        scan(str(path), "amount > 0").to_filtered_dataset()
+        ph.table(str(path)).to_pyarrow_dataset("amount > 0")
 
 
 def test_a_null_in_one_of_several_key_columns_is_a_key(golden: Golden, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi_expr import scan
 from pyhudi_expr.errors import UnsupportedTable
 from pyhudi_expr.rows.file_columns import ByName, pyarrow_casts_as_hudi
-from pyhudi_expr.rows.scan import scan
 
 COW, MOR = "cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle"
 COLUMN = "doubleField"

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi_expr import scan
 from pyhudi_expr.errors import BeforeFirstCommit
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 _LONG_AGO = "20000101000000000"

@@ -28,8 +28,8 @@ from pyhudi_expr.cli.predicate_options import (
     VIEW,
     ZONE,
     hint_at_quoted_columns,
-    prune_options,
-    timeline_instant,
+    opened_table,
+    without_warnings,
 )
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
@@ -38,9 +38,8 @@ from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.expr.frontend.sql.conditions import is_query
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
-from pyhudi_expr.index.prune import Pruner, PruneResult
+from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
-from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 
 if TYPE_CHECKING:
@@ -102,27 +101,23 @@ def scan(
     Instants are shown with the offset of --zone.
     Log files of merge-on-read tables are merged by the package 'hudi'.
     """
-    instant = timeline_instant(as_of, table_location(table), zone)
     on_terminal = sys.stdout.isatty()
     as_table = on_terminal and not as_json
     bar, started = ProgressBar("reading rows"), _StartedFiles(limit)
-    with progress_while("pruning files"):
-        from pyhudi_expr.rows.scan import scan as scanned  # on use: the import takes time
-
-        schema = HudiTable.open(table_location(table)).schema(instant)
-        rows = scanned(
-            table_location(table),
+    with progress_while("pruning files"), without_warnings():
+        found = opened_table(table_location(table), footers)
+        schema = found.schema if as_of is None else found.schema_at(as_of)
+        rows = found.scan(
             predicate,
             _columns(schema.names, comma_separated(columns), with_meta),
-            instant,
-            view=view,
-            dialect=DIALECTS[dialect],
-            zone=zone,
+            as_of,
             # One row more than is shown, to know whether there are more.
-            limit=_SHOWN_ROWS + 1 if as_table and limit is None else limit,
+            _SHOWN_ROWS + 1 if as_table and limit is None else limit,
+            view=view,
+            dialect=dialect,
+            zone=zone,
             order_by=order_by,
             progress=started.reporting_to(bar),
-            pruner=Pruner(prune_options(footers)),
         )
     for note in _why_all_are_kept(rows.result):
         echo(f"note: {note}", err=True)
@@ -134,8 +129,8 @@ def scan(
         )
     if as_table:
         with bar:
-            found = _in_zone(rows.to_table(), zone)
-        _show(found, limit, started.text(rows.result))
+            shown = _in_zone(rows.to_arrow(), zone)
+        _show(shown, limit, started.text(rows.result))
         return
     if not as_json:
         echo("\t".join(rows.schema.names))

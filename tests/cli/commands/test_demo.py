@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi_expr import scan
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.rows.row_filter import row_filter
-from pyhudi_expr.rows.scan import scan
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from devtools.tables import META_COLUMNS, HudiTable, TableSpec, upsert
+from pyhudi_expr import scan
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
@@ -17,7 +18,6 @@ from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.manage.indexing.writer_options import writer_options
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.tables.hudi_table import HudiTable as OurTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]

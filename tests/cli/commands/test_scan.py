@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi_expr import scan
 from pyhudi_expr.cli.demo_table import write_demo_table
-from pyhudi_expr.rows.scan import scan
 from tests.cli.terminals import to_terminal
 
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from devtools.ddl import create_with_handler
-from pyhudi_expr.rows.scan import scan
+from pyhudi_expr import scan
 from tests.hive.query_results import TEZ, Hive
 
 pytestmark = pytest.mark.hive

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from pyhudi_expr import scan
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
 from pyhudi_expr.index.opening import SnapshotOptions
@@ -19,7 +20,6 @@ from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.column_summaries import ColumnSummary, column_summaries
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.service.column_summaries import to_thrift
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView

@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.runtime import free_port
 from devtools.tables import HudiTable, TableSpec, create, upsert
+from pyhudi_expr import scan
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.protocol.client import PruningClient
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenTable
 from tests.index.prune.matching_slices import read

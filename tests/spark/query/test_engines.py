@@ -19,6 +19,7 @@ from pyspark.sql import functions as f
 
 from devtools.matrix import SCHEMA, Matrices, Partitioning
 from devtools.tables import TableType
+from pyhudi_expr import scan
 from pyhudi_expr.errors import FilterNotApplicable
 from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
@@ -26,7 +27,6 @@ from pyhudi_expr.expr.nodes import Unknown, walk
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.rows.row_filter import row_filter
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.query.predicates import filters_of, predicate_of
 from pyhudi_expr.tables.hudi_table import HudiTable

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from pyhudi_expr import scan
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
 from pyhudi_expr.tables.hudi_table import HudiTable

@@ -12,9 +12,9 @@ import pytest
 from hudi import HudiTableBuilder
 from pyspark.sql import SparkSession
 
+from pyhudi_expr import scan
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import Pruner, PruneRequest
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, service_options, write
 from pyhudi_expr.tables.hudi_table import HudiTable

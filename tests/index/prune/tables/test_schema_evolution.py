@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
+from pyhudi_expr import scan
 from pyhudi_expr.index.prune import Pruner
-from pyhudi_expr.rows.scan import scan
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.tables.listing import TableView
 from tests.index.prune.matching_slices import assert_no_row_lost, read
