@@ -372,7 +372,9 @@ HIVE = SqlDialect(
     check=_no_check,
     certain=with_changed_decimals,
 )
-_HIVE_AS_WRITTEN = replace(HIVE, cast=partial(_hive_cast, _cast), certain=_as_it_is)
+_HIVE_AS_WRITTEN = replace(
+    HIVE, cast=partial(_hive_cast, _cast), rows_equal=_as_it_is, certain=_as_it_is
+)
 SPARK = replace(
     _HIVE_AS_WRITTEN,
     name="spark",
@@ -381,7 +383,6 @@ SPARK = replace(
     cast=_spark_cast,
     call=_spark_call,
     null_safe=_as_it_is,
-    rows_equal=_as_it_is,
     like=_spark_like,
 )
 TRINO = SqlDialect(
