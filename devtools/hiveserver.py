@@ -28,6 +28,7 @@ from devtools.runtime import (
     free_port,
     is_listening,
 )
+from pyhudi_expr.manage.hive.guards import SETTINGS
 from pyhudi_expr.manage.hive.session import HiveSession
 
 START_SECONDS = 180.0
@@ -57,15 +58,7 @@ HUDI_INPUT_FORMAT_SETTINGS: Mapping[str, str] = MappingProxyType(
 )
 """What a session needs to read a table with Hudi's own input formats on Hive 4."""
 
-GUARDED: Mapping[str, str] = MappingProxyType(
-    {
-        "hive.metastore.pre.event.listeners": "io.pyhudi.hive.metastore.HudiTableGuard",
-        "hive.metastore.fs.handler.class": "io.pyhudi.hive.metastore.HudiFileGuard",
-        "hive.metastore.transactional.event.listeners": (
-            "io.pyhudi.hive.metastore.HudiPartitionGuard"
-        ),
-    }
-)
+GUARDED: Mapping[str, str] = {setting: guard for guard, setting in SETTINGS.items()}
 """For a metastore that deletes and moves no files of Hudi tables; Hive 4.2 ignores the second."""
 
 

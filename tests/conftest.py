@@ -12,10 +12,12 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+from devtools.runtime import java
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import write_demo_table
 from tests.example_counts import examples
 from tests.sampling import mark_further_cases
+from tests.truth.zones import Zones, zones_of
 
 # A slow machine is no failure: only pytest's own time-out applies. `make test` runs the same cases
 # each time, so that a result depends on the change only; `make fuzz` runs new ones.
@@ -134,3 +136,9 @@ def indexed_trips(trips: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     path = shutil.copytree(trips, tmp_path_factory.mktemp("indexed") / "trips")
     write_demo_indexes(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def zones() -> Zones:
+    """The zones of the engines' JVM."""
+    return zones_of(java())

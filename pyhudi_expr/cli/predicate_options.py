@@ -52,11 +52,11 @@ def prune_options(footers: bool) -> PruneOptions:
     )
 
 
-def opened_table(location: str, footers: bool) -> Table:
-    """Open a table for a command, which shows its progress itself."""
+def asked_table(opened: HudiTable, footers: bool) -> Table:
+    """Return a table for the questions of a command, which shows its progress itself."""
     from pyhudi_expr.api.table import Table  # on use: the import takes time
 
-    return Table(HudiTable.open(location), Pruner(prune_options(footers)), shows_progress=False)
+    return Table(opened, Pruner(prune_options(footers)), shows_progress=False)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -45,9 +45,6 @@ from pyhudi_expr.rows.supported_tables import check_supported
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
-
-if TYPE_CHECKING:
-    pass
 
 Filter: TypeAlias = HudiExpression | pc.Expression | str | Sequence[Any]
 """A tree, a pyarrow expression, SQL text, or a filter list as pyarrow takes it."""

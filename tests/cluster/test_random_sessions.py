@@ -5,9 +5,7 @@ Instants are read in the zone of a container's JVM, and functions evaluate in th
 
 from __future__ import annotations
 
-import os
 import random
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,29 +16,21 @@ from devtools.cluster.configuration import SMALL_JVM
 from devtools.cluster.hadoop import Cluster
 from devtools.cluster.hive import MASTER
 from devtools.ddl import create_with_handler
-from devtools.runtime import java
 from devtools.tables import TableType
 from pyhudi_expr.manage.hive.session import QueryError
 from tests.cluster.cluster_hive import ClusterHive
-from tests.example_counts import examples
+from tests.example_counts import SEED, examples
 from tests.hive.random_queries import conditions, session_of, written
 from tests.truth.engines.spark import SparkEngine
-from tests.truth.zones import Zones, zones_of
+from tests.truth.zones import Zones
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.timeout(3600, func_only=True)]
 
-#: Repeats a run. By default each run has a new one, which is printed.
-SEED = os.environ.get("PYHUDI_SEED", "") or secrets.token_hex(4)
 #: Four of the zones whose rules differ between hosts, and others.
 ZONES_ASKED = ("Europe/Stockholm", "America/Mexico_City", "UTC", "Asia/Tokyo")
 TABLE = "random_sessions"
 #: A container starts for seconds, a query in one that runs takes one or two.
 IN_A_SESSION = 12
-
-
-@pytest.fixture(scope="module")
-def zones() -> Zones:
-    return zones_of(java())
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,7 @@ incomplete without pruning as well, that is Hive's own behaviour; pruning must n
 
 from __future__ import annotations
 
-import os
 import random
-import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,19 +17,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from devtools.runtime import java
 from devtools.tables import HudiTable, TableType
 from pyhudi_expr.manage.hive.session import QueryError
-from tests.example_counts import examples
+from tests.example_counts import SEED, examples
 from tests.hive.query_results import FETCH, NOTHING, TEZ, Hive
 from tests.hive.random_queries import conditions, session_of, written
 from tests.truth.engines.spark import SparkEngine
-from tests.truth.zones import Zones, zones_of
+from tests.truth.zones import Zones
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.timeout(7200, func_only=True)]
 
-#: Repeats a run. By default each run has a new one, which is printed.
-SEED = os.environ.get("PYHUDI_SEED", "") or secrets.token_hex(4)
 #: Zones of sessions. Tables have rows around changes of their clocks.
 ZONES_ASKED = ("Europe/Stockholm", "America/Mexico_City", "Asia/Tokyo", "Australia/Lord_Howe")
 
@@ -110,11 +105,6 @@ class Conditions:
         answer = self._hive.query(query, engine, pruning=pruning, settings=settings)
         considered, kept = answer.files
         return Counter(row[0] for row in answer.rows), considered - kept
-
-
-@pytest.fixture(scope="module")
-def zones() -> Zones:
-    return zones_of(java())
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from devtools.runtime import java
 from pyhudi_expr.expr import comparisons, rewrites, three_valued_logic
 from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundIsNull, BoundNot, BoundTerm
 from pyhudi_expr.expr.common_domains import NO_MARGIN
@@ -35,7 +34,7 @@ from pyhudi_expr.spark.entries import file_statistics
 from tests.truth.rounds import rounds
 from tests.truth.templates import HIVE, SPARK
 from tests.truth.witnesses import Oracle, running_oracles
-from tests.truth.zones import Zones, zones_of
+from tests.truth.zones import Zones
 
 pytestmark = [
     *(pytest.mark.long, pytest.mark.spark, pytest.mark.hive),
@@ -47,11 +46,6 @@ MOST_ROUNDS = 1000
 BOTH = (SPARK, HIVE)
 IS_FALSE = three_valued_logic.is_false
 DECODED = semantics._decoded
-
-
-@pytest.fixture(scope="module")
-def zones() -> Zones:
-    return zones_of(java())
 
 
 @pytest.fixture(scope="module")

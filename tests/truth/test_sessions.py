@@ -6,22 +6,15 @@ import random
 from collections import Counter
 
 import pyarrow as pa
-import pytest
 
-from devtools.runtime import java
 from tests.truth import values
 from tests.truth.engine import Place
 from tests.truth.witnesses import LOCAL, hive_session_options, spark_session_options
-from tests.truth.zones import FIXED_OFFSETS, NAMED, ZoneRules, Zones, zones_of
+from tests.truth.zones import FIXED_OFFSETS, NAMED, ZoneRules, Zones
 
 DAY = 86_400
 #: Summer time in 1948 that Python does not know, and a change that both know.
 DISPUTED = ZoneRules([-3_000_000_000, -670_000_000, -660_000_000], [3600, 7200, 3600])
-
-
-@pytest.fixture(scope="module")
-def zones() -> Zones:
-    return zones_of(java())
 
 
 def test_offsets_are_those_of_the_jvm(zones: Zones) -> None:

@@ -17,6 +17,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.cli.options import comma_separated, examples
@@ -27,8 +28,8 @@ from pyhudi_expr.cli.predicate_options import (
     OPTIONAL_PREDICATE,
     VIEW,
     ZONE,
+    asked_table,
     hint_at_quoted_columns,
-    opened_table,
     without_warnings,
 )
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
@@ -40,6 +41,7 @@ from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
+from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 
 if TYPE_CHECKING:
@@ -105,9 +107,9 @@ def scan(
     as_table = on_terminal and not as_json
     bar, started = ProgressBar("reading rows"), _StartedFiles(limit)
     with progress_while("pruning files"), without_warnings():
-        found = opened_table(table_location(table), footers)
-        schema = found.schema if as_of is None else found.schema_at(as_of)
-        rows = found.scan(
+        opened = HudiTable.open(table_location(table))
+        schema = opened.schema(instant_text(as_of, zone, opened.properties))
+        rows = asked_table(opened, footers).scan(
             predicate,
             _columns(schema.names, comma_separated(columns), with_meta),
             as_of,

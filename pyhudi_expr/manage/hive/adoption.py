@@ -176,8 +176,7 @@ def undoing(
     ]
     if table.format != former:
         statements.append(_set_format(name, "", former))
-    keys = ", ".join(quote_string(key) for key in _record_keys(table))
-    statements.append(f"ALTER TABLE {name} UNSET TBLPROPERTIES IF EXISTS ({keys})")
+    statements += _set_records(name, table, {})
     back = tuple(replace(each, format=wanted[each.values]) for each in partitions)
     after = Readers(table, partitions).with_formats(former, back, {})
     return AdoptionPlan(tuple(statements), len(todo), after)

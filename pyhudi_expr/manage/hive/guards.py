@@ -12,7 +12,7 @@ _PACKAGE = "io.pyhudi.hive.metastore"
 _TABLE_GUARD = f"{_PACKAGE}.HudiTableGuard"
 _FILE_GUARD = f"{_PACKAGE}.HudiFileGuard"
 _PARTITION_GUARD = f"{_PACKAGE}.HudiPartitionGuard"
-_SETTINGS: Mapping[str, str] = {
+SETTINGS: Mapping[str, str] = {
     _TABLE_GUARD: "hive.metastore.pre.event.listeners",
     _FILE_GUARD: "hive.metastore.fs.handler.class",
     _PARTITION_GUARD: "hive.metastore.transactional.event.listeners",
@@ -77,7 +77,7 @@ def _known(version: str) -> Mapping[str, str]:
     parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
     return {
         name: setting
-        for name, setting in _SETTINGS.items()
+        for name, setting in SETTINGS.items()
         if name != _FILE_GUARD or parts < _WITHOUT_FILE_HANDLERS
     }
 

@@ -5,9 +5,7 @@ Its sessions as well: some run what another session has analysed.
 
 from __future__ import annotations
 
-import os
 import random
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,10 +18,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from devtools.runtime import java
 from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, create
-from tests.example_counts import examples
+from tests.example_counts import SEED, examples
 from tests.spark.extension.conftest import UNPRUNED
 from tests.spark.extension.scans import ids, load, slices_read, whole
 from tests.truth import templates, values
@@ -31,13 +28,11 @@ from tests.truth.engine import Analysis, SessionOptions
 from tests.truth.engines.spark import SparkEngine
 from tests.truth.predicates import Grammar
 from tests.truth.witnesses import MANY, predicates, spark_session_options
-from tests.truth.zones import NAMED, Zones, zones_of
+from tests.truth.zones import NAMED, Zones
 
 pytestmark = pytest.mark.spark
 
 ROWS, FILES = 300, 20
-#: Repeats a run. By default each run has a new one, which is printed.
-SEED = os.environ.get("PYHUDI_SEED", "") or secrets.token_hex(4)
 #: Some of the rows are around changes of the clocks of as many zones.
 ZONES_NEARBY, MOMENTS = 8, 10
 #: Parquet files of Hudi's writer have no such columns.
@@ -47,11 +42,6 @@ _CALENDAR = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
 }
-
-
-@pytest.fixture(scope="module")
-def zones() -> Zones:
-    return zones_of(java())
 
 
 @pytest.fixture(scope="module")

@@ -47,3 +47,8 @@ def _flat(
     for child in children:
         flat.extend(child.children if isinstance(child, kind) else (child,))
     return tuple(flat)
+
+
+def rows_equal(fields: Iterable[HudiExpression]) -> HudiExpression:
+    """Return equality of rows: all fields are equal; engines differ for NULLs."""
+    return conjunction((*fields, Unknown("rows with a NULL among their fields")))

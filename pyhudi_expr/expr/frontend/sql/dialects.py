@@ -7,7 +7,7 @@ InexpressibleError is raised, and that part of a predicate is `Unknown`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 
 from pyhudi_expr.expr.frontend.common import function_vocabularies
-from pyhudi_expr.expr.frontend.common.builders import conjunction, disjunction
+from pyhudi_expr.expr.frontend.common.builders import conjunction, disjunction, rows_equal
 from pyhudi_expr.expr.frontend.common.constants import fold_cast, instant_of_text
 from pyhudi_expr.expr.frontend.common.functions import supported_call
 from pyhudi_expr.expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
@@ -41,7 +41,6 @@ from pyhudi_expr.expr.frontend.sql.trino_rules import (
 )
 from pyhudi_expr.expr.nodes import (
     NO_DECIMAL,
-    And,
     Between,
     Call,
     Cast,
@@ -77,7 +76,7 @@ class SqlDialect:
         arithmetic: The call of an operator.
         negated: NOT of a predicate.
         between: BETWEEN of a term and its ends.
-        rows_equal: Whether all fields of two rows are equal.
+        rows_equal: Equality of rows, whose fields are compared so.
         check: Refuses syntax that the engine evaluates differently.
         certain: A condition with each value that one of the engine's evaluators gives it.
     """
@@ -95,7 +94,7 @@ class SqlDialect:
     arithmetic: Callable[[str, tuple[Term, ...]], Term]
     negated: Callable[[HudiExpression], HudiExpression]
     between: Callable[[Term, Term, Term], HudiExpression]
-    rows_equal: Callable[[HudiExpression], HudiExpression]
+    rows_equal: Callable[[Sequence[Comparison]], HudiExpression]
     check: Callable[[exp.Expr], None]
     certain: Callable[[HudiExpression], HudiExpression]
 
@@ -142,23 +141,15 @@ def _no_decimals(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     return tuple(term if isinstance(term, Literal) else Call(NO_DECIMAL, (term,)) for term in terms)
 
 
-def _hive_rows_equal(equal: HudiExpression) -> HudiExpression:
+def _hive_rows_equal(fields: Sequence[Comparison]) -> HudiExpression:
     """Return equality of rows, where a constant that a field's type does not hold becomes NULL.
 
     Hive finds such a constant equal to a field that is NULL.
     """
-    match equal:
-        case And(children=fields):
-            return conjunction(tuple(map(_equal_or_null, fields)))
-        case _:
-            return _equal_or_null(equal)
-
-
-def _equal_or_null(field: HudiExpression) -> HudiExpression:
-    if not isinstance(field, Comparison):
-        return field
     doubt = Unknown("a NULL in a row beside a constant that Hive may convert to NULL")
-    return disjunction((field, conjunction((IsNull(field.left), doubt))))
+    return rows_equal(
+        disjunction((field, conjunction((IsNull(field.left), doubt)))) for field in fields
+    )
 
 
 def _no_predicate(name: str, args: tuple[Term, ...]) -> None:
@@ -373,7 +364,7 @@ HIVE = SqlDialect(
     certain=with_changed_decimals,
 )
 _HIVE_AS_WRITTEN = replace(
-    HIVE, cast=partial(_hive_cast, _cast), rows_equal=_as_it_is, certain=_as_it_is
+    HIVE, cast=partial(_hive_cast, _cast), rows_equal=rows_equal, certain=_as_it_is
 )
 SPARK = replace(
     _HIVE_AS_WRITTEN,

@@ -184,14 +184,12 @@ class _Walk:
         return In(term, tuple(options))
 
     def _rows_equal(self, left: exp.Expr, right: exp.Expr) -> HudiExpression:
-        """Return equality of rows: all fields are equal; engines differ for NULLs."""
+        """Return equality of rows, field by field."""
         right = _unwrapped(right)
         if not isinstance(right, exp.Tuple) or len(left.expressions) != len(right.expressions):
             raise _unsupported(right)
         pairs = zip(left.expressions, right.expressions, strict=True)
-        fields = [self._compared(Op.EQ, one, other) for one, other in pairs]
-        equal = conjunction((*fields, Unknown("rows with a NULL among their fields")))
-        return self._dialect.rows_equal(equal)
+        return self._dialect.rows_equal([self._compared(Op.EQ, *pair) for pair in pairs])
 
     def _is(self, node: exp.Is) -> HudiExpression:
         match _unwrapped(node.expression):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from pyhudi_expr.expr.frontend.common import function_vocabularies
-from pyhudi_expr.expr.frontend.common.builders import conjunction, disjunction
+from pyhudi_expr.expr.frontend.common.builders import conjunction, disjunction, rows_equal
 from pyhudi_expr.expr.frontend.common.constants import fold_cast
 from pyhudi_expr.expr.frontend.common.functions import call
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type
@@ -139,9 +139,9 @@ def presto_between(term: Term, low: Term, high: Term) -> HudiExpression:
     return disjunction((Between(term, low, high), *nulls))
 
 
-def trino_rows_equal(equal: HudiExpression) -> HudiExpression:
+def trino_rows_equal(fields: Sequence[Comparison]) -> HudiExpression:
     """Return equality of rows, which is NULL with a NULL field, even if other fields differ."""
-    return disjunction((equal, Constant(Truth.NO_NULL)))
+    return disjunction((rows_equal(fields), Constant(Truth.NO_NULL)))
 
 
 def _ordered(node: HudiExpression | Term) -> Sequence[Term]:
