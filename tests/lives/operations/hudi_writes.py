@@ -160,6 +160,8 @@ def _two_writers(life: Life, random: Random) -> None:
     together = {
         "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
         "hoodie.clean.failed.writes.policy": "LAZY",
+        # A server that both use is stopped by the one that ends first.
+        "hoodie.embed.timeline.server.reuse.enabled": "false",
     }
     more = {name.replace(".", "__"): value for name, value in together.items()}
     life.settled()
