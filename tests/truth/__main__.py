@@ -3,7 +3,7 @@
     python -m tests.truth --cases 10000000 --seed 7 --processes 2
 
 The last line is ``S sessions, P predicates, N cases, 0 lost``, and the exit code 0. Otherwise the
-exit code is 1, and the shortest reproducer of each loss is printed first.
+exit code is 1, and each life of a process has printed the shortest reproducer of each loss.
 """
 
 from __future__ import annotations
@@ -49,15 +49,13 @@ def main() -> int:
     try:
         for done in as_completed([pool.submit(in_process, life) for life in lives]):
             life, tally = done.result()
-            print(f"{life}: {tally}", flush=True)
+            print(f"{life}: {tally}", *tally.losses.values(), sep="\n", flush=True)
             total.merge(tally)
     finally:
         # After an error the lives that have not started do not start.
         pool.shutdown(cancel_futures=True)
     if arguments.looseness:
         print("\n".join(("dialect    kept  ideal  of", *total.looseness())))
-    for loss in sorted(total.losses.values(), key=lambda one: one.key):
-        print(loss)
     print(f"{time.monotonic() - started:.0f} s", flush=True)
     print(total)
     return 1 if total.lost else 0

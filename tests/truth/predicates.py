@@ -23,8 +23,8 @@ LANGUAGES: Mapping[str, Language] = {
 }
 _SLOT = re.compile(r"\{(#?[a-z]+)\}")
 _OF_TIMES = re.compile(r"\{(when|time|instant|clock)\}|unix|TIMESTAMP|timestamp")
-#: What both engines evaluate in the session's zone, wherever rows are read.
-_OF_SESSIONS_ZONE = re.compile(r"unix|TIMESTAMP_LTZ|LOCAL TIME ZONE")
+#: What engines evaluate in the session's zone, wherever rows are read.
+_OF_SESSIONS_ZONE = re.compile(r"unix|TIMESTAMP_LTZ|LOCAL TIME ZONE|date_trunc\(.*clock")
 MAX_DEPTH = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 #: The types of decimal constants with many digits, on either side of the point.

@@ -22,10 +22,12 @@ from pyhudi_expr.expr import comparisons, rewrites, three_valued_logic
 from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundIsNull, BoundNot, BoundTerm
 from pyhudi_expr.expr.common_domains import NO_MARGIN
 from pyhudi_expr.expr.connectives import conjunction
+from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.frontend.common import hive_decimals
 from pyhudi_expr.expr.frontend.spark import catalyst
 from pyhudi_expr.expr.functions import rounding, strings
-from pyhudi_expr.expr.functions.temporal import time_format
+from pyhudi_expr.expr.functions.signature import Function, OnOperands, Signature
+from pyhudi_expr.expr.functions.temporal import date_trunc, time_format
 from pyhudi_expr.expr.nodes import HudiExpression, Term
 from pyhudi_expr.expr.semantics import Engine, Semantics
 from pyhudi_expr.expr.zones import UnknownZoneError, Zone, local_zone, unknown_rules
@@ -117,6 +119,15 @@ def in_the_types_of_files(bounds: object, *_: object) -> object:
     return bounds
 
 
+def truncated_as_it_is(
+    unit: str, clock: tuple[Function, int], domain: Domain, _: object
+) -> Signature:
+    """The old rule: Spark truncates what has no zone without the session's."""
+    truncated = OnOperands(date_trunc._Truncated(unit, domain.units), ((0, clock[0]),))
+    own = replace(domain, kind=Kind.WALL_CLOCK)
+    return Signature(OnOperands(truncated, ((1, None),)), own)
+
+
 @pytest.mark.parametrize(
     ("module", "name", "old_rule", "text_pattern", "dialects"),
     [
@@ -143,13 +154,18 @@ def in_the_types_of_files(bounds: object, *_: object) -> object:
         (semantics, "_decoded", in_the_readers_zone, "", (HIVE,)),
         (semantics, "_decoded", by_rules_of_the_service, "", BOTH),
         (catalyst, "_ZONE", "no node names its zone", "", (SPARK,)),
+        (date_trunc, "_of_instants", truncated_as_it_is, "date_trunc", (SPARK,)),
         (file_statistics, "converted", in_the_types_of_files, "", BOTH),
     ],
     ids=[
         *("NULL operands", "patterns", "trim", "pmod", "decimals of several scales"),
         *("rounded decimals", "constants changed by Hive", "two ranges that are a BETWEEN"),
         *("Hive without the session's zone", "rules of the service"),
-        *("the zone in which Spark analysed", "files whose types are not the table's"),
+        *(
+            "the zone in which Spark analysed",
+            "truncated without a zone",
+            "files whose types are not the table's",
+        ),
     ],
 )
 def test_restoring_a_past_defect_loses_rows(

@@ -29,6 +29,7 @@ from pyhudi_expr.expr.functions.temporal.calendar import (
     moments_of,
 )
 from pyhudi_expr.expr.functions.time_zones import FromWallClock
+from pyhudi_expr.expr.semantics import Engine
 from pyhudi_expr.expr.zones import SECONDS_PER_DAY
 
 _TRUNCATIONS = {
@@ -81,6 +82,8 @@ def _date_trunc(site: Site) -> Signature | None:
     domain = site.domains[1]
     if domain.kind is Kind.DATE:
         domain = Domain(Kind.WALL_CLOCK, units=1)
+    if domain.kind is Kind.WALL_CLOCK and site.semantics.engine is Engine.SPARK:
+        return _of_instants(unit, clock, replace(domain, kind=Kind.INSTANT), site)
     if isinstance(clock, Signature):
         return opaque(domain, NO_ZONE)
     function: Function = OnOperands(_Truncated(unit, domain.units), ((0, clock[0]),))
@@ -90,6 +93,21 @@ def _date_trunc(site: Site) -> Signature | None:
     if domain.kind is Kind.INSTANT and reading is not None:
         function = OnOperands(FromWallClock(reading, domain.units), ((0, function),))
     return Signature(OnOperands(function, ((1, None),)), domain)
+
+
+def _of_instants(
+    unit: str, clock: tuple[Function, int] | Signature, domain: Domain, site: Site
+) -> Signature:
+    """Return the signature where Spark makes instants of the session's zone of what has none.
+
+    A time that the zone's clocks never show becomes a later one, before and after it is truncated.
+    """
+    if isinstance(clock, Signature) or site.zone is None:
+        return opaque(domain, NO_ZONE)
+    shown = existing_times(clock[0], Domain(Kind.WALL_CLOCK, units=1), site.zone)
+    begins = OnOperands(_Truncated(unit, domain.units), ((0, shown),))
+    instants = OnOperands(FromWallClock(site.zone, domain.units), ((0, begins),))
+    return Signature(OnOperands(instants, ((1, None),)), domain)
 
 
 def _trunc(site: Site) -> Signature | None:
