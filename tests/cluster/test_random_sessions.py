@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.timeout(3600, 
 ZONES_ASKED = ("Europe/Stockholm", "America/Mexico_City", "UTC", "Asia/Tokyo")
 TABLE = "random_sessions"
 #: A container starts for seconds, a query in one that runs takes one or two.
-IN_A_SESSION = 12
+IN_A_SESSION = 36
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
@@ -57,6 +58,7 @@ def now_and_then(life: Life, random: Random) -> None:
     _extended_spark_has_the_rows(life, random)
     _audit_has_nothing_to_say(life)
     _kept_frames_have_rows(life)
+    _history_is_hudis(life, random)
     _the_next_writes_work(life, random)
 
 
@@ -154,6 +156,61 @@ def _kept_frames_have_rows(life: Life) -> None:
         found = canonical(rows, kept.columns)
         if found not in (kept.rows, now):
             raise Harm("kept frame", difference(kept.rows, found))
+
+
+def _history_is_hudis(life: Life, random: Random) -> None:
+    """Time travel, what changed since an instant, and a stream: with the extension as without."""
+    instants = ph.table(life.uri, progress=False).history()["instant"].to_pylist()
+    if not instants:
+        return
+    way, condition = random.choice(list(_PAST)), drawn_predicate(random)
+    options = {**_PAST[way], _PAST_INSTANT[way]: random.choice(instants)}
+    read = _streamed if way == "stream" else _loaded
+    try:
+        expected = read(life.sessions.plain, life.uri, options, condition)
+    except Exception as error:
+        life.note(f"Hudi's {way} fails", described(error))
+        return
+    try:
+        found = read(life.sessions.extended, life.uri, options, condition)
+    except Exception as error:
+        raise Harm("history", f"{way} fails: {condition}, {options}: {described(error)}") from error
+    if found != expected:
+        missing, more = [*(expected - found)][:2], [*(found - expected)][:2]
+        raise Harm("history", f"{way}: {condition}, {options}: without {missing}, with {more}")
+
+
+_PAST: Mapping[str, Mapping[str, str]] = {
+    "time travel": {},
+    "incremental": {"hoodie.datasource.query.type": "incremental"},
+    "stream": {},
+}
+_PAST_INSTANT: Mapping[str, str] = {
+    "time travel": "as.of.instant",
+    "incremental": "hoodie.datasource.read.begin.instanttime",
+    "stream": "hoodie.datasource.streaming.startOffset",
+}
+
+
+def _loaded(
+    session: SparkSession, path: str, options: Mapping[str, str], condition: str
+) -> Counter[str]:
+    frame = session.read.format("hudi").options(**options).load(path).where(condition)
+    return Counter(str(row) for row in frame.collect())
+
+
+def _streamed(
+    session: SparkSession, path: str, options: Mapping[str, str], condition: str
+) -> Counter[str]:
+    frame = session.readStream.format("hudi").options(**options).load(path).where(condition)
+    stream = frame.writeStream.format("memory").queryName("streamed").trigger(availableNow=True)
+    query = stream.start()
+    try:
+        query.awaitTermination()
+        return Counter(str(row) for row in session.table("streamed").collect())
+    finally:
+        query.stop()
+        session.catalog.dropTempView("streamed")
 
 
 def _fails(frame: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,11 @@ def ids(frame: DataFrame) -> list[int]:
 def matching_ids(frame: DataFrame, texts: Iterable[str]) -> dict[str, list[int]]:
     """The record keys of the rows for which each condition is TRUE, by one look at all rows."""
     unique = list(dict.fromkeys(texts))
-    truths = [f.expr(f"coalesce({text}, false)").alias(f"t{n}") for n, text in enumerate(unique)]
-    rows = frame.select("id", *truths).collect()
+    rows = truths(frame, unique).collect()
     return {text: sorted(row.id for row in rows if row[f"t{n}"]) for n, text in enumerate(unique)}
+
+
+def truths(frame: DataFrame, texts: Sequence[str]) -> DataFrame:
+    """The record key of each row, and as t0, t1 ... whether each condition is TRUE for it."""
+    columns = [f.expr(f"coalesce({text}, false)").alias(f"t{n}") for n, text in enumerate(texts)]
+    return frame.select("id", *columns)
