@@ -12,14 +12,14 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 
 from devtools.runtime import java
-from tests.truth import values
+from tests.truth import hudis_index, values
 from tests.truth.engine import SessionOptions
 from tests.truth.files import Files, SortedRows
 from tests.truth.served import Service, running_service
 from tests.truth.soundness import EvaluatedPredicate, Tally
 from tests.truth.stored import StoredFiles, in_avro, write_table
-from tests.truth.templates import HIVE
-from tests.truth.witnesses import Oracle, running_oracles
+from tests.truth.templates import HIVE, SPARK
+from tests.truth.witnesses import Oracle, SparkOracle, running_oracles
 from tests.truth.zones import Zones, zones_of
 
 _ROWS, _RANDOM_FILES = 240, 120
@@ -27,6 +27,8 @@ _STORED_FILES = 60
 _MOMENTS = 40
 #: The share of sessions whose rows are stored in files, too.
 _STORED = 1 / 12
+#: The share of these whose statistics Hudi computes as well, which takes seconds.
+_INDEXED_BY_HUDI = 1 / 3
 
 
 def run_cases(seed: str, cases: int, dialects: Sequence[str]) -> Tally:
@@ -52,8 +54,9 @@ def rounds(
 ) -> Iterator[Tally]:
     """Yields the results of each session, endlessly. The engines take turns.
 
-    Some of the rows are stored in files, whose entries of `column_stats` are checked as well. If it
-    was Hive that evaluated, a service is asked, too: its questions have Hive's meaning.
+    Some of the rows are stored in files, whose entries of `column_stats` are checked as well: ours,
+    and Hudi's where Spark is there. If it was Hive that evaluated, a service is asked, too: its
+    questions have Hive's meaning.
     """
     for number in count():
         for dialect, oracle in engines.items():
@@ -81,6 +84,10 @@ def rounds(
                     _check_entries(tally, table, stored, files)
                     if service is not None and dialect == HIVE:
                         service.check(tally, table, stored, files)
+                    spark = engines.get(SPARK)
+                    if isinstance(spark, SparkOracle) and rng.random() < _INDEXED_BY_HUDI:
+                        hudis_index.build(spark.spark, table)
+                        hudis_index.check(tally, table, stored, files)
             yield tally
 
 

@@ -35,8 +35,9 @@ from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics, decode_statistics
 
 _INSTANT = "20260101000000000"
-_PROPERTIES = """\
-hoodie.table.name=truth
+TABLE = "truth"
+_PROPERTIES = f"""\
+hoodie.table.name={TABLE}
 hoodie.table.type=COPY_ON_WRITE
 hoodie.table.version=8
 hoodie.timeline.layout.version=2

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import SparkSession
 
 from pyhudi_expr.expr.frontend.sql.parser import HIVE, SPARK, parse_predicate
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
@@ -82,6 +83,11 @@ class SparkOracle:
     def __init__(self, judge: SparkJudge, zones: Zones) -> None:
         self._judge = judge
         self._zones = zones
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session, whose JVM has Hudi."""
+        return self._judge.spark
 
     def session_options(self, rng: random.Random, zones: Zones) -> SessionOptions:
         """See `Oracle`."""
