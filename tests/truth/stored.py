@@ -11,12 +11,14 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.bound import BoundExpression, columns
@@ -49,8 +51,19 @@ _NOT_IN_AVRO = frozenset({"i1", "i2", "tn", "tm"})
 _STORED_OTHERWISE = 0.4
 
 
+class Footers(Enum):
+    """Whose footers the files have. Those of `parquet-java` have no range of a chunk with NaN."""
+
+    ARROW = "arrow"
+    JAVA = "java"
+
+
 def write_table(
-    path: Path, rows: pa.Table, members: Sequence[Sequence[int]], rng: random.Random
+    path: Path,
+    rows: pa.Table,
+    members: Sequence[Sequence[int]],
+    footers: Footers,
+    rng: random.Random,
 ) -> None:
     """Writes a copy-on-write table without a metadata table; file F has the rows `members[F]`."""
     timeline = path / ".hoodie" / "timeline"
@@ -62,7 +75,9 @@ def write_table(
     (path / ".hoodie_partition_metadata").write_text("partitionDepth=0\n")
     for number, own in enumerate(members):
         name = f"{file_id(number)}_0-1-0_{_INSTANT}.parquet"
-        pq.write_table(_stored(rows.take(list(own)), rng), path / name)
+        content = _stored(rows.take(list(own)), rng)
+        described = _without_nan(content) if footers is Footers.JAVA else content.column_names
+        pq.write_table(content, path / name, write_statistics=described)
 
 
 def file_id(number: int) -> str:
@@ -72,6 +87,14 @@ def file_id(number: int) -> str:
 def in_avro(rows: pa.Table) -> pa.Table:
     """The columns of tables that `write_table` writes."""
     return rows.drop_columns([name for name in rows.column_names if name in _NOT_IN_AVRO])
+
+
+def _without_nan(rows: pa.Table) -> list[str]:
+    return [
+        name
+        for name, column in zip(rows.column_names, rows.columns, strict=True)
+        if not (pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py())
+    ]
 
 
 def _stored(rows: pa.Table, rng: random.Random) -> pa.Table:
