@@ -164,7 +164,8 @@ def _history_is_hudis(life: Life, random: Random) -> None:
     if not instants:
         return
     way, condition = random.choice(list(_PAST)), drawn_predicate(random)
-    options = {**_PAST[way], _PAST_INSTANT[way]: random.choice(instants)}
+    name_of_instant, more_options = _PAST[way]
+    options = {**more_options, name_of_instant: random.choice(instants)}
     read = _streamed if way == "stream" else _loaded
     try:
         expected = read(life.sessions.plain, life.uri, options, condition)
@@ -180,16 +181,15 @@ def _history_is_hudis(life: Life, random: Random) -> None:
         raise Harm("history", f"{way}: {condition}, {options}: without {missing}, with {more}")
 
 
-_PAST: Mapping[str, Mapping[str, str]] = {
-    "time travel": {},
-    "incremental": {"hoodie.datasource.query.type": "incremental"},
-    "stream": {},
+_PAST: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "time travel": ("as.of.instant", {}),
+    "incremental": (
+        "hoodie.datasource.read.begin.instanttime",
+        {"hoodie.datasource.query.type": "incremental"},
+    ),
+    "stream": ("hoodie.datasource.streaming.startOffset", {}),
 }
-_PAST_INSTANT: Mapping[str, str] = {
-    "time travel": "as.of.instant",
-    "incremental": "hoodie.datasource.read.begin.instanttime",
-    "stream": "hoodie.datasource.streaming.startOffset",
-}
+"""The option that names the instant of each way to read the past, and others that it needs."""
 
 
 def _loaded(

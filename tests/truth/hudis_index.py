@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.prune import Pruner, PruneRequest
@@ -13,7 +12,7 @@ from pyhudi_expr.spark.jobs.java_calls import jvm
 from pyhudi_expr.tables.listing import TableView
 from tests.truth.files import Files
 from tests.truth.soundness import EvaluatedPredicate, Tally
-from tests.truth.stored import TABLE, file_id
+from tests.truth.stored import TABLE, kept_among
 
 _MOST_COLUMNS = 100
 
@@ -53,5 +52,5 @@ def check(
             request = PruneRequest(question.expression, semantics=question.semantics)
             paths = pruner.prune_snapshot(snapshot, request).kept_paths()
             ids = {path.partition("_")[0] for path in paths}
-            kept = np.array([file_id(number) in ids for number in range(len(files.members))])
+            kept = kept_among(ids, len(files.members))
             tally.add_kept(evaluated, files, front_end, "by Hudi's column_stats", kept)

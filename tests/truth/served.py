@@ -22,7 +22,7 @@ from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from tests.service.service_process import Process
 from tests.truth.files import Files
 from tests.truth.soundness import EvaluatedPredicate, Question, Tally
-from tests.truth.stored import file_id
+from tests.truth.stored import kept_among
 
 WORKERS = 2
 
@@ -73,5 +73,4 @@ def _kept(
         )
     )
     assert answer.status == ttypes.PruneStatus.OK, answer.message
-    chosen = set(answer.kept.fileIds)
-    return np.array([file_id(number) in chosen for number in range(files)])
+    return kept_among(set(answer.kept.fileIds), files)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -82,6 +82,11 @@ def write_table(
 
 def file_id(number: int) -> str:
     return f"{number:08d}-0000-4000-8000-000000000000-0"
+
+
+def kept_among(ids: Collection[str], files: int) -> npt.NDArray[np.bool_]:
+    """Which of the files of `write_table` are named."""
+    return np.array([file_id(number) in ids for number in range(files)])
 
 
 def in_avro(rows: pa.Table) -> pa.Table:

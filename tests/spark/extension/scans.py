@@ -113,8 +113,13 @@ def ids(frame: DataFrame) -> list[int]:
 def matching_ids(frame: DataFrame, texts: Iterable[str]) -> dict[str, list[int]]:
     """The record keys of the rows for which each condition is TRUE, by one look at all rows."""
     unique = list(dict.fromkeys(texts))
-    rows = truths(frame, unique).collect()
-    return {text: sorted(row.id for row in rows if row[f"t{n}"]) for n, text in enumerate(unique)}
+    return ids_by_text(truths(frame, unique), unique)
+
+
+def ids_by_text(found: DataFrame, texts: Sequence[str]) -> dict[str, list[int]]:
+    """The record keys for each condition, of a frame that `truths` made of them."""
+    rows = found.collect()
+    return {text: sorted(row.id for row in rows if row[f"t{n}"]) for n, text in enumerate(texts)}
 
 
 def truths(frame: DataFrame, texts: Sequence[str]) -> DataFrame:

@@ -20,7 +20,7 @@ from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, create
 from tests.example_counts import SEED, examples
 from tests.spark.extension.conftest import UNPRUNED
-from tests.spark.extension.scans import load, slices_read, truths, whole
+from tests.spark.extension.scans import ids_by_text, load, slices_read, truths, whole
 from tests.truth import templates, values
 from tests.truth.engine import Analysis, SessionOptions
 from tests.truth.engines.spark import SparkEngine
@@ -102,15 +102,12 @@ class Queries:
             frame = truths(self._whole, texts)
         try:
             with session_settings(self._spark, self._running):
-                rows = frame.collect()
+                return ids_by_text(frame, texts)
         except (PySparkException, Py4JError):
             if len(texts) == 1:
                 return {}
             middle = len(texts) // 2
             return self.expected(texts[:middle]) | self.expected(texts[middle:])
-        return {
-            text: sorted(row.id for row in rows if row[f"t{n}"]) for n, text in enumerate(texts)
-        }
 
     def found(self, text: str) -> tuple[list[int], int]:
         """The rows of a predicate by a query that skips files, and how many slices it reads."""
