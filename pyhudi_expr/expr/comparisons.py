@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundCall,
@@ -88,6 +89,8 @@ def compare(
             prefix = _prefix_found(own, other)
             if prefix is not None:
                 return compare_prefix(bind_term(own.args[0], scope), prefix)
+    if op is Op.NULL_SAFE_EQ and scope.semantics.concerns(Engine.HIVE):
+        _check_converted(left, right, scope)
     for own, other in ((left, right), (right, left)):
         if isinstance(other, Literal):
             term = bind_term(own, scope)
@@ -97,6 +100,32 @@ def compare(
             found = interval_of(other, term, scope, floats, margin)
             return _compare_literal(op, _as_compared(term, margin), found, other is left)
     return _compare_terms(op, bind_term(left, scope), bind_term(right, scope), floats)
+
+
+def _check_converted(left: Term, right: Term, scope: Scope) -> None:
+    """Check that Hive need not convert an operand of ``<=>``, which is NULL where it cannot.
+
+    Hive's `GenericUDFOPEqualNS` looks for NULL before it converts. Days and times of its functions
+    are texts, and those of years beyond 9999 cannot be converted. Raises UnboundError.
+    """
+    for own, other in ((left, right), (right, left)):
+        is_text = isinstance(other, Literal) and isinstance(other.value, str)
+        if not isinstance(own, Literal) and not is_text and _may_be_text(bind_term(own, scope)):
+            raise UnboundError("<=> of a time that Hive holds as text, which may be NULL")
+
+
+def _may_be_text(time: BoundTerm) -> bool:
+    match time:
+        case BoundCall(name=e.NO_DECIMAL, args=(inner,)):
+            return _may_be_text(inner)
+        case BoundCall(name=name):
+            return time.domain.kind in _TIMES and name not in _NO_TEXTS
+    return False
+
+
+_TIMES = frozenset({Kind.DATE, Kind.WALL_CLOCK, Kind.INSTANT})
+_NO_TEXTS = frozenset({"cast", "to_date", "date_add", "date_sub"})
+"""Terms that Hive holds as DATE or TIMESTAMP."""
 
 
 def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> BoundExpression:

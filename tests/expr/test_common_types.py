@@ -7,8 +7,9 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundComparison, BoundIn, BoundNot
-from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
+from pyhudi_expr.expr.frontend.sql.parser import HIVE, SPARK, parse_predicate
 from pyhudi_expr.expr.nodes import Unknown
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 
 SCOPE = Scope(pa.schema([("d", pa.decimal128(9, 2)), ("s", pa.string()), ("i", pa.int32())]))
@@ -41,3 +42,19 @@ def test_a_negative_zero_as_an_option_may_be_missed() -> None:
     found = bound("d NOT IN (-0.0D, 2.5D)")
     assert isinstance(found, BoundNot)
     assert not isinstance(found.child, BoundIn)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "add_months(day, 13) <=> DATE '1583-11-16'",
+        "add_months(day, 13) <=> day",
+        "last_day(day) <=> day",
+    ],
+)
+def test_a_day_that_hive_holds_as_text_may_make_null_safe_equality_null(condition: str) -> None:
+    schema = pa.schema([("day", pa.date32())])
+    in_hive = bind(parse_predicate(condition, HIVE), Scope(schema, here("UTC", HIVE.engine)))
+    in_spark = bind(parse_predicate(condition, SPARK), Scope(schema, here("UTC", SPARK.engine)))
+    assert in_hive == Unknown("<=> of a time that Hive holds as text, which may be NULL")
+    assert isinstance(in_spark, BoundComparison)
