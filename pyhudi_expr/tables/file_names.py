@@ -17,6 +17,10 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_numbers
 
+EXTERNAL_END = "_hudiext"
+"""The end of the name of a file that another writer made and Hudi registered as it is (Hudi's
+`ExternalFilePathUtil`, Apache XTable)."""
+
 _BASE_PARTS = 3
 _BASE_END = r"^(?P<instant>[0-9]+)(?:_[^.]*)?\.{format}$"
 _BASE_BEGIN = r"[^_]+_[^_]*_"

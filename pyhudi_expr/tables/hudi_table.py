@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import (
@@ -17,6 +18,7 @@ from pyhudi_expr.errors import (
     UnsupportedTable,
 )
 from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables.file_names import EXTERNAL_END
 from pyhudi_expr.tables.file_slices import GroupId, SliceRules, select_slices
 from pyhudi_expr.tables.hudi_names import (
     HOODIE_DIR,
@@ -184,8 +186,20 @@ class HudiTable:
             as_of: The instant; None for now.
             files: All files of the table, if the caller has them from the metadata table. None: the
                 storage is listed.
+
+        Raises:
+            UnsupportedTable: Other writers than Hudi made some files. These have other names than
+                paths, and what indexes say of them is what those writers recorded: ranges beside
+                NaN, or times that are cut to milliseconds.
         """
         stored = self.stored_files() if files is None else files
+        external = pc.ends_with(stored.name, EXTERNAL_END)
+        if pc.any(external).as_py():
+            name = stored.name.filter(external)[0]
+            raise UnsupportedTable(
+                f"{self.base_path}: the file {name} is not Hudi's: another writer made it, and "
+                f"Hudi registered it ({EXTERNAL_END}). Such tables are not pruned"
+            )
         return select_slices(stored, self._slice_rules(as_of), view)
 
     def stored_files(self) -> StoredFiles:
