@@ -14,6 +14,10 @@ class PyHudiWarning(UserWarning):
     """Something was not done as well as it could be, such as a predicate that was not evaluated."""
 
 
+class QuotedColumnWarning(PyHudiWarning):
+    """A column's name stands in quotes, which make it a text."""
+
+
 class InvalidType(HudiError, TypeError):  # noqa: N818 - names the finding, as its siblings do
     """An argument has a type that is not accepted; the message says which types are."""
 

@@ -121,28 +121,30 @@ def zone_name(zone: Zone | None) -> str:
     return name
 
 
-def instant_text(as_of: Instant | None, zone: str, properties: TableProperties) -> str | None:
+def instant_text(
+    argument: str, given: Instant | None, zone: str, properties: TableProperties
+) -> str | None:
     """Return an instant in the digits of a table's timeline.
 
     The timeline is written in UTC or in the writer's zone (`hoodie.table.timeline.timezone`). A
     time with a zone is converted to UTC, or to `zone` as that of the writer. A time without one is
     compared with the timeline's digits as it is.
     """
-    if as_of is None:
+    if given is None:
         return None
-    as_of = _python_time(as_of)
-    if isinstance(as_of, str):
-        as_of = _parsed_time(as_of.strip())
-    if isinstance(as_of, str):
-        return as_of
-    if not isinstance(as_of, date):
-        raise _wrong_type("as_of", as_of, "text, a datetime.date or a datetime.datetime")
-    if isinstance(as_of, datetime) and as_of.tzinfo is not None:
-        as_of = as_of.astimezone(_zone_of_timeline(zone, properties))
-    digits = f"{as_of:%Y%m%d}".zfill(8)
-    if not isinstance(as_of, datetime):
+    moment = _python_time(argument, given)
+    if isinstance(moment, str):
+        moment = _parsed_time(argument, moment.strip())
+    if isinstance(moment, str):
+        return moment
+    if not isinstance(moment, date):
+        raise _wrong_type(argument, moment, "text, a datetime.date or a datetime.datetime")
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        moment = moment.astimezone(_zone_of_timeline(zone, properties))
+    digits = f"{moment:%Y%m%d}".zfill(8)
+    if not isinstance(moment, datetime):
         return f"{digits}000000000"
-    return f"{digits}{as_of:%H%M%S}{as_of.microsecond // 1000:03d}"
+    return f"{digits}{moment:%H%M%S}{moment.microsecond // 1000:03d}"
 
 
 def column_names(columns: Iterable[str] | None) -> Sequence[str] | None:
@@ -204,17 +206,17 @@ def _named(argument: str, name: object, known: Mapping[str, _Value]) -> _Value:
     return known[spelled]
 
 
-def _python_time(value: Instant) -> str | date:
+def _python_time(argument: str, value: Instant) -> str | date:
     """Return a value of Arrow, numpy or pandas as one of Python. Raises InvalidValue for NULL."""
     found = value.as_py() if isinstance(value, pa.Scalar) else value
     if isinstance(found, np.datetime64):
         found = found.astype("datetime64[us]").item()
     if found is None or (isinstance(found, datetime) and found != found):  # NaT of pandas
-        raise InvalidValue("as_of: expected an instant, got NULL")
+        raise InvalidValue(f"{argument}: expected an instant, got NULL")
     return found
 
 
-def _parsed_time(text: str) -> str | datetime:
+def _parsed_time(argument: str, text: str) -> str | datetime:
     """Return digits as they are, and a date or a time of ISO 8601 as a datetime."""
     if text.isdigit():
         return query_instant(text) or text
@@ -222,8 +224,8 @@ def _parsed_time(text: str) -> str | datetime:
         return datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
     except ValueError:
         raise InvalidValue(
-            f"as_of: {shown(text)} is not an instant: write '2026-01-31', '2026-01-31 23:59:59' or "
-            "the timeline's digits, 20260131235959000, or give a datetime"
+            f"{argument}: {shown(text)} is not an instant: write '2026-01-31', "
+            "'2026-01-31 23:59:59' or the timeline's digits, 20260131235959000, or give a datetime"
         ) from None
 
 

@@ -179,11 +179,12 @@ class Explanation:
         """Return the tree for JSON."""
         return self.tree.as_dict()
 
-    def to_html(self, file: str | Path | None = None) -> str:
+    def to_html(self, file: str | Path | None = None, rows: KeptRows | None = None) -> str:
         """Return a page for a browser, with the files drawn; it loads nothing else.
 
         Args:
             file: Where to write it, too.
+            rows: What `Plan.kept_rows` returned, to be shown as well.
 
         Raises:
             HudiError: jinja2 is missing (the extra `cli` has it), or the file cannot be written.
@@ -191,7 +192,7 @@ class Explanation:
         from pyhudi_expr.api.pages.explanation import explain_page
 
         plan = self.plan
-        page = explain_page(plan.uri, plan.predicate, plan.result, self.tree, self._instants)
+        page = explain_page(plan.uri, plan.predicate, plan.result, self.tree, self._instants, rows)
         if file is not None:
             try:
                 Path(file).write_text(page, encoding="utf-8")

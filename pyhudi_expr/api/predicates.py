@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.errors import InvalidType, PyHudiWarning
+from pyhudi_expr.errors import InvalidType, PyHudiWarning, QuotedColumnWarning
 from pyhudi_expr.expr.bound import BoundColumn, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
 from pyhudi_expr.expr.frontend.sql.conditions import is_query
@@ -102,11 +102,11 @@ def warn_of_query(predicate: Predicate | None) -> None:
 
 def warn_of_quoted_columns(tree: HudiExpression, schema: pa.Schema) -> None:
     """Warn of a column's name in quotes that make it a text, compared with other constants."""
-    for found in quoted_columns(tree, schema):
-        warnings.warn(found, PyHudiWarning, stacklevel=_depth_of_caller())
+    for found in _quoted_columns(tree, schema):
+        warnings.warn(found, QuotedColumnWarning, stacklevel=_depth_of_caller())
 
 
-def quoted_columns(tree: HudiExpression, schema: pa.Schema) -> Iterator[str]:
+def _quoted_columns(tree: HudiExpression, schema: pa.Schema) -> Iterator[str]:
     """Return a message for each column's name that is a text, compared with other constants."""
     names = {field.name.lower() for field in schema}
     for node in walk(tree):

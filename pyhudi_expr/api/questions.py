@@ -25,6 +25,7 @@ class Question:
         snapshot: The table at the instant.
         dialect: The SQL of a text.
         zone: The time zone of its times without zone.
+        since: Only rows that were written after this instant, in the timeline's digits.
     """
 
     predicate: Predicate | None
@@ -32,11 +33,17 @@ class Question:
     snapshot: TableSnapshot
     dialect: SqlDialect
     zone: str
+    since: str | None = None
 
     def pruned(self, pruner: Pruner) -> Plan:
         """Return the files to read for an engine of the dialect. Raises HudiError."""
-        view, reader = self.snapshot.listing.view, reader_of(self.dialect.name)
-        request = PruneRequest(self.tree, view, here(self.zone, self.dialect.engine), reader=reader)
+        request = PruneRequest(
+            self.tree,
+            self.snapshot.listing.view,
+            here(self.zone, self.dialect.engine),
+            since=self.since,
+            reader=reader_of(self.dialect.name),
+        )
         return self.plan(pruner.prune_snapshot(self.snapshot, request))
 
     def plan(self, result: PruneResult) -> Plan:

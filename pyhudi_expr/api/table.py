@@ -200,6 +200,7 @@ class Table:
         predicate: Predicate | None = None,
         *,
         as_of: Instant | None = None,
+        since: Instant | None = None,
         view: View = DEFAULT_VIEW,
         dialect: Dialect = DEFAULT_DIALECT,
         zone: Zone = DEFAULT_ZONE,
@@ -212,6 +213,8 @@ class Table:
         Args:
             predicate: The predicate; None keeps all files.
             as_of: See the class, as for the others.
+            since: Only rows that were written after this instant, up to `as_of`, as an incremental
+                query reads them. It is given as `as_of` is. None: all rows.
             view: "snapshot" or "read_optimized".
             dialect: "hive", "spark", "trino" or "presto".
             zone: An IANA time zone.
@@ -222,7 +225,7 @@ class Table:
             UnknownColumn: The table has no such column; the message has the nearest one.
             HudiError: The table or the predicate cannot be read.
         """
-        question = self._question(predicate, as_of, view, dialect, zone)
+        question = self._question(predicate, as_of, view, dialect, zone, since)
         with self._bar("pruning files"):
             plan = question.pruned(self._pruner)
         warn_if_unevaluated(plan.result, plan.predicate)
@@ -233,6 +236,7 @@ class Table:
         predicate: Predicate | None = None,
         *,
         as_of: Instant | None = None,
+        since: Instant | None = None,
         view: View = DEFAULT_VIEW,
         dialect: Dialect = DEFAULT_DIALECT,
         zone: Zone = DEFAULT_ZONE,
@@ -244,6 +248,8 @@ class Table:
         Args:
             predicate: The predicate; None for all rows.
             as_of: See the class, as for the others.
+            since: Only rows that were written after this instant, up to `as_of`, as an incremental
+                query reads them. It is given as `as_of` is. None: all rows.
             view: "snapshot" or "read_optimized".
             dialect: "hive", "spark", "trino" or "presto".
             zone: An IANA time zone.
@@ -251,7 +257,7 @@ class Table:
         Raises:
             HudiError: The table or the predicate cannot be read, or an argument is wrong.
         """
-        question = self._question(predicate, as_of, view, dialect, zone)
+        question = self._question(predicate, as_of, view, dialect, zone, since)
         with self._bar("pruning files"):
             return question.pruned(self._pruner).explain()
 
@@ -369,16 +375,18 @@ class Table:
         view: View,
         dialect: Dialect,
         zone: Zone | None,
+        since: Instant | None = None,
     ) -> Question:
         check_kind(predicate)
         sql, name = sql_dialect(dialect), zone_name(zone)
         snapshot = self._snapshot(view, as_of, name)
         tree = parsed(predicate, snapshot.schema, sql, self.uri)
         warn_of_quoted_columns(tree, snapshot.schema)
-        return Question(predicate, tree, snapshot, sql, name)
+        after = instant_text("since", since, name, snapshot.table.properties)
+        return Question(predicate, tree, snapshot, sql, name, after)
 
     def _snapshot(self, view: View, as_of: Instant | None, zone: str) -> TableSnapshot:
-        files, at = table_view(view), instant_text(as_of, zone, self._known.properties)
+        files, at = table_view(view), instant_text("as_of", as_of, zone, self._known.properties)
         with self._bar("reading the table"):
             snapshot = snapshot_at(self._pruner, self.uri, files, at)
         self._known = snapshot.table

@@ -8,22 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
-import pyarrow as pa
 
-from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
-from pyhudi_expr.api.predicates import quoted_columns
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.errors import HudiError, PyHudiWarning
+from pyhudi_expr.errors import HudiError, PyHudiWarning, QuotedColumnWarning
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS
-from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
-from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.index.request_checks import check_columns
-from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
@@ -39,31 +33,48 @@ _VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIM
 FOOTERS = click.option(
     "--footers", is_flag=True, help="Read the Parquet footers of files that have no statistics."
 )
-"""The parameter `footers` of `prune_options`."""
-
-
-def prune_options(footers: bool) -> PruneOptions:
-    """Return the options of a pruner that waits for footers, if they are asked for.
-
-    It shares the user's cache directory with the service, and with later commands.
-    """
-    return PruneOptions(
-        footers=footers, footer_wait=FOOTER_WAIT_SECONDS, snapshot_dir=user_directory()
-    )
+"""The parameter `footers` of `asked_table`."""
 
 
 def asked_table(opened: HudiTable, footers: bool) -> Table:
-    """Return a table for the questions of a command, which shows its progress itself."""
+    """Return a table for the questions of a command, which shows its progress itself.
+
+    It waits for footers, if they are asked for, and shares the user's cache directory with the
+    service, and with later commands.
+    """
     from pyhudi_expr.api.table import Table  # on use: the import takes time
 
-    return Table(opened, Pruner(prune_options(footers)), shows_progress=False)
+    options = PruneOptions(
+        footers=footers, footer_wait=FOOTER_WAIT_SECONDS, snapshot_dir=user_directory()
+    )
+    return Table(opened, Pruner(options), shows_progress=False)
 
 
 @contextmanager
-def without_warnings() -> Iterator[None]:
-    """Leave out warnings of the Python API: commands print hints and notes of their own."""
+def warnings_as_hints() -> Iterator[None]:
+    """Print the warnings of quoted columns as hints, and no other warnings of the Python API.
+
+    For what these say, commands print notes of their own.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PyHudiWarning)
+        warnings.simplefilter("default", QuotedColumnWarning)
+        others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, PyHudiWarning):
+                echo(f"hint: {message}", err=True)
+            else:
+                others(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
         yield
 
 
@@ -127,13 +138,6 @@ def _time_with_offset(text: str) -> datetime | None:
     return None if time.tzinfo is None else time
 
 
-def timeline_instant(given: str | datetime | None, table: str, zone: str) -> str | None:
-    """Return the value of an instant option in the digits of the table's timeline."""
-    if not isinstance(given, datetime):
-        return given
-    return instant_text(given, zone, HudiTable.open(table).properties)
-
-
 AS_OF = click.option(
     "--as-of",
     metavar="INSTANT",
@@ -141,7 +145,7 @@ AS_OF = click.option(
     help="Time travel: as of this instant (20240131235959000, '2024-01-31 23:59:59', or with an "
     "offset from UTC, 2024-01-31T23:59:59+01:00).",
 )
-"""The parameter `as_of`: see `timeline_instant`."""
+"""The parameter `as_of`: digits of a timeline, or a time with its offset."""
 
 SINCE = click.option(
     "--since",
@@ -149,7 +153,7 @@ SINCE = click.option(
     callback=instant,
     help="Only rows that were written after this instant.",
 )
-"""The parameter `since`: see `timeline_instant`."""
+"""The parameter `since`, as `as_of`."""
 
 
 def _condition(context: click.Context, option: click.Parameter, text: str) -> str:
@@ -167,24 +171,3 @@ PREDICATE = click.argument("predicate", callback=_condition)
 
 OPTIONAL_PREDICATE = click.argument("predicate", default="true", callback=_condition)
 """The argument `predicate`; without it all rows."""
-
-
-def checked_snapshot(pruner: Pruner, table: str, request: PruneRequest) -> TableSnapshot:
-    """Open a table for a request of a person.
-
-    Raises:
-        HudiError: The table cannot be read, has no such column (UnknownColumn), or had no commit at
-            the instant (BeforeFirstCommit).
-    """
-    if request.as_of is not None:
-        HudiTable.open(table).check_as_of(request.as_of)
-    snapshot = pruner.open(table, request.view, request.as_of)
-    check_columns(request.predicate, snapshot.schema, table)
-    hint_at_quoted_columns(request.predicate, snapshot.schema)
-    return snapshot
-
-
-def hint_at_quoted_columns(predicate: HudiExpression, schema: pa.Schema) -> None:
-    """Print a hint for each column's name that is a text by its quotes."""
-    for found in quoted_columns(predicate, schema):
-        echo(f"hint: {found}", err=True)

@@ -79,9 +79,9 @@ def test_all_spellings_of_a_time_are_the_same_instant(table: ph.Table) -> None:
         *(moment, in_oslo, "2026-01-31 23:59:59.005", "2026-01-31T23:59:59.005Z"),
         *("2026-02-01T00:59:59.005+01:00", "20260131235959005", in_oslo.isoformat()),
     ):
-        assert instant_text(time, "UTC", properties) == "20260131235959005", time
+        assert instant_text("as_of", time, "UTC", properties) == "20260131235959005", time
     for scalar in (pa.scalar("20260131235959005"), pa.scalar(moment), np.datetime64(moment)):
-        assert instant_text(scalar, "UTC", properties) == "20260131235959005", scalar
+        assert instant_text("as_of", scalar, "UTC", properties) == "20260131235959005", scalar
     for day in (
         np.datetime64("2026-01-31"),
         date(2026, 1, 31),
@@ -89,7 +89,7 @@ def test_all_spellings_of_a_time_are_the_same_instant(table: ph.Table) -> None:
         "2026-01-31 00:00",
         datetime(2026, 1, 31),
     ):
-        assert instant_text(day, "UTC", properties) == "20260131000000000", day
+        assert instant_text("as_of", day, "UTC", properties) == "20260131000000000", day
 
 
 def test_a_time_with_a_zone_is_converted_to_the_zone_of_the_timeline(table: ph.Table) -> None:
@@ -99,8 +99,8 @@ def test_a_time_with_a_zone_is_converted_to_the_zone_of_the_timeline(table: ph.T
         type(raw).parse({**raw.raw, "hoodie.table.timeline.timezone": zone}, "t")
         for zone in ("LOCAL", "UTC")
     )
-    assert instant_text(noon, "Europe/Oslo", local) == "20260701140000000"
-    assert instant_text(noon, "Europe/Oslo", utc) == "20260701120000000"
+    assert instant_text("as_of", noon, "Europe/Oslo", local) == "20260701140000000"
+    assert instant_text("as_of", noon, "Europe/Oslo", utc) == "20260701120000000"
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,21 @@ def test_the_table_at_each_instant_has_its_rows(golden: Mapping[str, Path], name
         assert table.files(as_of=one).num_rows == table.prune(as_of=one).files_total
 
 
+@pytest.mark.parametrize("name", [COW, MOR])
+def test_files_since_an_instant_hold_all_rows_written_after_it(
+    golden: Mapping[str, Path], name: str
+) -> None:
+    table = ph.table(golden[name])
+    rows = table.scan().to_arrow()
+    for one in instants(golden[name]):
+        newer = rows.filter(pc.field("_hoodie_commit_time") > one)
+        kept = {Path(path).name for path in table.prune(since=one).kept_paths()}
+        assert set(newer["_hoodie_file_name"].to_pylist()) <= kept
+        explained = table.explain("amount > 0", since=one).plan
+        assert explained.files_kept <= len(kept)
+    assert not kept
+
+
 #: Only its commits have a schema: `hoodie.properties` has none.
 WITHOUT_CREATE_SCHEMA = "mor_v8_metadata_pending_compaction"
 

@@ -13,30 +13,24 @@ import click
 from rich import box
 from rich.table import Table
 
-from pyhudi_expr.api.arguments import reader_of
-from pyhudi_expr.api.defaults import DEFAULT_ZONE
-from pyhudi_expr.api.pages.explanation import explain_page
+from pyhudi_expr.api.plan import Explanation, Plan
 from pyhudi_expr.api.sizes import share_text, size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.demo_indexes import write_demo_indexes
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
 from pyhudi_expr.cli.explanation_view import print_explanation
-from pyhudi_expr.cli.html_page import write_page
 from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import (
     DIALECT,
     FOOTERS,
     VIEW,
     ZONE,
-    checked_snapshot,
-    prune_options,
+    asked_table,
+    warnings_as_hints,
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
-from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 
@@ -73,63 +67,55 @@ def demo(directory: Path | None, as_json: bool) -> None:
     with progress_while("writing the table"):
         write_demo_table(path)
         write_demo_indexes(path)
-    pruner = Pruner()
-    found = [(text, _pruned(pruner, path, text)) for text in _QUERIES]
+    written = asked_table(HudiTable.open(table_location(str(path))), footers=False)
+    found = [(text, written.prune(text)) for text in _QUERIES]
     if as_json:
         queries = [
             {
                 "predicate": text,
-                "files_kept": result.files_kept,
-                "files_total": result.files_total,
-                "bytes_kept": result.bytes_kept,
+                "files_kept": plan.files_kept,
+                "files_total": plan.files_total,
+                "bytes_kept": plan.bytes_kept,
             }
-            for text, result in found
+            for text, plan in found
         ]
         echo(reports.as_json({"table": str(path), "queries": queries}))
         return
-    listing = found[0][1]
+    any_plan = found[0][1]
     echo(
-        f"A Hudi table of {listing.files_total} files, {size_text(listing.bytes_total)}, with "
+        f"A Hudi table of {any_plan.files_total} files, {size_text(any_plan.bytes_total)}, with "
         f"column_stats and an index of riders:\n  {path}\n"
     )
     _print_queries(found)
-    _print_why(pruner, path)
-    page = _drawn(pruner, path)
+    explained = written.explain(_EXPLAINED)
+    _print_why(explained, path)
+    page = _drawn(explained, path)
     _print_next(path, page)
 
 
-def _pruned(pruner: Pruner, path: Path, text: str) -> PruneResult:
-    return pruner.prune(
-        str(path.absolute()), PruneRequest(parse_predicate(text), semantics=here(DEFAULT_ZONE))
-    )
-
-
-def _print_queries(found: Sequence[tuple[str, PruneResult]]) -> None:
+def _print_queries(found: Sequence[tuple[str, Plan]]) -> None:
     output = _predicates_table("files read", "size read")
-    widest = max(len(name) for _, result in found for name in result.dropped_by)
+    widest = max(len(name) for _, plan in found for name in plan.skipped_by)
     output.add_column("skipped by", overflow="fold", min_width=widest)
-    for text, result in found:
-        size = share_text(result.bytes_kept, result.bytes_total)
-        by = ", ".join(result.dropped_by)
-        output.add_row(text, f"{result.files_kept} of {result.files_total}", size, by)
+    for text, plan in found:
+        size = share_text(plan.bytes_kept, plan.bytes_total)
+        by = ", ".join(plan.skipped_by)
+        output.add_row(text, f"{plan.files_kept} of {plan.files_total}", size, by)
     reports.print_table(output)
 
 
-def _print_why(pruner: Pruner, path: Path) -> None:
+def _print_why(explained: Explanation, path: Path) -> None:
     echo(f"\nWhy:  pyhudi explain {path} {_typed(_EXPLAINED)}")
-    result = _pruned(pruner, path, _EXPLAINED)
-    echo(reports.summary(result))
-    print_explanation(_EXPLAINED, result.explain())
+    echo(reports.summary(explained.plan.result))
+    print_explanation(_EXPLAINED, explained.tree)
 
 
-def _drawn(pruner: Pruner, path: Path) -> Path:
+def _drawn(explained: Explanation, path: Path) -> Path:
     """Draw which files a query reads: for the terminal, and as a page whose path is returned."""
     page = path.with_name(f"{path.name}-explained.html")
-    result = _pruned(pruner, path, _EXPLAINED)
-    instants = HudiTable.open(str(path)).timeline.instants
-    write_page(page, explain_page(str(path), _EXPLAINED, result, result.explain(), instants))
+    explained.to_html(page)
     echo(f"\nPicture: a row for each day, a file for each city; {_READ} is read")
-    listing = result.listing
+    result, listing = explained.plan.result, explained.plan.result.listing
     for number, partition in enumerate(listing.partitions.to_pylist()):
         marks = (
             _READ if kept else _SKIPPED for kept in result.keep[listing.slice_partition == number]
@@ -190,22 +176,33 @@ def bench(
     The first request reads the table's metadata; later ones use the cache, as in a service. The
     project's own benchmarks, with Spark and Hive, are `make bench` in a checkout.
     """
-    options = prune_options(footers)
-    reader = reader_of(dialect)
-    requests = [
-        (
-            text,
-            PruneRequest(parse_predicate(text, DIALECTS[dialect]), view, here(zone), reader=reader),
-        )
-        for text in predicates
-    ]
-    measured = [_measured(options, table_location(table), *each, times) for each in requests]
+    path = table_location(table)
+
+    def timed(text: str) -> reports.Report:
+        started = perf_counter()
+        asked = asked_table(HudiTable.open(path), footers)
+        spent = []
+        for _ in range(times + 1):
+            plan = asked.prune(text, view=view, dialect=dialect, zone=zone)
+            kept, size = plan.files_kept, plan.bytes_kept
+            now = perf_counter()
+            spent.append(1000 * (now - started))
+            started = now
+        return {
+            "predicate": text,
+            "files_total": plan.files_total,
+            "files_kept": kept,
+            "bytes_total": plan.bytes_total,
+            "bytes_kept": size,
+            "first_millis": spent[0],
+            "median_millis": median(spent[1:]),
+            "most_millis": max(spent[1:]),
+        }
+
+    with progress_while(f"running each query {times + 1} times"), warnings_as_hints():
+        measured = [timed(text) for text in predicates]
     if as_json:
-        echo(
-            reports.as_json(
-                {"table": table_location(table), "times": times, "predicates": measured}
-            )
-        )
+        echo(reports.as_json({"table": path, "times": times, "predicates": measured}))
         return
     times_of = ("first, ms", "then, ms (median)")
     output = _predicates_table("files read", "size read", *times_of)
@@ -224,27 +221,3 @@ def _predicates_table(*headings: str) -> Table:
     for heading in headings:
         output.add_column(heading, justify="right", overflow="fold")
     return output
-
-
-def _measured(
-    options: PruneOptions, path: str, text: str, request: PruneRequest, times: int
-) -> reports.Report:
-    checked_snapshot(Pruner(options), path, request)
-    pruner = Pruner(options)
-    spent = []
-    with progress_while(f"running the query {times + 1} times"):
-        for _ in range(times + 1):
-            started = perf_counter()
-            result = pruner.prune(path, request)
-            kept, size = result.files_kept, result.bytes_kept
-            spent.append(1000 * (perf_counter() - started))
-    return {
-        "predicate": text,
-        "files_total": result.files_total,
-        "files_kept": kept,
-        "bytes_total": result.bytes_total,
-        "bytes_kept": size,
-        "first_millis": spent[0],
-        "median_millis": median(spent[1:]),
-        "most_millis": max(spent[1:]),
-    }

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.html_page import AS_HTML, write_page
+from pyhudi_expr.cli.html_page import AS_HTML
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
@@ -20,19 +20,18 @@ from pyhudi_expr.cli.predicate_options import (
     SINCE,
     VIEW,
     ZONE,
-    checked_snapshot,
-    prune_options,
-    timeline_instant,
+    asked_table,
+    warnings_as_hints,
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
-from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.opening import NO_STATISTICS
-from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
+
+if TYPE_CHECKING:
+    from pyhudi_expr.api.plan import Plan
 
 _HINT = (
     "hint: --footers prunes files by their own footers; `pyhudi index create` builds column_stats"
@@ -77,7 +76,7 @@ def prune(
 
     The files go to standard output, one on a line; the counts and notes go to standard error.
     """
-    _, result = _pruned(table, predicate, **question)
+    result = _pruned(table, predicate, **question).result
     if as_json:
         report = reports.count_report if only_counts else reports.prune_report
         echo(reports.as_json(report(table_location(table), predicate, result)))
@@ -119,21 +118,13 @@ def explain(
     **question: OptionValue,
 ) -> None:
     """Print which files of TABLE each part of PREDICATE skips by itself, and by which index."""
-    snapshot, result = _pruned(table, predicate, **question)
-    path = table_location(table)
-    explanation = result.explain(snapshot.row_counts())
-    rows = None
-    if evaluates_rows:
-        from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, RowEvaluator, without_merged_slices
-
-        rows = RowEvaluator(OF_ANY_SIZE).rows(without_merged_slices(result), snapshot.table)
+    plan = _pruned(table, predicate, **question)
+    result, explained = plan.result, plan.explain()
+    rows = plan.kept_rows() if evaluates_rows else None
     if html is not None:
-        from pyhudi_expr.api.pages.explanation import explain_page
-
-        instants = snapshot.table.timeline.instants
-        write_page(html, explain_page(path, predicate, result, explanation, instants, rows))
+        explained.to_html(html, rows)
     if as_json:
-        report = reports.explain_report(path, predicate, result, explanation)
+        report = reports.explain_report(plan.uri, predicate, result, explained.tree)
         evaluated = {} if rows is None else {"rows": rows.counts()}
         echo(reports.as_json({**report, **evaluated}))
         return
@@ -145,8 +136,8 @@ def explain(
     from pyhudi_expr.index.explanation import remarks
 
     show = print_details if verbose else print_explanation
-    show(predicate, explanation)
-    for remark in remarks(result.files_kept, result.unasked, explanation):
+    show(predicate, explained.tree)
+    for remark in remarks(result.files_kept, result.unasked, explained.tree):
         echo(remark)
     if verbose:
         echo(reports.index_timings(result))
@@ -179,17 +170,11 @@ def _pruned(
     since: str | datetime | None,
     zone: str,
     footers: bool,
-) -> tuple[TableSnapshot, PruneResult]:
-    parsed = parse_predicate(predicate, DIALECTS[dialect])
-    begin, end = (timeline_instant(one, table_location(table), zone) for one in (since, as_of))
-    request = PruneRequest(
-        parsed, view, here(zone, DIALECTS[dialect].engine), end, begin, reader_of(dialect)
-    )
-    options = prune_options(footers)
-    with progress_while("pruning files"):
-        pruner = Pruner(options)
-        snapshot = checked_snapshot(pruner, table_location(table), request)
-        result = pruner.prune_snapshot(snapshot, request)
-    if NO_STATISTICS in result.notes:
+) -> Plan:
+    with progress_while("pruning files"), warnings_as_hints():
+        plan = asked_table(HudiTable.open(table_location(table)), footers).prune(
+            predicate, as_of=as_of, since=since, view=view, dialect=dialect, zone=zone
+        )
+    if NO_STATISTICS in plan.notes:
         echo(_HINT, err=True)
-    return snapshot, result
+    return plan

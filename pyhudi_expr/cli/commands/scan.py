@@ -29,15 +29,13 @@ from pyhudi_expr.cli.predicate_options import (
     VIEW,
     ZONE,
     asked_table,
-    hint_at_quoted_columns,
-    without_warnings,
+    warnings_as_hints,
 )
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.expr.frontend.sql.conditions import is_query
-from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
@@ -106,9 +104,9 @@ def scan(
     on_terminal = sys.stdout.isatty()
     as_table = on_terminal and not as_json
     bar, started = ProgressBar("reading rows"), _StartedFiles(limit)
-    with progress_while("pruning files"), without_warnings():
+    with progress_while("pruning files"), warnings_as_hints():
         opened = HudiTable.open(table_location(table))
-        schema = opened.schema(instant_text(as_of, zone, opened.properties))
+        schema = opened.schema(instant_text("as_of", as_of, zone, opened.properties))
         rows = asked_table(opened, footers).scan(
             predicate,
             _columns(schema.names, comma_separated(columns), with_meta),
@@ -123,7 +121,6 @@ def scan(
         )
     for note in _why_all_are_kept(rows.result):
         echo(f"note: {note}", err=True)
-    hint_at_quoted_columns(parse_predicate(predicate, DIALECTS[dialect]), schema)
     if is_query(predicate):
         echo(
             "note: of the query only the WHERE is used; see --columns, --order-by, --limit",
