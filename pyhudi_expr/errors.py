@@ -34,6 +34,10 @@ class UnsupportedTable(HudiError):  # noqa: N818
     """The table is of a version or uses a feature that this library does not read."""
 
 
+class ExternalFiles(UnsupportedTable):
+    """Other writers than Hudi made some of the table's files, and Hudi registered them."""
+
+
 class UnknownColumn(HudiError, ValueError):  # noqa: N818 - names the finding
     """The table has no column of this name; the message has the nearest one."""
 

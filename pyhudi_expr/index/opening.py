@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.errors import ExternalFiles, HudiError
 from pyhudi_expr.index.known_tables import KnownTable, following_table
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
@@ -122,9 +122,16 @@ def open_listing(
     options: SnapshotOptions,
     earlier: KnownTable | None,
 ) -> tuple[KnownTable, Notes]:
-    """Return the file slices, listed in the storage if the metadata table cannot list them."""
+    """Return the file slices, listed in the storage if the metadata table cannot list them.
+
+    Raises:
+        ExternalFiles: Other writers made some of the files.
+        HudiError: The storage cannot be listed.
+    """
     try:
         return _listed(table, mdt, options, earlier), ()
+    except ExternalFiles:
+        raise
     except HudiError as error:
         if mdt is None:
             raise

@@ -17,9 +17,8 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_numbers
 
-EXTERNAL_END = "_hudiext"
-"""The end of the name of a file that another writer made and Hudi registered as it is (Hudi's
-`ExternalFilePathUtil`, Apache XTable)."""
+#: Hudi's `ExternalFilePathUtil`; Apache XTable registers files so.
+_EXTERNAL_END = "_hudiext"
 
 _BASE_PARTS = 3
 _BASE_END = r"^(?P<instant>[0-9]+)(?:_[^.]*)?\.{format}$"
@@ -64,6 +63,12 @@ def log_files(names: AnyArray) -> ParsedNames:
     file_id, instant, version = found.take(arrow_numbers(row)).flatten()
     versions = pc.cast(version, pa.int64()).to_numpy(zero_copy_only=False)
     return ParsedNames(row, file_id, instant, versions)
+
+
+def external_file(names: AnyArray) -> str | None:
+    """Return one of the names that Hudi gives files of other writers; None if none is."""
+    row = pc.index(pc.ends_with(names, _EXTERNAL_END), True).as_py()
+    return None if row < 0 else str(names[row])
 
 
 def is_parsed(name: str, base_format: str) -> bool:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import (
     BeforeFirstCommit,
     CorruptFile,
+    ExternalFiles,
     HudiError,
     UnsupportedTable,
 )
 from pyhudi_expr.tables import config_keys
-from pyhudi_expr.tables.file_names import EXTERNAL_END
+from pyhudi_expr.tables.file_names import external_file
 from pyhudi_expr.tables.file_slices import GroupId, SliceRules, select_slices
 from pyhudi_expr.tables.hudi_names import (
     HOODIE_DIR,
@@ -188,17 +188,16 @@ class HudiTable:
                 storage is listed.
 
         Raises:
-            UnsupportedTable: Other writers than Hudi made some files. These have other names than
+            ExternalFiles: Other writers than Hudi made some files. These have other names than
                 paths, and what indexes say of them is what those writers recorded: ranges beside
                 NaN, or times that are cut to milliseconds.
         """
         stored = self.stored_files() if files is None else files
-        external = pc.ends_with(stored.name, EXTERNAL_END)
-        if pc.any(external).as_py():
-            name = stored.name.filter(external)[0]
-            raise UnsupportedTable(
-                f"{self.base_path}: the file {name} is not Hudi's: another writer made it, and "
-                f"Hudi registered it ({EXTERNAL_END}). Such tables are not pruned"
+        external = external_file(stored.name)
+        if external is not None:
+            raise ExternalFiles(
+                f"{self.base_path}: the file {external} is not Hudi's: another writer made it, and "
+                "Hudi registered it. Such tables are not pruned"
             )
         return select_slices(stored, self._slice_rules(as_of), view)
 

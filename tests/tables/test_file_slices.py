@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.errors import UnsupportedTable
+from pyhudi_expr.errors import ExternalFiles
 from pyhudi_expr.tables.listing import TableView
 from tests.tables.tables import TinyTable, files, slices
 
@@ -186,10 +186,10 @@ def test_other_files_are_skipped(table: TinyTable) -> None:
     assert files(table.open().listing()) == {"f": [kept]}
 
 
-def test_a_table_with_files_of_other_writers_is_an_error(table: TinyTable) -> None:
+def test_a_table_with_registered_files_of_other_writers_is_an_error(table: TinyTable) -> None:
     table.complete("001", "002")
     table.base("f", "001")
     external = "part-0.parquet_001_hudiext"
     (table.path / "a" / external).touch()
-    with pytest.raises(UnsupportedTable, match=f"{table.path}: the file {external} is not Hudi's"):
+    with pytest.raises(ExternalFiles, match=f"{table.path}: the file {external} is not Hudi's"):
         table.open().listing()
