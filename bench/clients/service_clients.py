@@ -19,7 +19,9 @@ from thrift.transport.TTransport import TMemoryBuffer
 from bench.clients.answers import Answers, processor_seconds
 from devtools.service import ServiceProcess
 from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, Literal, Op
+from pyhudi_expr.expr.semantics import Engine, here
 from pyhudi_expr.protocol.conversion.encoder import encode
+from pyhudi_expr.protocol.conversion.semantics import encode_semantics
 from pyhudi_expr.protocol.generated import PruningService, ttypes
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
@@ -29,6 +31,8 @@ _QUESTIONS = 2_000
 _STEP = 7919
 _RECEIVED_BYTES = 1 << 18
 _HEADER = struct.Struct("!i")
+#: That of a session of Hive, with the rules of its zone.
+_SEMANTICS = encode_semantics(here("Europe/Stockholm", Engine.HIVE))
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,7 @@ def _question(table: ServiceTable, number: int) -> bytes:
         basePath=table.location,
         filter=encode(table.predicate(number)),
         view=ttypes.TableView.SNAPSHOT,
+        semantics=_SEMANTICS,
     )
     buffer = TMemoryBuffer()
     PruningService.Client(TBinaryProtocolAccelerated(buffer)).send_prune(request)
