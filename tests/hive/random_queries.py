@@ -36,6 +36,8 @@ MDT = {
 #: (`StatsRulesProcFactory.rewriteBetweenToIn` subtracts the ends, and overflows).
 _ENDLESS_RANGE = re.compile(r"BETWEEN.*\d{17,}", re.DOTALL)
 _ZONE = "hive.local.time.zone"
+#: Else Hive reads a table once for all parts of a query, with their conditions joined by OR.
+APART = {"hive.optimize.shared.work": "false"}
 #: Types that Hudi's writer supports.
 AS_HUDI = {"i1": "int", "i2": "int", "tn": "timestamp", "tm": "timestamp"}
 #: Values are written unchanged: in the proleptic calendar only.

@@ -21,7 +21,7 @@ from devtools.tables import HudiTable, TableType
 from pyhudi_expr.manage.hive.session import QueryError
 from tests.example_counts import SEED, examples
 from tests.hive.query_results import FETCH, NOTHING, TEZ, Hive
-from tests.hive.random_queries import conditions, session_of, written
+from tests.hive.random_queries import APART, conditions, session_of, written
 from tests.truth.engines.spark import SparkEngine
 from tests.truth.zones import Zones
 
@@ -29,8 +29,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.timeout(7200, fun
 
 #: Zones of sessions. Tables have rows around changes of their clocks.
 ZONES_ASKED = ("Europe/Stockholm", "America/Mexico_City", "Asia/Tokyo", "Australia/Lord_Howe")
-#: Else Hive reads a table once for all parts of a query, with their conditions joined by OR.
-APART = {"hive.optimize.shared.work": "false"}
 
 
 @dataclass(frozen=True)
