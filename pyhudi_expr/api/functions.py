@@ -58,7 +58,7 @@ def table(
         if not isinstance(flag, bool):
             raise InvalidType(f"{name}: expected a bool, got {type(flag).__name__}")
     pruner = Pruner(PruneOptions(footers=footers, footer_wait=FOOTER_WAIT_SECONDS), options)
-    return Table(HudiTable.open(uri, options), pruner, progress)
+    return Table(uri, pruner, progress, HudiTable.open(uri, options))
 
 
 def scan(
@@ -97,7 +97,7 @@ def scan(
         HudiError: The table or the filter cannot be read, or an argument is wrong.
     """
     uri, options = location(table), storage_texts(storage_options)
-    found = Table(HudiTable.open(uri, options), pruner or Pruner(storage_options=options))
+    found = Table(uri, pruner or Pruner(storage_options=options))
     return found.scan(
         filter,
         columns,

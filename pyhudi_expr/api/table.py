@@ -68,15 +68,22 @@ class Table:
     - `zone`: the IANA time zone in which a predicate's times without zone are understood.
     """
 
-    def __init__(self, known: HudiTable, pruner: Pruner, shows_progress: bool = True) -> None:
-        self._known = known
+    def __init__(
+        self,
+        uri: str,
+        pruner: Pruner,
+        shows_progress: bool = True,
+        opened: HudiTable | None = None,
+    ) -> None:
+        self._uri = uri
         self._pruner = pruner
+        self._opened = opened
         self._shows_progress = shows_progress
 
     @property
     def uri(self) -> str:
         """The table's path or URI."""
-        return self._known.base_path
+        return self._uri
 
     @property
     def name(self) -> str:
@@ -364,9 +371,16 @@ class Table:
     def _repr_html_(self) -> str:
         return html(f"Table {self.name}", [*table_facts(self._known), *table_columns(self._known)])
 
+    @property
+    def _known(self) -> HudiTable:
+        """The table as it was when it was last looked at; a question looks at it by itself."""
+        if self._opened is None:
+            self._opened = HudiTable.open(self._uri, self._pruner.settings[1])
+        return self._opened
+
     def _latest(self) -> HudiTable:
-        self._known = self._known.refreshed()
-        return self._known
+        self._opened = self._known.refreshed()
+        return self._opened
 
     def _question(
         self,
@@ -382,15 +396,21 @@ class Table:
         snapshot = self._snapshot(view, as_of, name)
         tree = parsed(predicate, snapshot.schema, sql, self.uri)
         warn_of_quoted_columns(tree, snapshot.schema)
-        after = instant_text("since", since, name, snapshot.table.properties)
+        after = self._instant("since", since, name)
         return Question(predicate, tree, snapshot, sql, name, after)
 
     def _snapshot(self, view: View, as_of: Instant | None, zone: str) -> TableSnapshot:
-        files, at = table_view(view), instant_text("as_of", as_of, zone, self._known.properties)
+        files, at = table_view(view), self._instant("as_of", as_of, zone)
         with self._bar("reading the table"):
             snapshot = snapshot_at(self._pruner, self.uri, files, at)
-        self._known = snapshot.table
+        self._opened = snapshot.table
         return snapshot
+
+    def _instant(self, argument: str, given: Instant | None, zone: str) -> str | None:
+        """Return an instant in the timeline's digits, for which the table's properties are read."""
+        return (
+            None if given is None else instant_text(argument, given, zone, self._known.properties)
+        )
 
     def _bar(self, purpose: str) -> AbstractContextManager[Bar]:
         return progress_bar(purpose, self._shows_progress)
@@ -404,4 +424,4 @@ def _reopened(
 ) -> Table:
     """Open a table of another process."""
     pruner = Pruner(options, storage_options)
-    return Table(HudiTable.open(uri, storage_options), pruner, shows_progress)
+    return Table(uri, pruner, shows_progress)

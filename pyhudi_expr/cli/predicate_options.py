@@ -36,7 +36,7 @@ FOOTERS = click.option(
 """The parameter `footers` of `asked_table`."""
 
 
-def asked_table(opened: HudiTable, footers: bool) -> Table:
+def asked_table(location: str, footers: bool, opened: HudiTable | None = None) -> Table:
     """Return a table for the questions of a command, which shows its progress itself.
 
     It waits for footers, if they are asked for, and shares the user's cache directory with the
@@ -47,7 +47,7 @@ def asked_table(opened: HudiTable, footers: bool) -> Table:
     options = PruneOptions(
         footers=footers, footer_wait=FOOTER_WAIT_SECONDS, snapshot_dir=user_directory()
     )
-    return Table(opened, Pruner(options), shows_progress=False)
+    return Table(location, Pruner(options), shows_progress=False, opened=opened)
 
 
 @contextmanager

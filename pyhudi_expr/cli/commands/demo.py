@@ -31,7 +31,6 @@ from pyhudi_expr.cli.predicate_options import (
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 
 _QUERIES = (
@@ -67,7 +66,7 @@ def demo(directory: Path | None, as_json: bool) -> None:
     with progress_while("writing the table"):
         write_demo_table(path)
         write_demo_indexes(path)
-    written = asked_table(HudiTable.open(table_location(str(path))), footers=False)
+    written = asked_table(table_location(str(path)), footers=False)
     found = [(text, written.prune(text)) for text in _QUERIES]
     if as_json:
         queries = [
@@ -180,7 +179,7 @@ def bench(
 
     def timed(text: str) -> reports.Report:
         started = perf_counter()
-        asked = asked_table(HudiTable.open(path), footers)
+        asked = asked_table(path, footers)
         spent = []
         for _ in range(times + 1):
             plan = asked.prune(text, view=view, dialect=dialect, zone=zone)

@@ -27,7 +27,6 @@ from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.index.opening import NO_STATISTICS
-from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ def _pruned(
     footers: bool,
 ) -> Plan:
     with progress_while("pruning files"), warnings_as_hints():
-        plan = asked_table(HudiTable.open(table_location(table)), footers).prune(
+        plan = asked_table(table_location(table), footers).prune(
             predicate, as_of=as_of, since=since, view=view, dialect=dialect, zone=zone
         )
     if NO_STATISTICS in plan.notes:

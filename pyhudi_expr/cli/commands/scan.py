@@ -107,7 +107,7 @@ def scan(
     with progress_while("pruning files"), warnings_as_hints():
         opened = HudiTable.open(table_location(table))
         schema = opened.schema(instant_text("as_of", as_of, zone, opened.properties))
-        rows = asked_table(opened, footers).scan(
+        rows = asked_table(opened.base_path, footers, opened).scan(
             predicate,
             _columns(schema.names, comma_separated(columns), with_meta),
             as_of,
