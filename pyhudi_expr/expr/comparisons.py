@@ -27,6 +27,7 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.common_domains import NO_MARGIN, common_domain, rounding_margin
 from pyhudi_expr.expr.domains import FIXED_POINT, Domain, Kind, integer_range
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, may_be
+from pyhudi_expr.expr.functions.signature import TIMES
 from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
 from pyhudi_expr.expr.nodes import (
     Call,
@@ -119,11 +120,10 @@ def _may_be_text(time: BoundTerm) -> bool:
         case BoundCall(name=e.NO_DECIMAL, args=(inner,)):
             return _may_be_text(inner)
         case BoundCall(name=name):
-            return time.domain.kind in _TIMES and name not in _NO_TEXTS
+            return time.domain.kind in TIMES and name not in _NO_TEXTS
     return False
 
 
-_TIMES = frozenset({Kind.DATE, Kind.WALL_CLOCK, Kind.INSTANT})
 _NO_TEXTS = frozenset({"cast", "to_date", "date_add", "date_sub"})
 """Terms that Hive holds as DATE or TIMESTAMP."""
 
