@@ -31,7 +31,7 @@ index drop                     `manage.dropping`                                
 audit --repair                 `manage.audit.repairing`                              yes
 hive register                  `manage.hive.registering`                             yes
 hive adopt, undo               `manage.hive.adopting`                                yes
-snapshot                       `tables.mdt.store.shared_snapshots`, in another place no
+snapshot                       `manage.publishing`, in another place                 yes
 leftovers of dead builds       `manage.building`, planned before anything else       yes
 leftovers, other               `manage.indexing.leftovers`                           no
 =============================  ====================================================  ============

@@ -26,7 +26,7 @@ class Change:
     """A change that a plan names.
 
     Attributes:
-        what: A path below the base path, or the name of a property.
+        what: A path below the base path, the name of a property, or what is changed elsewhere.
         value: What a property is set to.
         bytes: Size of the files that are written anew.
     """

@@ -13,7 +13,6 @@ from pyhudi_expr.cli.commands.index_building import (
     build_options,
     building,
     located,
-    print_plan,
     report_built,
     with_table,
     with_writing,
@@ -27,6 +26,7 @@ from pyhudi_expr.cli.index_certificates import (
 )
 from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
+from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import key_values, spark_session
 from pyhudi_expr.cli.terminal import echo

@@ -17,7 +17,6 @@ from pyhudi_expr.manage.building import Builder, IndexBuilding
 from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
 from pyhudi_expr.manage.indexing.preparation import Work
 from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
-from pyhudi_expr.manage.operations import Plan, plan_record
 from pyhudi_expr.tables.locks import DIRECTORY, PROVIDER, TableLock
 from pyhudi_expr.tables.storage import Storage
 
@@ -115,18 +114,6 @@ def in_session(purpose: str, options: BuildOptions, settings: Mapping[str, Any])
             return indexes.carry_out(spark, work, options)
 
     return build
-
-
-def print_plan(plan: Plan, as_json: bool) -> None:
-    """Print what an operation would do."""
-    if as_json:
-        echo(reports.as_json(plan_record(plan)))
-        return
-    for change in plan.changes:
-        value = f" to {change.value}" if change.value else ""
-        echo(f"would {change.action.value} {change.what}{value}")
-    if not plan.changes:
-        echo("would change nothing")
 
 
 def build_options(settings: Mapping[str, Any]) -> BuildOptions:

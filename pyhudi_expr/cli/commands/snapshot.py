@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
 from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.confirmation import DRY_RUN
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
+from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.publishing import Published, publish
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.manage.operations import carry_out
+from pyhudi_expr.manage.publishing import BoundsReader, SnapshotPublication
 
 
 @click.command(
@@ -36,24 +43,35 @@ from pyhudi_expr.cli.terminal import echo
     is_flag=True,
     help="Read the index in Spark's tasks, for tables too large for one process.",
 )
+@DRY_RUN
 @with_spark
 @AS_JSON
 def snapshot(
-    table: str, columns: str, uri: str, in_spark: bool, as_json: bool, **settings: OptionValue
+    table: str,
+    columns: str,
+    uri: str,
+    in_spark: bool,
+    dry_run: bool,
+    as_json: bool,
+    **settings: OptionValue,
 ) -> None:
     """Publish the list of TABLE's files, and the bounds of COLUMNS, for all services.
 
     A service with the setting `shared_snapshots` maps them instead of reading the table's index. A
     snapshot is of one state of the table; after commits a service goes on from the newest one.
     """
-    path = table_location(table)
-    names = [name.strip() for name in columns.split(",") if name.strip()]
-    if in_spark:
-        published = _in_spark(path, names, uri, settings)
-    else:
-        with progress_while("reading the index"):
-            published = publish(path, names, uri, None)
-    if as_json:
+    names = tuple(name.strip() for name in columns.split(",") if name.strip())
+    with (
+        _bounds_reader(in_spark, settings) as reader,
+        TemporaryDirectory(prefix="pyhudi-snapshots-") as workplace,
+    ):
+        operation = SnapshotPublication(table_location(table), names, uri, Path(workplace), reader)
+        plan = operation.plan()
+        operation.check(plan)
+        published = None if dry_run else carry_out(operation, plan)
+    if published is None:
+        print_plan(plan, as_json)
+    elif as_json:
         echo(reports.as_json(asdict(published)))
     else:
         echo(
@@ -62,10 +80,18 @@ def snapshot(
         )
 
 
-def _in_spark(path: str, names: list[str], uri: str, settings: dict[str, OptionValue]) -> Published:
+@contextmanager
+def _bounds_reader(
+    in_spark: bool, settings: dict[str, OptionValue]
+) -> Iterator[BoundsReader | None]:
+    """Return what reads the bounds in Spark's tasks; None: this process does."""
+    if not in_spark:
+        with progress_while("reading the index"):
+            yield None
+        return
     with spark_session("reading the index", settings["master"], settings["settings"]) as spark:
         from pyhudi_expr.spark.jobs.batch_runner import SparkRunner
         from pyhudi_expr.spark.query.sharded_bounds import keep_bounds
 
         runner = SparkRunner(spark)
-        return publish(path, names, uri, lambda *given: keep_bounds(runner, *given))
+        yield lambda *given: keep_bounds(runner, *given)

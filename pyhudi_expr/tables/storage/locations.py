@@ -53,6 +53,15 @@ def split_scheme(uri: str) -> tuple[str, str]:
     return (match.group(1).lower(), match.group(2)) if match else ("", uri)
 
 
+def store_of(uri: str) -> str:
+    """Return scheme and authority of a URI in one spelling; empty for local files."""
+    scheme, rest = split_scheme(uri)
+    if scheme in ("", "file"):
+        return ""
+    name = "s3" if scheme in _S3_SCHEMES else scheme
+    return f"{name}://{rest.removeprefix('//').partition('/')[0]}"
+
+
 def locate(uri: str, options: Mapping[str, str]) -> Location:
     """Return the backend and the path of a path or URI; no request is made.
 

@@ -26,7 +26,7 @@ from pyhudi_expr.tables.storage.entries import (
     RandomAccess,
     VersionedFile,
 )
-from pyhudi_expr.tables.storage.locations import locate, split_scheme, trim
+from pyhudi_expr.tables.storage.locations import locate, split_scheme, store_of, trim
 from pyhudi_expr.tables.storage.option_texts import joined_options
 from pyhudi_expr.tables.storage.process_options import block_options, process_options
 
@@ -147,6 +147,11 @@ class Storage:
             path = location.strip("/") if self.is_remote else trim(location)
             return replace(self, uri=location, root=path)
         return self.child(location)
+
+    def contains(self, other: Storage) -> bool:
+        """Return whether another directory is this one or lies in it, by their names and links."""
+        ours, theirs = _place(self), _place(other)
+        return ours[0] == theirs[0] and f"{theirs[1]}/".startswith(f"{ours[1].rstrip('/')}/")
 
     def full(self, path: str) -> str:
         """Return the backend's own path of a relative path.
@@ -291,6 +296,13 @@ class _Translated:
             raise HudiError(f"{where} does not exist") from error
         if isinstance(error, OSError | pa.ArrowException):
             raise HudiError(f"{where} cannot be {self._purpose}: {error}") from error
+
+
+def _place(storage: Storage) -> tuple[str, str]:
+    """Return the store, and the path in it; that of a local directory without links."""
+    if storage.is_remote:
+        return store_of(storage.uri), storage.root
+    return "", os.path.realpath(storage.root or "/")
 
 
 @cache

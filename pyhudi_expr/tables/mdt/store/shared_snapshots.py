@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -64,27 +64,26 @@ class SharedSnapshots:
             _log.warning("the shared snapshot %s cannot be read: %s", name, error)
             return False
 
-    def publish(self, files: Sequence[Path]) -> list[Path]:
-        """Copy snapshots that are not there yet, or are damaged; return these.
+    @property
+    def storage(self) -> Storage:
+        """The directory."""
+        return self._storage
 
-        Others see a snapshot when it is complete. What is there afterwards is what was copied.
+    def publish(self, file: Path) -> None:
+        """Copy a snapshot, which others see when it is complete.
 
         Raises:
-            HudiError: The storage cannot be written, or has something else than was written.
+            HudiError: The storage cannot be written.
         """
-        missing = [file for file in files if not self._has(file)]
-        for file in missing:
-            with file.open("rb") as source, self._storage.writing(file.name) as target:
-                shutil.copyfileobj(source, target, _CHUNK_BYTES)
-            if not self._has(file):
-                raise HudiError(
-                    f"{self._storage.uri}/{file.name}: the file is not what was written; if nobody "
-                    "else writes there, its storage loses data; no service uses it"
-                )
-        return missing
+        with file.open("rb") as source, self._storage.writing(file.name) as target:
+            shutil.copyfileobj(source, target, _CHUNK_BYTES)
 
-    def _has(self, file: Path) -> bool:
-        """Return whether the same bytes are there."""
+    def remove(self, name: str) -> None:
+        """Delete a snapshot if it is there. Raises HudiError."""
+        self._storage.delete(name)
+
+    def has(self, file: Path) -> bool:
+        """Return whether the same bytes are there. Raises HudiError."""
         entry = self._storage.stat(file.name)
         if entry is None or entry.size != file.stat().st_size:
             return False
@@ -93,6 +92,10 @@ class SharedSnapshots:
             self._storage.open_input(file.name, entry.size) as copy,
         ):
             return all(ours == copy.read(len(ours)) for ours in _chunks(source))
+
+    def lacks(self, name: str) -> bool:
+        """Return whether there is no file of this name. Raises HudiError."""
+        return self._storage.stat(name) is None
 
 
 def _chunks(source: BinaryIO) -> Iterator[bytes]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner
@@ -13,10 +15,11 @@ from pyspark.sql import SparkSession
 
 from bench.tables import synthetic
 from pyhudi_expr.cli.main import cli
-from pyhudi_expr.cli.publishing import publish
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.manage.operations import run
+from pyhudi_expr.manage.publishing import BoundsReader, Published, SnapshotPublication
 from pyhudi_expr.spark.jobs.batch_runner import LocalRunner, Runner, SparkRunner
 from pyhudi_expr.spark.query.sharded_bounds import keep_bounds
 
@@ -39,6 +42,16 @@ def answers(table: Path, own: Path | None = None, shared: Path | None = None) ->
     return [sorted(result.kept_paths()) for result in results]
 
 
+def publish(
+    table: Path,
+    target: Path,
+    columns: tuple[str, ...] = COLUMNS,
+    reader: BoundsReader | None = None,
+) -> Published:
+    with TemporaryDirectory() as workplace:
+        return run(SnapshotPublication(str(table), columns, str(target), Path(workplace), reader))
+
+
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("synthetic") / "table"
@@ -50,7 +63,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def published(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the table's listing and the bounds of three columns."""
     target = tmp_path_factory.mktemp("published")
-    found = publish(str(table), COLUMNS, str(target), None)
+    found = publish(table, target)
     assert (found.files, found.snapshots) == (FILES, len(contents(target)))
     assert found.bytes == sum(map(len, contents(target).values()))
     return target
@@ -78,7 +91,7 @@ def test_a_service_maps_what_another_process_published(
 
 def test_publishing_again_writes_nothing(table: Path, published: Path) -> None:
     before = contents(published)
-    assert publish(str(table), COLUMNS, str(published), None).snapshots == 0
+    assert publish(table, published).snapshots == 0
     assert contents(published) == before
 
 
@@ -109,7 +122,7 @@ def test_publishing_again_mends_what_is_damaged(
     table: Path, published: Path, shared: Path, damage: str
 ) -> None:
     damaged(shared, damage)
-    found = publish(str(table), COLUMNS, str(shared), None)
+    found = publish(table, shared)
     assert found.snapshots == len(contents(published))
     assert contents(shared) == contents(published)
 
@@ -126,7 +139,7 @@ def test_a_later_state_of_the_table_is_made_from_it(
     table: Path, shared: Path, tmp_path: Path
 ) -> None:
     later, own = shutil.copytree(table, tmp_path / "table"), tmp_path / "own"
-    publish(str(later), COLUMNS, str(shared), None)
+    publish(later, shared)
     synthetic.add_commit(later, files=FILES, number=1)
     assert answers(later, own, shared) == answers(later)
     large = {name: content for name, content in contents(own).items() if len(content) > 30_000}
@@ -136,12 +149,7 @@ def test_a_later_state_of_the_table_is_made_from_it(
 
 def kept_by_tasks(table: Path, runner: Runner, bucket_bytes: int, target: Path) -> dict[str, bytes]:
     """What is published if tasks read the bounds."""
-    publish(
-        str(table),
-        COLUMNS,
-        str(target),
-        partial(keep_bounds, runner, bucket_bytes=bucket_bytes),
-    )
+    publish(table, target, reader=partial(keep_bounds, runner, bucket_bytes=bucket_bytes))
     return contents(target)
 
 
@@ -163,7 +171,7 @@ def test_sparks_tasks_publish_the_same_bytes(
 
 def test_an_unknown_column_is_refused(table: Path, tmp_path: Path) -> None:
     with pytest.raises(HudiError, match="there is no column sprad"):
-        publish(str(table), ["sprad"], str(tmp_path), None)
+        publish(table, tmp_path, ("sprad",))
 
 
 def test_the_command_says_what_it_published(table: Path, tmp_path: Path) -> None:
@@ -172,3 +180,57 @@ def test_the_command_says_what_it_published(table: Path, tmp_path: Path) -> None
     assert found.exit_code == 0
     assert f"of {FILES:,} files at" in found.output
     assert answers(table, tmp_path / "own", tmp_path) == answers(table)
+
+
+def command(table: Path, target: Path, *more: str) -> str:
+    arguments = ["snapshot", str(table), "--columns", ",".join(COLUMNS), "--to", str(target), *more]
+    found = CliRunner().invoke(cli, arguments)
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def test_a_dry_run_prints_what_is_published_and_writes_nothing(table: Path, tmp_path: Path) -> None:
+    target = tmp_path / "published"
+    planned = json.loads(command(table, target, "--dry-run", "--json"))
+    assert not target.exists()
+    assert (planned["operation"], planned["table"]) == ("snapshot", str(table))
+    done = json.loads(command(table, target, "--json"))
+    assert {one["what"]: one["bytes"] for one in planned["changes"]} == {
+        str(target / name): len(content) for name, content in contents(target).items()
+    }
+    assert done["bytes"] == sum(one["bytes"] for one in planned["changes"])
+
+
+def test_a_plan_names_what_is_lacking_and_what_is_damaged(table: Path, shared: Path) -> None:
+    first, second, *_ = sorted(shared.iterdir())
+    first.unlink()
+    second.write_bytes(b"damaged")
+    planned = json.loads(command(table, shared, "--dry-run", "--json"))
+    actions = {one["what"]: one["action"] for one in planned["changes"]}
+    assert actions == {str(first): "write", str(second): "replace"}
+
+
+@pytest.mark.parametrize("way", ["in the table", "by a link"])
+def test_a_directory_in_the_table_is_refused(table: Path, tmp_path: Path, way: str) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(table)
+    before = sorted(table.rglob("*"))
+    target = {"in the table": table, "by a link": link}[way] / "snapshots"
+    with pytest.raises(HudiError, match="lies in the table; name another directory"):
+        publish(table, target)
+    assert sorted(table.rglob("*")) == before
+
+
+def test_what_the_storage_loses_is_removed_and_said(table: Path, tmp_path: Path) -> None:
+    """As if another program wrote there: the file is not what was published."""
+    target = tmp_path / "published"
+    with TemporaryDirectory() as workplace:
+        operation = SnapshotPublication(str(table), COLUMNS, str(target), Path(workplace), None)
+        plan = operation.plan()
+        victim = target / plan.snapshots[0].file.name
+        operation.act(plan)
+        victim.write_bytes(b"something else")
+        with pytest.raises(HudiError, match=f"{victim.name}: the file is not what was written"):
+            operation.verify(plan, None)
+        assert "the table is as before" in operation.restore(plan)
+    assert sorted(contents(target)) == sorted(one.file.name for one in plan.snapshots[1:])
