@@ -26,7 +26,14 @@ from pyhudi_expr.manage.audit.findings import Fault, Finding
 from pyhudi_expr.manage.audit.key_places import KeyPlaces, PlacedKeys, place_findings, with_trust
 from pyhudi_expr.manage.audit.runner import RowChecks, row_reader
 from pyhudi_expr.manage.audit.scope import AuditedRecords, AuditedTable
-from pyhudi_expr.manage.audit.slice_keys import EXAMPLES, RowFault, RowReader, SliceNames, hashed
+from pyhudi_expr.manage.audit.slice_keys import (
+    EXAMPLES,
+    RowEntries,
+    RowFault,
+    RowReader,
+    SliceNames,
+    hashed,
+)
 from pyhudi_expr.manage.audit.value_entries import IndexedValues, ValueEntries, value_findings
 from pyhudi_expr.rows.slice_files import slice_of, slice_table
 from pyhudi_expr.spark.entries import file_entries
@@ -45,7 +52,8 @@ from pyhudi_expr.tables.mdt.extension.changes import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
-_ROWS, _ENTRIES, _UNREAD = 0, 1, 2
+_ROWS, _ENTRIES, _UNREAD, _ROWS_OF_OPTIONAL = 0, 1, 2, 3
+"""Sides of the comparison; rows whose entries are optional are a side of their own."""
 _HASHES = "index int, side int, slice int, key long, entry long"
 _HASHES_SCHEMA = arrow_schema_of(
     [
@@ -226,8 +234,11 @@ def _slice_hashes(reader: RowReader, indexes: Sequence[str]) -> Read:
             keys, entries = found
             slices = np.full(len(keys), number, np.int32)
             for index, name in enumerate(indexes):
-                own = keys if name == RECORD_INDEX else entries[name]
-                yield _batch(index, _ROWS, slices, keys, own)
+                if name == RECORD_INDEX:
+                    yield _batch(index, _ROWS, slices, keys, keys)
+                else:
+                    sides = np.where(entries[name].is_optional, _ROWS_OF_OPTIONAL, _ROWS)
+                    yield _batch(index, sides, slices, keys, entries[name].hash)
 
     return read
 
@@ -259,7 +270,7 @@ def _opened(base_path: str, store: Store) -> MetadataTable:
 
 
 def _batch(
-    index: int, side: int, slices: Int32Array, keys: Hashes, entries: Hashes
+    index: int, side: int | Int64Array, slices: Int32Array, keys: Hashes, entries: Hashes
 ) -> pa.RecordBatch:
     same = (np.full(len(keys), value, np.int32) for value in (index, side))
     columns: list[Any] = [*same, slices, keys.view(np.int64), entries.view(np.int64)]
@@ -274,7 +285,8 @@ def _comparing(is_whole: bool, has_places: bool) -> Step:
         keys, entries = (table.column(n).to_numpy().view(np.uint64) for n in ("key", "entry"))
         yield _described(0, [_counted(_FAILED, one, 1) for one in slices[side == _UNREAD].tolist()])
         for number in np.unique(index[side != _UNREAD]).tolist():
-            own, held = ((index == number) & (side == which) for which in (_ROWS, _ENTRIES))
+            held = (index == number) & (side == _ENTRIES)
+            own = (index == number) & np.isin(side, (_ROWS, _ROWS_OF_OPTIONAL))
             if number == 0 and has_places:
                 places = KeyPlaces.of(keys[held], slices[held])
                 placed = PlacedKeys(keys[own], slices[own], places, is_whole)
@@ -285,7 +297,8 @@ def _comparing(is_whole: bool, has_places: bool) -> Step:
                 yield _described(number, [*map(_row, placed.faults()), *counts])
             else:
                 stored = ValueEntries(entries[held], keys[held])
-                values = IndexedValues(keys[own], slices[own], entries[own], stored, is_whole)
+                wanted = RowEntries(entries[own], side[own] == _ROWS_OF_OPTIONAL)
+                values = IndexedValues(keys[own], slices[own], wanted, stored, is_whole)
                 yield _described(number, list(map(_row, values.faults())))
 
     return with_storage_options(compare)

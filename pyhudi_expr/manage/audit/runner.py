@@ -335,6 +335,7 @@ def row_reader(
         unchecked: Why indexes cannot be checked is appended.
     """
     values = {}
+    lacking_nulls = set()
     for name in indexes:
         definition = records.definitions.get(name)
         columns = () if definition is None else definition.fields
@@ -343,10 +344,14 @@ def row_reader(
             unchecked.append(f"{name}: it is not over one column that the table has")
         else:
             values[name] = column
+            if definition is not None and definition.version == _WITHOUT_NULLS:
+                lacking_nulls.add(name)
     try:
         reason = unusable_reason(records.records) if records.store is Store.HUDI else ""
         if not reason:
-            return RowReader.of(table.table, records.slices.instant, values, records.store)
+            slices, store = records.slices, records.store
+            of_nulls = frozenset(lacking_nulls) if store is Store.HUDI else frozenset[str]()
+            return RowReader.of(table.table, slices.instant, values, store, of_nulls)
         unchecked.append(f"{RECORD_INDEX}: no query uses it, as {reason}")
     except HudiError as error:
         unchecked.append(f"{RECORD_INDEX}: {error}")
@@ -354,6 +359,9 @@ def row_reader(
 
 
 _PARQUET = "PARQUET"
+_WITHOUT_NULLS = "V1"
+"""The version of indexes in which Hudi 1.0 writes no entries of NULL. Later ones write them, but
+not for rows that have been NULL since. Hudi's readers look up values alone, never NULL."""
 _OF_ROWS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)
 _READING = "those that read the file"
 _UNUSABLE = frozenset(

@@ -65,6 +65,27 @@ class SliceNames:
 
 
 @dataclass(frozen=True)
+class RowEntries:
+    """The entries that rows should have in an index of values.
+
+    Attributes:
+        hash: The hash of each row's entry.
+        is_optional: Whether the index may be without it.
+    """
+
+    hash: Hashes
+    is_optional: BoolArray
+
+    @staticmethod
+    def joined(parts: Sequence[RowEntries]) -> RowEntries:
+        """Concatenate the entries of several rows, of no or more parts."""
+        return RowEntries(
+            joined_hashes([one.hash for one in parts]),
+            np.concatenate([np.zeros(0, np.bool_), *(one.is_optional for one in parts)]),
+        )
+
+
+@dataclass(frozen=True)
 class SliceKeys:
     """The rows of slices, as parallel arrays.
 
@@ -72,7 +93,7 @@ class SliceKeys:
         names: The slices.
         slice: The slice of each row.
         key: The hash of each row's key.
-        entry: For each value that is indexed, the hashes of the rows' entries.
+        entry: For each index of values, the rows' entries.
         failures: Why slices could not be read; they have no rows here.
         unread: The numbers of these slices.
     """
@@ -80,7 +101,7 @@ class SliceKeys:
     names: SliceNames
     slice: Int32Array
     key: Hashes
-    entry: Mapping[str, Hashes]
+    entry: Mapping[str, RowEntries]
     failures: tuple[str, ...]
     unread: frozenset[int]
 
@@ -91,29 +112,43 @@ class SliceKeys:
 
 
 @dataclass(frozen=True)
+class EntryTexts:
+    """The keys of entries that rows should have in an index (large_binary), see `RowEntries`."""
+
+    text: AnyArray
+    is_optional: BoolArray
+
+
+@dataclass(frozen=True)
 class RowReader:
     """Reads the keys of a slice's rows, and the entries of indexes of values.
 
     Attributes:
         values: The indexed columns, by the names of their indexes.
         spell: Returns values of such a column as these indexes write them.
+        lacking_nulls: The indexes that may be without entries of NULL.
     """
 
     reader: SliceReader
     keys: KeyColumns
     values: Mapping[str, BoundColumn]
     spell: Spelling
+    lacking_nulls: frozenset[str]
 
     @staticmethod
     def of(
-        table: HudiTable, instant: str | None, values: Mapping[str, BoundColumn], store: Store
+        table: HudiTable,
+        instant: str | None,
+        values: Mapping[str, BoundColumn],
+        store: Store,
+        lacking_nulls: frozenset[str],
     ) -> RowReader:
         """Prepare. Raises HudiError if the table's keys are not supported."""
         reader, keys = SliceReader.of(table, instant), KeyColumns.of(table)
-        return RowReader(reader, keys, values, _SPELLINGS[store])
+        return RowReader(reader, keys, values, _SPELLINGS[store], lacking_nulls)
 
-    def batches(self, one: FileSlice) -> Iterator[tuple[AnyArray, Mapping[str, AnyArray]]]:
-        """Return the keys (large_binary) and the entries' keys of a slice's rows, in batches.
+    def batches(self, one: FileSlice) -> Iterator[tuple[AnyArray, Mapping[str, EntryTexts]]]:
+        """Return the keys (large_binary) and the entries of a slice's rows, in batches.
 
         Raises:
             HudiError: The slice cannot be read.
@@ -125,10 +160,18 @@ class RowReader:
             yield (
                 keys,
                 {
-                    index: _entries(self.spell(column, of), keys)
+                    index: EntryTexts(
+                        _entries(self.spell(column, of), keys),
+                        self._is_optional(index, column),
+                    )
                     for (index, of), column in zip(self.values.items(), columns[own:], strict=True)
                 },
             )
+
+    def _is_optional(self, index: str, column: AnyArray) -> BoolArray:
+        if index not in self.lacking_nulls:
+            return np.zeros(len(column), np.bool_)
+        return np.asarray(column.is_null())
 
 
 def _hudi_texts(values: AnyArray, column: BoundColumn) -> AnyArray:
@@ -198,7 +241,7 @@ def read_keys(
     names = SliceNames.of(listing)
     keys: list[Hashes] = []
     of: list[Int32Array] = []
-    entries: dict[str, list[Hashes]] = {index: [] for index in rows.values}
+    entries: dict[str, list[RowEntries]] = {index: [] for index in rows.values}
     failures: list[str] = []
     unread: set[int] = set()
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -216,24 +259,26 @@ def read_keys(
         names,
         np.concatenate([np.zeros(0, np.int32), *of]),
         joined_hashes(keys),
-        {index: joined_hashes(parts) for index, parts in entries.items()},
+        {index: RowEntries.joined(parts) for index, parts in entries.items()},
         tuple(failures),
         frozenset(unread),
     )
 
 
-def hashed(rows: RowReader, one: FileSlice) -> tuple[Hashes, Mapping[str, Hashes]] | str:
+def hashed(rows: RowReader, one: FileSlice) -> tuple[Hashes, Mapping[str, RowEntries]] | str:
     """Return the hashes of a slice's keys and entries, or why it cannot be read."""
     keys: list[Hashes] = []
-    entries: dict[str, list[Hashes]] = {index: [] for index in rows.values}
+    entries: dict[str, list[RowEntries]] = {index: [] for index in rows.values}
     try:
         for own, values in rows.batches(one):
             keys.append(hashes(ByteStrings.from_arrow(own)))
             for index, texts in values.items():
-                entries[index].append(hashes(ByteStrings.from_arrow(texts)))
+                own_hashes = hashes(ByteStrings.from_arrow(texts.text))
+                entries[index].append(RowEntries(own_hashes, texts.is_optional))
     except (HudiError, pa.ArrowException) as error:
         return f"{one.name}: {error}"
-    return joined_hashes(keys), {index: joined_hashes(parts) for index, parts in entries.items()}
+    joined = {index: RowEntries.joined(parts) for index, parts in entries.items()}
+    return joined_hashes(keys), joined
 
 
 def joined_hashes(parts: Sequence[Hashes]) -> Hashes:
@@ -257,7 +302,7 @@ def texts_of(
     found: list[str] = []
     ordered = np.sort(wanted)
     for keys, entries in rows.batches(one):
-        texts = keys if index is None else entries[index]
+        texts = keys if index is None else entries[index].text
         flags = is_among(hashes(ByteStrings.from_arrow(texts)), ordered)
         chosen = texts.filter(pa.array(flags)).slice(0, most - len(found))
         found += [text.decode(errors="replace") for text in value_list(chosen)]

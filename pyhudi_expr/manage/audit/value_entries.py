@@ -13,6 +13,7 @@ from pyhudi_expr.manage.audit.scope import MOST, AuditedRecords
 from pyhudi_expr.manage.audit.slice_keys import (
     ELSEWHERE,
     EXAMPLES,
+    RowEntries,
     RowFault,
     RowReader,
     SliceKeys,
@@ -55,21 +56,22 @@ class IndexedValues:
     Attributes:
         key: The hash of each row's key.
         slice: The slice of each row.
-        entry: The hash of the entry that each row should have.
+        entry: The entry that each row should have.
         is_whole: Whether these are all rows that entries may be of.
     """
 
     key: Hashes
     slice: Int32Array
-    entry: Hashes
+    entry: RowEntries
     stored: ValueEntries
     is_whole: bool
 
     def faults(self) -> Iterator[RowFault]:
         """Return what is wrong, slice by slice."""
         stored = self.stored
-        missing = ~is_among(self.entry, np.sort(stored.entry))
-        stale = ~is_among(stored.entry, np.sort(self.entry))
+        entry = self.entry.hash
+        missing = ~is_among(entry, np.sort(stored.entry))
+        stale = ~is_among(stored.entry, np.sort(entry))
         order = np.argsort(self.key, kind="stable")
         ordered = self.key[order]
         there = is_among(stored.key, ordered)
@@ -77,7 +79,8 @@ class IndexedValues:
             stale &= there  # other entries may be of rows that were not read
         # This package trusts an index that has one entry for each key, whichever it is.
         replaced = is_among(self.key, np.sort(stored.key[stale]))
-        yield from summarised(Fault.VALUE_MISSING, self.slice, self.entry, missing, replaced)
+        missing &= ~self.entry.is_optional | replaced
+        yield from summarised(Fault.VALUE_MISSING, self.slice, entry, missing, replaced)
         slices = np.full(len(stored.key), ELSEWHERE, np.int32)
         slices[there] = self.slice[order][np.searchsorted(ordered, stored.key[there])]
         yield from summarised(Fault.VALUE_STALE, slices, stored.entry, stale)
