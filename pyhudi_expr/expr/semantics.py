@@ -76,7 +76,17 @@ class Semantics:
     @property
     def has_one_zone(self) -> bool:
         """Whether expressions and readers have the same zone, by the same rules."""
-        return self.zone is not None and self.zone == self.reading_zone
+        zone, reading = self.zone, self.reading_zone
+        return zone is not None and reading is not None and zone.shows_what(reading)
+
+    def of_old_formatters(self) -> Semantics:
+        """Return the semantics of what Java's older formatters write, see `Zone`."""
+        zone, reading = self.zone, self.reading_zone
+        return replace(
+            self,
+            zone=zone and zone.of_old_formatters(),
+            reading_zone=reading and reading.of_old_formatters(),
+        )
 
 
 #: Nothing is known.

@@ -7,7 +7,7 @@ an older tzdata differ, also for today's times. So a zone is its rules, and its 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from typing import TypeAlias
@@ -22,7 +22,10 @@ SECONDS_PER_DAY = 86_400
 FIRST_DAY, LAST_DAY = -25_567, 84_006
 #: No two zones, under any rules, are further apart, in seconds.
 ANY_RULES = 2 * SECONDS_PER_DAY
-_FIRST_SECOND, _LAST_SECOND = FIRST_DAY * SECONDS_PER_DAY, LAST_DAY * SECONDS_PER_DAY
+_FIRST_SECOND = FIRST_DAY * SECONDS_PER_DAY
+#: 2037-01-01; and the offsets of which `java.util.TimeZone` has none, see `Zone.of_old_formatters`.
+_LAST_DAY_OF_OLD_RULES = 24_472
+_OLD_RULES_ARE_GMT = re.compile(r"^UTC?[+-]|[+-]\d\d?:?\d\d:?\d\d$", re.ASCII)
 _MOST_OFFSET = SECONDS_PER_DAY
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -55,12 +58,27 @@ class Zone:
         rules: Its transitions between 1900 and 2200 as little-endian bytes: T instants of 8 bytes,
             in seconds since 1970, from each of which a new offset is valid, and T + 1 offsets of 4
             bytes, in seconds. None: the rules are not known, so any are possible.
-
-    Two zones with the same rules are equal.
+        last_day: The day, counted from 1970, from which on the rules are not known.
     """
 
-    name: str = field(compare=False)
+    name: str
     rules: bytes | None = field(repr=False)
+    last_day: int = LAST_DAY
+
+    def shows_what(self, other: Zone) -> bool:
+        """Return whether clocks of two zones are known to show the same."""
+        return self == other if self.rules is None else self.rules == other.rules
+
+    def of_old_formatters(self) -> Zone:
+        """Return the zone by the rules of `java.util.TimeZone`, by which `SimpleDateFormat` writes.
+
+        An engine's zone is one of `java.time`. In its place, offsets after UTC or UT, and offsets
+        with seconds, are GMT there, so any rules are assumed; and the rules of some regions
+        (Africa/Casablanca, Africa/Windhoek, Asia/Gaza and others) end with the year 2036.
+        """
+        if self.fixed_offset is None:
+            return replace(self, last_day=min(self.last_day, _LAST_DAY_OF_OLD_RULES))
+        return Zone(self.name, None) if _OLD_RULES_ARE_GMT.search(self.name) else self
 
     @property
     def offsets(self) -> ZoneOffsets | None:
@@ -83,7 +101,7 @@ class Zone:
         if fixed is not None:
             return wall - fixed, wall - fixed
         table = self.offsets
-        if table is None or wall > _LAST_SECOND - ANY_RULES:
+        if table is None or wall > self.last_day * SECONDS_PER_DAY - ANY_RULES:
             return wall - ANY_RULES, wall + ANY_RULES
         first, last = np.searchsorted(table.starts, [wall - ANY_RULES, wall + ANY_RULES])
         around = [(wall - int(table.offsets[k]), k) for k in range(int(first), int(last) + 1)]
@@ -98,7 +116,7 @@ class Zone:
     def shows(self, instant: int) -> int | None:
         """Return what clocks show at an instant, in seconds; None if rules do not say it."""
         table = self.offsets
-        if table is None or not _FIRST_SECOND <= instant < _LAST_SECOND:
+        if table is None or not _FIRST_SECOND <= instant < self.last_day * SECONDS_PER_DAY:
             return None
         return instant + int(table.offsets[np.searchsorted(table.starts, instant, side="right")])
 

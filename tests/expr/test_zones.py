@@ -78,8 +78,27 @@ def test_a_name_that_says_its_offset_has_it(name: str, hours: float) -> None:
 
 
 def test_short_names_of_java_are_zones() -> None:
-    assert local_zone("PST") == local_zone("America/Los_Angeles")
+    assert local_zone("PST").shows_what(local_zone("America/Los_Angeles"))
     assert local_zone("JST").shows(0) == 9 * 3600
+
+
+@pytest.mark.parametrize("name", ["UTC+09:00", "UT-3", "+09:00:01"])
+def test_offsets_that_java_util_takes_for_gmt_have_any_rules_in_texts(name: str) -> None:
+    """With SimpleDateFormat `from_unixtime(0)` is 1970-01-01 00:00:00 there, else of 09:00:00."""
+    zone = local_zone(name)
+    assert zone.fixed_offset is not None
+    assert zone.of_old_formatters().rules is None
+    assert local_zone("GMT+09:00").of_old_formatters() == local_zone("GMT+09:00")
+
+
+def test_what_java_util_knows_of_regions_ends_in_2037() -> None:
+    """`TimeZone` ends Morocco's changes of clocks there, and `ZoneId` goes on until 2087."""
+    zone = local_zone("Africa/Casablanca").of_old_formatters()
+    second = int(datetime(2050, 6, 1, tzinfo=timezone.utc).timestamp())
+    shown = ToWallClock(zone, 1)(Bounds(np.array([second]), np.array([second]), True, False))
+    assert shown.upper[0] - shown.lower[0] > 7200
+    assert zone.shows(second) is None
+    assert zone.shows(0) == 0
 
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "+25:00", "GMT+9:99", ""])
@@ -96,9 +115,11 @@ def test_rules_that_are_none_are_refused(rules: bytes) -> None:
     assert not are_rules(rules)
 
 
-def test_a_zone_is_its_rules_and_not_its_name() -> None:
-    assert local_zone("Etc/GMT-9") == local_zone("+09:00")
-    assert local_zone("Europe/Stockholm") != SUMMER_OF_1948
+def test_clocks_of_zones_with_the_same_rules_show_the_same() -> None:
+    assert local_zone("Etc/GMT-9").shows_what(local_zone("+09:00"))
+    assert not local_zone("Europe/Stockholm").shows_what(SUMMER_OF_1948)
+    assert Zone("Mars/Olympus", None).shows_what(Zone("Mars/Olympus", None))
+    assert not Zone("Mars/Olympus", None).shows_what(Zone("Mars/Utopia", None))
 
 
 UTC_HOURS = [

@@ -128,6 +128,11 @@ def truncated_as_it_is(
     return Signature(OnOperands(truncated, ((1, None),)), own)
 
 
+def as_it_is_of_java_time(zone: Zone) -> Zone:
+    """The old rule: `SimpleDateFormat` has the engine's zone."""
+    return zone
+
+
 @pytest.mark.parametrize(
     ("module", "name", "old_rule", "text_pattern", "dialects"),
     [
@@ -155,6 +160,7 @@ def truncated_as_it_is(
         (semantics, "_decoded", by_rules_of_the_service, "", BOTH),
         (catalyst, "_ZONE", "no node names its zone", "", (SPARK,)),
         (date_trunc, "_of_instants", truncated_as_it_is, "date_trunc", (SPARK,)),
+        (Zone, "of_old_formatters", as_it_is_of_java_time, "from_unixtime|date_format", (SPARK,)),
         (file_statistics, "converted", in_the_types_of_files, "", BOTH),
     ],
     ids=[
@@ -164,6 +170,7 @@ def truncated_as_it_is(
         *(
             "the zone in which Spark analysed",
             "truncated without a zone",
+            "texts by the zones of java.time",
             "files whose types are not the table's",
         ),
     ],
@@ -172,7 +179,7 @@ def test_restoring_a_past_defect_loses_rows(
     engines: Mapping[str, Oracle],
     zones: Zones,
     monkeypatch: pytest.MonkeyPatch,
-    module: ModuleType,
+    module: ModuleType | type,
     name: str,
     old_rule: object,
     text_pattern: str,

@@ -8,6 +8,7 @@ the clock shows at least the minimum of what it shows then and after each later 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from pyhudi_expr.expr.functions.signature import ordinals, where_known
 from pyhudi_expr.expr.zones import (
     ANY_RULES,
     FIRST_DAY,
-    LAST_DAY,
     SECONDS_PER_DAY,
     Zone,
     ZoneOffsets,
@@ -41,14 +41,14 @@ class ToWallClock:
         lower, upper = ordinals(operand)
         table = self.zone.offsets
         if table is None:
-            return _by_any_rules(lower, upper, self.units, operand)
+            return _by_any_rules(lower, upper, self, operand)
         at_lower = np.searchsorted(table.starts, lower // self.units, side="right")
         at_upper = np.searchsorted(table.starts, upper // self.units, side="right")
         later = np.append(table.lows, MAX_ORDINAL // self.units)[at_lower]
         earlier = np.insert(table.highs, 0, MIN_ORDINAL // self.units + 1)[at_upper]
         least = np.minimum(_plus(lower, table.offsets[at_lower] * self.units), later * self.units)
         most = np.maximum(_plus(upper, table.offsets[at_upper] * self.units), earlier * self.units)
-        return _with_margins(lower, least, upper, most, self.units, operand)
+        return _with_margins(lower, least, upper, most, self, operand)
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class FromWallClock:
         lower, upper = ordinals(operand)
         table = self.zone.offsets
         if table is None:
-            return _by_any_rules(lower, upper, self.units, operand)
+            return _by_any_rules(lower, upper, self, operand)
         most, least = (
             self._offsets(table, ends, choose)
             for ends, choose in ((lower, np.maximum), (upper, np.minimum))
         )
         first, last = _plus(lower, -most * self.units), _plus(upper, -least * self.units)
-        return _with_margins(lower, first, upper, last, self.units, operand)
+        return _with_margins(lower, first, upper, last, self, operand)
 
     def _offsets(self, table: ZoneOffsets, walls: Ordinals, choose: np.ufunc) -> Ordinals:
         seconds = np.clip(walls // self.units, -(2**60), 2**60)
@@ -82,10 +82,16 @@ class FromWallClock:
         return np.asarray(found)
 
 
-def _by_any_rules(lower: Ordinals, upper: Ordinals, units: int, operand: Bounds) -> Bounds:
+_Conversion: TypeAlias = ToWallClock | FromWallClock
+
+
+def _by_any_rules(
+    lower: Ordinals, upper: Ordinals, conversion: _Conversion, operand: Bounds
+) -> Bounds:
     """Return bounds that hold whatever the rules of a zone are."""
-    margin = np.asarray(ANY_RULES * units, np.int64)
-    return _with_margins(lower, _plus(lower, -margin), upper, _plus(upper, margin), units, operand)
+    margin = np.asarray(ANY_RULES * conversion.units, np.int64)
+    first, last = _plus(lower, -margin), _plus(upper, margin)
+    return _with_margins(lower, first, upper, last, conversion, operand)
 
 
 def _plus(values: Ordinals, amounts: Ordinals) -> Ordinals:
@@ -97,10 +103,16 @@ def _plus(values: Ordinals, amounts: Ordinals) -> Ordinals:
 
 
 def _with_margins(
-    lower: Ordinals, first: Ordinals, upper: Ordinals, last: Ordinals, units: int, operand: Bounds
+    lower: Ordinals,
+    first: Ordinals,
+    upper: Ordinals,
+    last: Ordinals,
+    conversion: _Conversion,
+    operand: Bounds,
 ) -> Bounds:
     """Return the ends `first` and `last`, with margins where calendars or offsets are uncertain."""
-    below, above = _margin(lower, units), _margin(upper, units)
+    units = conversion.units
+    below, above = _margin(lower, conversion), _margin(upper, conversion)
     return where_known(
         lower != MIN_ORDINAL,
         _plus(first, -below * units),
@@ -110,8 +122,8 @@ def _with_margins(
     )
 
 
-def _margin(values: Ordinals, units: int) -> Ordinals:
-    days = values // (units * SECONDS_PER_DAY)
-    known = (days > FIRST_DAY) & (days < LAST_DAY)
+def _margin(values: Ordinals, conversion: _Conversion) -> Ordinals:
+    days = values // (conversion.units * SECONDS_PER_DAY)
+    known = (days > FIRST_DAY) & (days < conversion.zone.last_day)
     relabelled = days < _RELABELLED_BEFORE
     return np.where(known, 0, np.where(relabelled, _RELABELLING + ANY_RULES, ANY_RULES))

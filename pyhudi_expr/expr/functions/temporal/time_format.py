@@ -1,9 +1,13 @@
-"""Dates and times as texts, if the texts are in the order of time."""
+"""Dates and times as texts, if the texts are in the order of time.
+
+Engines use formatters of `java.time`, or by a setting `SimpleDateFormat`, whose zones are those of
+`java.util.TimeZone`: what is excluded holds for both.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -34,10 +38,12 @@ def _from_unixtime(site: Site) -> Signature | None:
     layout = _layout(pattern or "")
     if layout is None or site.zone is None:
         return opaque(TEXT, NO_ZONE if site.zone is None else _UNORDERED)
-    return Signature(on_first(_Formatted(layout), ToWallClock(site.zone, 1)), TEXT)
+    zone = site.zone.of_old_formatters()
+    return Signature(on_first(_Formatted(layout), ToWallClock(zone, 1)), TEXT)
 
 
 def _date_format(site: Site) -> Signature | None:
+    site = replace(site, semantics=site.semantics.of_old_formatters())
     clock, layout = clock_of(site), _layout(site.text(1) or "")
     if clock is None or len(site.domains) != 2:
         return None
