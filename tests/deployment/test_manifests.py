@@ -45,7 +45,8 @@ def pod(objects: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_manifests_are_valid(objects: dict[str, Any], version: str) -> None:
-    assert set(objects) == {"Deployment", "Service", "ConfigMap", "PodDisruptionBudget"}
+    kinds = {"Deployment", "Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy"}
+    assert set(objects) == kinds
     for one in objects.values():
         kubernetes_validate.validate(one, version, strict=True)
 
@@ -109,6 +110,23 @@ def test_the_service_and_the_budget_select_the_pods(
     assert objects["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"].items() <= labels
     ports = {one["name"] for one in pod["spec"]["containers"][0]["ports"]}
     assert {one["targetPort"] for one in objects["Service"]["spec"]["ports"]} == ports
+
+
+def test_only_pods_of_the_namespace_reach_the_service(
+    objects: dict[str, Any], pod: dict[str, Any]
+) -> None:
+    policy = objects["NetworkPolicy"]["spec"]
+    assert policy["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert policy["ingress"] == [
+        {"from": [{"podSelector": {}}], "ports": [{"port": "pruning"}]},
+        {"ports": [{"port": "metrics"}]},
+    ]
+
+
+def test_the_manifests_are_those_of_the_charts_own_callers(objects: dict[str, Any]) -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    (callers, _) = objects["NetworkPolicy"]["spec"]["ingress"]
+    assert callers["from"] == values["allowedFrom"]
 
 
 def test_requests_may_end_before_a_pod_is_killed(
