@@ -6,7 +6,6 @@ delete blocks hold keys with ordering values (Hudi's `HoodieLogBlock`s).
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from pyhudi_expr.tables.hudi_names import OPERATION, RECORD_KEY
 from pyhudi_expr.tables.keys.key_storage import count_keys
 from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.tables.parsing.avro_values import RecordReader, record_reader, with_decimals
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.schema import arrow_schema
 from pyhudi_expr.tables.storage import Storage
 
@@ -191,7 +191,7 @@ def _avro(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatc
     schema = arrow_schema(block.schema)
     requested = pa.schema([schema.field(name) for name in roots if name in schema.names])
     try:
-        reader = record_reader(json.loads(block.schema), with_decimals)
+        reader = record_reader(parse_json(block.schema, file.name), with_decimals)
         records = list(_records(file.content(block), reader, file.name))
         return one_batch(pa.Table.from_pylist(records, schema=requested))
     except (ValueError, TypeError, OverflowError, struct.error, pa.ArrowException) as error:

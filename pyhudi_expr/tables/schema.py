@@ -6,16 +6,16 @@ Avro specification, "Logical Types": `timestamp-*` are instants (Arrow timestamp
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyField
-from pyhudi_expr.errors import UnsupportedTable
+from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.parsing.avro_schemas import AvroSchema
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 #: The field metadata that holds a column's comment.
 DOC = b"doc"
@@ -61,14 +61,14 @@ def arrow_schema(avro_schema: str) -> pa.Schema:
         UnsupportedTable: It is not a record, or has a type without an Arrow type.
     """
     try:
-        parsed = json.loads(avro_schema)
-    except ValueError as error:
-        raise UnsupportedTable(f"the table's Avro schema is not JSON: {error}") from error
+        parsed = parse_json(avro_schema, "the table's Avro schema")
+    except CorruptFile as error:
+        raise UnsupportedTable(str(error)) from error
     if not isinstance(parsed, dict) or parsed.get("type") != "record":
         raise UnsupportedTable("the table's Avro schema is not a record")
     try:
         return _record_schema(parsed)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise UnsupportedTable(f"the table's Avro schema is none: {error!r}") from error
 
 

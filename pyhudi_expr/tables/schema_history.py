@@ -16,6 +16,7 @@ from typing import Any
 
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.hudi_names import SCHEMA_DIR
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.storage import Storage
 
 RECORD = "record"
@@ -101,7 +102,7 @@ def _parsed(content: bytes, file: str) -> SchemaHistory:
                 dict(_fields(version["fields"], "")),
                 json.dumps(version),
             )
-            for version in json.loads(content)["schemas"]
+            for version in parse_json(content, file)["schemas"]
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptFile(file, f"no history of schemas: {error!r}") from error

@@ -20,6 +20,7 @@ from pyhudi_expr.tables.hudi_names import (
     SECONDARY_INDEX_PREFIX,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.storage import Storage
 
 REGISTRY_PATH = f"{HOODIE_DIR}/pyhudi/indexes.json"
@@ -77,11 +78,11 @@ class Registry:
         stored = storage.read_if_present(REGISTRY_PATH)
         if stored is None:
             return Registry()
+        file = f"{storage.uri}/{REGISTRY_PATH}"
         try:
-            content = json.loads(stored)
+            content = parse_json(stored, file)
             return Registry({name: _index(name, one) for name, one in content["indexes"].items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            file = f"{storage.uri}/{REGISTRY_PATH}"
             raise CorruptFile(file, f"no register of indexes: {error!r}") from error
 
     def with_index(self, index: RegisteredIndex) -> Registry:

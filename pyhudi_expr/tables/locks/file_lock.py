@@ -16,10 +16,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR
 from pyhudi_expr.tables.locks.errors import LockLost
 from pyhudi_expr.tables.locks.lease import Lease, wait_for
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.tables.storage import Storage
 
@@ -161,8 +162,8 @@ def _read(place: Storage) -> bytes:
 def _is_abandoned(content: bytes) -> bool:
     """Return whether a process of this program took the lock, and ended without releasing it."""
     try:
-        owner = json.loads(content)
-    except ValueError:
+        owner = parse_json(content, _FILE)
+    except CorruptFile:
         return False
     return isinstance(owner, dict) and is_gone(owner)
 

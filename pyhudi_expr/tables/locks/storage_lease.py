@@ -16,12 +16,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR
 from pyhudi_expr.tables.locks.errors import LockLost
 from pyhudi_expr.tables.locks.lease import Lease, wait_for
 from pyhudi_expr.tables.locks.renewed_lease import RenewedLease
 from pyhudi_expr.tables.locks.settings import RENEWAL, RENEWAL_BEFORE, VALIDITY, whole_number
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.storage import Storage
 
 LEASE_FILE = f"{HOODIE_DIR}/.locks/table_lock.json"
@@ -75,8 +76,8 @@ class LeaseRecord:
             HudiError: It is not what Hudi writes.
         """
         try:
-            fields = json.loads(content)
-        except ValueError:
+            fields = parse_json(content, uri)
+        except CorruptFile:
             fields = None
         match fields:
             case {"expired": bool(expired), "validUntil": int(until), "owner": str(owner)}:

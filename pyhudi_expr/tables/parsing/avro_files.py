@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.tables.parsing.avro_schemas import AvroValue
 from pyhudi_expr.tables.parsing.avro_values import bytes_at, number_at, record_reader
 from pyhudi_expr.tables.parsing.inflating import RAW, inflate
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
@@ -26,7 +25,7 @@ def first_record(content: bytes, file: str) -> AvroValue:
     """
     try:
         meta, at = _META.decoder(content, len(MAGIC))
-        reader = record_reader(json.loads(meta["avro.schema"]))
+        reader = record_reader(parse_json(meta["avro.schema"], file))
         at += _SYNC_BYTES
         if at == len(content):
             return None

@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Storage
 
@@ -47,8 +46,8 @@ def _manifest(content: bytes, file: str) -> list[str]:
     if not content.strip():
         return []
     try:
-        return [entry["fileName"] for entry in json.loads(content)["files"]]
-    except (ValueError, KeyError, TypeError) as error:
+        return [entry["fileName"] for entry in parse_json(content, file)["files"]]
+    except (KeyError, TypeError) as error:
         raise CorruptFile(file, f"not a manifest of archived timeline files: {error!r}") from error
 
 

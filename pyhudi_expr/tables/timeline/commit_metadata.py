@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.parsing import avro_files
-from pyhudi_expr.tables.parsing.avro_schemas import AvroValue
 from pyhudi_expr.tables.parsing.budget import check_file_size
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 
 @dataclass(frozen=True)
@@ -64,14 +63,7 @@ def read_record(content: bytes, file: str) -> dict[str, Any]:
     if content.startswith(avro_files.MAGIC):
         record = avro_files.first_record(content, file)
     else:
-        record = _json(content, file)
+        record = parse_json(content, file)
     if not isinstance(record, dict):
         raise CorruptFile(file, "does not hold a record")
     return record
-
-
-def _json(content: bytes, file: str) -> AvroValue:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise CorruptFile(file, f"neither JSON nor an Avro file: {error}") from error

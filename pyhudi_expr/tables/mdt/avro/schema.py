@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy.typing as npt
 
 from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.parsing.avro_schemas import (
     AvroSchema,
@@ -18,6 +18,7 @@ from pyhudi_expr.tables.parsing.avro_schemas import (
     named_types,
     refuse_empty,
 )
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ def parsed(schema: str) -> tuple[AvroSchema, Mapping[str, Any]]:
         UndecodedError: It is no schema, or a few bytes may hold any number of values.
     """
     try:
-        root = json.loads(schema)
+        root = parse_json(schema, "an Avro schema")
         refuse_empty(root)
         return root, named_types(root)
-    except (KeyError, TypeError, RecursionError) as error:
+    except (CorruptFile, KeyError, TypeError, RecursionError) as error:
         raise UndecodedError(f"no Avro schema: {error!r}") from error

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyhudi_expr.arrays import AnyArray, Int64Array, combined
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.certificates.states import IndexState, ShardState
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 _FORMAT = 1
 _HEAD = b"pyhudi"
@@ -133,7 +134,7 @@ def _encoded(table: pa.Table, head: dict[str, Any]) -> bytes:
 def _decoded(content: bytes, file: str) -> tuple[pa.Table, dict[str, Any]]:
     try:
         table = pa.ipc.open_stream(pa.BufferReader(content)).read_all()
-        head = json.loads((table.schema.metadata or {})[_HEAD])
+        head = parse_json((table.schema.metadata or {})[_HEAD], file)
     except (KeyError, ValueError, OSError, pa.ArrowException) as error:
         raise CorruptFile(file, f"not a certificate: {error!r}") from error
     if head.get("format") != _FORMAT:

@@ -11,6 +11,7 @@ from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables import config_keys, properties_writer
 from pyhudi_expr.tables.hudi_names import INDEX_DEFINITIONS_FILE
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 COLUMN_TYPE = "columnType"
 """The option of an extension's secondary index with the types that its columns had when the index
@@ -81,10 +82,10 @@ def _entries(table: HudiTable) -> dict[str, Any]:
 def _parsed(table: HudiTable, content: bytes | None) -> dict[str, Any]:
     if content is None:
         return {}
+    path = f"{table.base_path}/{table.properties.index_definitions_path}"
     try:
-        entries: dict[str, Any] = json.loads(content)["indexDefinitions"]
-    except (ValueError, KeyError, TypeError) as error:
-        path = f"{table.base_path}/{table.properties.index_definitions_path}"
+        entries: dict[str, Any] = parse_json(content, path)["indexDefinitions"]
+    except (KeyError, TypeError) as error:
         raise CorruptFile(path, f"no index definitions: {error!r}") from error
     return entries
 

@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.process_owner import is_gone, this_process
 from pyhudi_expr.tables.storage import Storage
 
@@ -48,8 +49,8 @@ def release_abandoned_space(table: Storage) -> None:
 
 def _owner(content: bytes) -> dict[str, str]:
     try:
-        owner = json.loads(content.partition(b"\n")[0])
-    except ValueError:
+        owner = parse_json(content.partition(b"\n")[0], _RESERVE)
+    except CorruptFile:
         return {}
     return owner if isinstance(owner, dict) else {}
 

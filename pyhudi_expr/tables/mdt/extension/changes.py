@@ -36,6 +36,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from pyhudi_expr.arrays import string_list
+from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables import config_keys, properties_writer
 from pyhudi_expr.tables.file_names import base_files, log_files
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR
@@ -65,6 +66,7 @@ from pyhudi_expr.tables.mdt.extension.reader import (
     Extension,
     extension_exists,
 )
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.action_records import WrittenFile, commit_record
@@ -322,8 +324,8 @@ def _owner(extension: HudiTable, instant: str, action: str) -> dict[str, str]:
     if content is None:
         return this_process()
     try:
-        owner = json.loads(content)
-    except ValueError:
+        owner = parse_json(content, path)
+    except CorruptFile:
         return {}
     return owner if isinstance(owner, dict) else {}
 

@@ -6,7 +6,6 @@ with an entry that cannot be trusted, the merged entry has no bounds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.parsing.avro_schemas import AvroValue
 from pyhudi_expr.tables.parsing.avro_values import RecordReader, record_reader, with_name
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 Payload = dict[str, Any]
 """A decoded HoodieMetadataRecord. Logical types are left raw: dates and times as integers,
@@ -36,14 +36,14 @@ def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
     """Decode Avro values written with the schema (JSON); `file` names them in CorruptFile."""
     try:
         reader = _reader(schema)
-    except ValueError as error:
+    except (ValueError, CorruptFile) as error:
         raise CorruptFile(file, f"a record cannot be decoded: {error}") from error
     return [reader.read(value, file) for value in values]
 
 
 @lru_cache(maxsize=64)
 def _reader(schema: str) -> RecordReader:
-    return record_reader(json.loads(schema), of_branch=with_name)
+    return record_reader(parse_json(schema, "its schema"), of_branch=with_name)
 
 
 def is_deleted(payload: Payload) -> bool:
