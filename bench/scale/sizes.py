@@ -153,7 +153,7 @@ def _answer(snapshot: TableSnapshot, sql: str) -> int:
     """Return the number of verdicts on the files; checks that the table has not changed, too."""
     rows = snapshot.listing.num_files * synthetic.ROWS_PER_FILE
     request = PruneRequest(parse_predicate(sql.format(third=rows // 3)))
-    if not snapshot.is_current():
+    if not snapshot.is_in(snapshot.state_now()):
         raise ValueError("the table has changed")
     result = Pruner().prune_snapshot(snapshot, request)
     if result.files_kept not in (1, result.files_total):

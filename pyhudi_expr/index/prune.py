@@ -24,13 +24,13 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknow
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
-from pyhudi_expr.index.current_snapshots import CurrentSnapshots
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.slice_sets import SliceSet
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.snapshot_cache import SnapshotCache
 from pyhudi_expr.index.sources import dropped_by
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.tables.hudi_names import COMMIT_TIME
@@ -238,7 +238,7 @@ class Pruner:
         directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
         shared = SharedSnapshots.at(self._options.shared_snapshots, storage_options)
         self._cache = DiskCache(directory, limit, shared) if directory else None
-        self._snapshots = CurrentSnapshots(self._options.cache_bytes, storage_options)
+        self._snapshots = SnapshotCache(self._options.cache_bytes, storage_options)
 
     @property
     def settings(self) -> tuple[PruneOptions, Mapping[str, str] | None]:

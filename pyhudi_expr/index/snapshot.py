@@ -184,15 +184,15 @@ class TableSnapshot:
             return None
         return find_null_key(self.table, self.listing, self.schema, self.column_stats)
 
-    def is_current(self) -> bool:
-        """Return whether neither the table nor its extension has changed since.
+    def state_now(self) -> TableState:
+        """Read the state that the table and its extension have now.
 
         Raises:
             HudiError: The table cannot be read.
         """
         with self.table.storage.reading_ahead() as storage:
             expect_refresh(storage, self.table, self._extension)
-            return self.is_in(TableState.read(storage))
+            return TableState.read(storage)
 
     def is_in(self, state: TableState) -> bool:
         """Return whether the table and its extension were in this state when they were opened."""

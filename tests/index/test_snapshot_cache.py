@@ -10,6 +10,7 @@ import pytest
 from bench.tables import synthetic
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.table_state import TableState
 
 
 @pytest.fixture
@@ -20,15 +21,15 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[TableSnapshot]:
-    """The snapshots about which it was looked whether they are current."""
+    """The snapshots whose tables were looked at."""
     found: list[TableSnapshot] = []
-    really_look = TableSnapshot.is_current
+    really_look = TableSnapshot.state_now
 
-    def looked(snapshot: TableSnapshot) -> bool:
+    def looked(snapshot: TableSnapshot) -> TableState:
         found.append(snapshot)
         return really_look(snapshot)
 
-    monkeypatch.setattr(TableSnapshot, "is_current", looked)
+    monkeypatch.setattr(TableSnapshot, "state_now", looked)
     return found
 
 

@@ -24,7 +24,7 @@ _QUICK_SECONDS = 0.05
 #: Quick requests that are given to their thread, so that it need not wait for the event loop.
 _QUICK_AHEAD = 4
 #: Requests about one cold table: those of one query's planning look for changes while the first one
-#: opens it, see `CurrentSnapshots`.
+#: opens it, see `SnapshotCache`.
 _COLD_AT_ONCE = 4
 #: A quick request that takes longer is overtaken.
 OVERTAKEN_SECONDS = 0.02

@@ -13,6 +13,7 @@ from bench.tables import synthetic
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.table_state import TableState
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.handler import PruningHandler
@@ -32,13 +33,13 @@ def test_no_answer_is_older_than_its_question(
     committed, ended = [str(HudiTable.open(str(path)).instant)], threading.Event()
     answers: list[str] = []
     looks: list[int] = []
-    really_look = TableSnapshot.is_current
+    really_look = TableSnapshot.state_now
 
-    def look(snapshot: TableSnapshot) -> bool:
+    def look(snapshot: TableSnapshot) -> TableState:
         looks.append(1)
         return really_look(snapshot)
 
-    monkeypatch.setattr(TableSnapshot, "is_current", look)
+    monkeypatch.setattr(TableSnapshot, "state_now", look)
 
     def ask(port: int) -> None:
         with PruningClient(port=port, timeout=PATIENCE) as client:

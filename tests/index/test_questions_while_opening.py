@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.index.current_snapshots import CurrentSnapshots
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.snapshot_cache import SnapshotCache
 from pyhudi_expr.index.table_state import TableState
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.storage import Storage
@@ -81,14 +81,14 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
-def current(snapshots: CurrentSnapshots, table: str, options: SnapshotOptions) -> TableSnapshot:
+def current(snapshots: SnapshotCache, table: str, options: SnapshotOptions) -> TableSnapshot:
     return snapshots.current(table, options, time.monotonic())
 
 
 def test_changes_are_looked_for_while_the_table_is_opened(
     openings: SlowOpenings, table: str, pool: ThreadPoolExecutor
 ) -> None:
-    snapshots, options = CurrentSnapshots(1 << 30, None), SnapshotOptions()
+    snapshots, options = SnapshotCache(1 << 30, None), SnapshotOptions()
     openings.before.set()
     first = pool.submit(current, snapshots, table, options)
     assert openings.ended.wait(_PATIENCE)
@@ -104,7 +104,7 @@ def test_changes_are_looked_for_while_the_table_is_opened(
 def test_a_change_after_the_opening_began_is_seen(
     openings: SlowOpenings, table: str, pool: ThreadPoolExecutor
 ) -> None:
-    snapshots, options = CurrentSnapshots(1 << 30, None), SnapshotOptions()
+    snapshots, options = SnapshotCache(1 << 30, None), SnapshotOptions()
     openings.before.set()
     first = pool.submit(current, snapshots, table, options)
     assert openings.ended.wait(_PATIENCE)
@@ -119,7 +119,7 @@ def test_a_change_after_the_opening_began_is_seen(
 def test_an_opening_that_saw_a_later_change_serves(
     openings: SlowOpenings, table: str, pool: ThreadPoolExecutor
 ) -> None:
-    snapshots, options = CurrentSnapshots(1 << 30, None), SnapshotOptions()
+    snapshots, options = SnapshotCache(1 << 30, None), SnapshotOptions()
     first = pool.submit(current, snapshots, table, options)
     assert openings.begun.wait(_PATIENCE)
     second = pool.submit(current, snapshots, table, options)
@@ -135,7 +135,7 @@ def test_an_opening_that_saw_a_later_change_serves(
 def test_who_needs_no_newest_state_reads_none(
     openings: SlowOpenings, table: str, pool: ThreadPoolExecutor
 ) -> None:
-    snapshots, options = CurrentSnapshots(1 << 30, None), SnapshotOptions()
+    snapshots, options = SnapshotCache(1 << 30, None), SnapshotOptions()
     openings.before.set()
     first = pool.submit(snapshots.recent, table, options)
     assert openings.ended.wait(_PATIENCE)
