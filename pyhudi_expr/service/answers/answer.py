@@ -1,0 +1,59 @@
+"""Answers of the service, as values. `encoding` makes the protocol's responses of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyhudi_expr.expr.bound import unknown_reasons
+from pyhudi_expr.index.kept_rows import KeptRows
+from pyhudi_expr.index.limits.equal_rows import EqualRows
+from pyhudi_expr.index.prune import PruneResult
+from pyhudi_expr.index.row_counts import RowCount
+from pyhudi_expr.index.statistics.column_summaries import ColumnSummary
+from pyhudi_expr.service.answers.known_rows import MatchingRows
+from pyhudi_expr.tables.timeline.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found out about a table for a question. What was not asked for is None.
+
+    Attributes:
+        result: What the filter excludes. Verdicts are about files of any state, so they are its.
+        listed: What the caller reads of the state: fewer slices if these have enough rows.
+        rows_kept: The number of rows in them.
+        timeline: The timeline by which they were selected, for a caller that reads them by name.
+        selected: The rows of these files that can match.
+        matching: All rows that match, as far as that is certain.
+        counted: All rows by values of columns, as far as these are known.
+        columns: Summaries of the table's columns.
+    """
+
+    result: PruneResult
+    listed: PruneResult
+    rows_kept: RowCount | None = None
+    timeline: Timeline | None = None
+    selected: KeptRows | None = None
+    matching: MatchingRows | None = None
+    counted: EqualRows | None = None
+    columns: Sequence[ColumnSummary] | None = None
+
+    @property
+    def message(self) -> str | None:
+        """Why less was pruned than could be."""
+        return "; ".join([*self.result.notes, *self._row_notes]) or None
+
+    @property
+    def note(self) -> str | None:
+        """The message for logs, with a count instead of notes that quote the predicate."""
+        result = self.result
+        quoting = frozenset(unknown_reasons(result.predicate) if result.notes else ())
+        notes = [note for note in result.notes if note not in quoting]
+        if quoting:
+            notes.append(f"parts of the filter not supported: {len(quoting)}")
+        return "; ".join([*notes, *self._row_notes]) or None
+
+    @property
+    def _row_notes(self) -> Sequence[str]:
+        return () if self.selected is None else self.selected.notes
