@@ -33,6 +33,6 @@ hive register                  `manage.hive.registering`                        
 hive adopt, undo               `manage.hive.adopting`                                yes
 snapshot                       `manage.publishing`, in another place                 yes
 leftovers of dead builds       `manage.building`, planned before anything else       yes
-leftovers, other               `manage.indexing.leftovers`                           no
+leftovers, other               `manage.indexing.leftovers`, before that             yes
 =============================  ====================================================  ============
 """

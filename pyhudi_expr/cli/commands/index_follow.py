@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 
@@ -15,18 +15,21 @@ from pyhudi_expr.cli.commands.index_building import (
     report_built,
     with_writing,
 )
+from pyhudi_expr.cli.confirmation import DRY_RUN
 from pyhudi_expr.cli.following import SECONDS, listened
 from pyhudi_expr.cli.following import follow as follow_until_stopped
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
+from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.spark_session import with_spark
 from pyhudi_expr.cli.table_location import complete_directories
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
+from pyhudi_expr.manage.building import IndexBuilding
 from pyhudi_expr.manage.indexing.build_options import BuildResult
 from pyhudi_expr.manage.indexing.statements import RefreshIndex
-from pyhudi_expr.manage.operations import run
+from pyhudi_expr.manage.operations import plan_record, run
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 _ALL_CURRENT = "the extension's indexes are up to date"
@@ -37,6 +40,7 @@ _ALL_CURRENT = "the extension's indexes are up to date"
     epilog=examples(
         ("pyhudi index follow trips --callback 0.0.0.0:9101", "at once after each commit"),
         ("pyhudi index follow trips --once", "for a scheduler"),
+        ("pyhudi index follow trips --dry-run", "what lags"),
     ),
 )
 @click.argument("table", shell_complete=complete_directories)
@@ -54,6 +58,7 @@ _ALL_CURRENT = "the extension's indexes are up to date"
     metavar="HOST:PORT",
     help="Listen for Hudi's commit callbacks, and refresh at once after each.",
 )
+@DRY_RUN
 @with_spark
 @with_writing
 @AS_JSON
@@ -62,6 +67,7 @@ def follow(
     is_once: bool,
     every: float,
     callback: str | None,
+    dry_run: bool,
     as_json: bool,
     **settings: OptionValue,
 ) -> None:
@@ -71,12 +77,15 @@ def follow(
     starts with the first refresh. A refresh that fails is reported and tried again; with --once the
     exit code is 1.
     """
-    if is_once and callback is not None:
+    if (is_once or dry_run) and callback is not None:
         raise click.UsageError("--once does not wait for callbacks: leave --callback out")
-    if as_json and not is_once:
+    if as_json and not (is_once or dry_run):
         raise click.UsageError("--json needs --once: following goes on, and prints lines")
     address = listened(callback)
     path = located(table, settings)
+    if dry_run:
+        _print_plans(path, as_json, settings)
+        return
     if is_once:
         done = _refreshed(path, settings)
         if as_json:
@@ -102,15 +111,33 @@ def _refreshed(path: str, settings: Mapping[str, OptionValue]) -> list[BuildResu
     Raises:
         HudiError: The table has no index in the extension, or a refresh failed.
     """
-    done: list[BuildResult] = []
+    found = [run(one) for one in _lagging(path, settings)]
+    return [built for built in found if built is not None]
+
+
+def _print_plans(path: str, as_json: bool, settings: Mapping[str, OptionValue]) -> None:
+    """Print the plan for each index that lags; the refresh of one brings up most of the others."""
+    plans = []
+    for operation in _lagging(path, settings):
+        plan = operation.plan()
+        operation.check(plan)
+        plans.append(plan)
+    if as_json:
+        echo(reports.as_json({"plans": [{"index": p.name, **plan_record(p)} for p in plans]}))
+        return
+    for plan in plans:
+        echo(f"would refresh {plan.name}, which is {plan.state}")
+        print_plan(plan, False)
+    if not plans:
+        echo(_ALL_CURRENT)
+
+
+def _lagging(path: str, settings: Mapping[str, OptionValue]) -> Iterator[IndexBuilding]:
+    """Yield the refresh of each index that is not current. Raises HudiError."""
     for one in _of_extension(path):
-        if one.state is State.ACTIVE:
-            continue
-        request = RefreshIndex(one.name, path)
-        built = run(building(request, f"refreshing {one.name}", settings))
-        if built is not None:
-            done.append(built)
-    return done
+        if one.state is not State.ACTIVE:
+            request = RefreshIndex(one.name, path)
+            yield building(request, f"refreshing {one.name}", settings)
 
 
 def _of_extension(path: str) -> list[IndexStatus]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
 from tests.cli.conftest import Run
@@ -308,6 +309,38 @@ def test_following_needs_no_spark_while_the_indexes_are_up_to_date(nested: Path)
     assert (done.returncode, done.stdout) == (0, "the extension's indexes are up to date\n")
     done = without_spark("index", "follow", nested, "--once", "--json")
     assert json.loads(done.stdout) == {"built": []}
+
+
+def with_an_index_that_lags(path: Path) -> None:
+    """Its newest commit was made after the index was built."""
+    example_index.build(str(path), [("city 1", "key 1")])
+    table = HudiTable.open(str(path))
+    (index,) = index_statuses(table)
+    registered = RegisteredIndex(
+        index.name, index.kind, index.columns, {}, index.store, index.partitions, ""
+    )
+    Registry.read(table.storage).with_index(registered).write(table.storage)
+    last = table.timeline.last_write
+    assert last is not None
+    timeline = path / table.properties.timeline_dir
+    for file in timeline.glob(f"{last.requested}*"):
+        later = file.name.replace(f"{last.requested}_2025", f"{last.requested}_2999")
+        shutil.copy(file, timeline / later.replace(last.requested, "29990101000000000"))
+
+
+def test_the_dry_run_of_following_prints_the_plan_of_each_refresh(nested: Path) -> None:
+    with_an_index_that_lags(nested)
+    before = contents(nested)
+    done = without_spark("index", "follow", nested, "--dry-run")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "would refresh city, which is lagging\nwould replace .hoodie/pyhudi/metadata\n",
+    )
+    found = json.loads(without_spark("index", "follow", nested, "--dry-run", "--json").stdout)
+    assert [(one["index"], one["operation"]) for one in found["plans"]] == [
+        ("city", "index refresh")
+    ]
+    assert contents(nested) == before
 
 
 def test_following_is_refused_where_there_is_nothing_to_follow(run: Run, table: Path) -> None:

@@ -40,11 +40,10 @@ def rollback_on_failure(undo: Callable[[], object]) -> Iterator[None]:
         raise
 
 
-def release_abandoned_space(table: Storage) -> None:
-    """Release the space that a process reserved which has ended since."""
+def abandoned_space(table: Storage) -> str | None:
+    """Return the file by which a process that has ended since reserves space; None if none does."""
     content = table.read_if_present(_RESERVE)
-    if content is not None and is_gone(_owner(content)):
-        table.delete(_RESERVE)
+    return _RESERVE if content is not None and is_gone(_owner(content)) else None
 
 
 def _owner(content: bytes) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.mdt.changes.rollback import (
-    release_abandoned_space,
+    abandoned_space,
     reserve_disk_space,
     rollback_on_failure,
 )
@@ -53,20 +53,18 @@ def test_both_errors_are_reported_if_undoing_fails(tmp_path: Path) -> None:
         raise HudiError("the disk is full")
 
 
-def test_the_space_of_a_dead_process_is_released(tmp_path: Path) -> None:
+def test_the_space_of_a_dead_process_is_found(tmp_path: Path) -> None:
     table, reserve = Storage.open(str(tmp_path)), tmp_path / ".hoodie/pyhudi/reserve"
     ended = subprocess.Popen(["true"])
     ended.wait()
     with reserve_disk_space(table):
-        release_abandoned_space(table)
+        assert abandoned_space(table) is None
         content = reserve.read_bytes()
         assert len(content) == 1 << 16
         line, _, rest = content.partition(b"\n")
         owner = {**json.loads(line), PROCESS: str(ended.pid)}
         reserve.write_bytes(json.dumps(owner).encode() + b"\n" + rest)
-        release_abandoned_space(table)
-        assert not sizes(tmp_path)
-    release_abandoned_space(table)
+        assert abandoned_space(table) == ".hoodie/pyhudi/reserve"
+    assert abandoned_space(table) is None
     reserve.write_bytes(bytes(1 << 16))  # of an earlier version
-    release_abandoned_space(table)
-    assert sizes(tmp_path) == [1 << 16]
+    assert abandoned_space(table) is None
