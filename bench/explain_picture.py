@@ -15,8 +15,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from pyhudi_expr.api.pages.explanation import explain_page
-from pyhudi_expr.cli.demo_indexes import write_demo_indexes
-from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.cli.demo_table import write_demo_indexes, write_demo_table
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.prune import Pruner, PruneRequest

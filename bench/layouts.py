@@ -21,7 +21,7 @@ from devtools.runtime import WORK
 from devtools.spark import session_settings, spark_session
 from devtools.tables import TableSpec, create
 from pyhudi_expr.manage.layout import Curve, Layout, Mapping, interleave
-from pyhudi_expr.manage.layout.direct_mapping import BITS, direct
+from pyhudi_expr.manage.layout.mappings import BITS, direct
 from pyhudi_expr.manage.layout.selection import Size
 from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.tables.hudi_table import HudiTable

@@ -83,7 +83,7 @@ _MODULES = {
     "TableNotFound": _ERRORS,
     "UnknownColumn": _ERRORS,
     "UnsupportedTable": _ERRORS,
-    "__version__": "pyhudi_expr.api.version",
+    "__version__": "pyhudi_expr.api.defaults",
     "scan": "pyhudi_expr.api.functions",
     "table": "pyhudi_expr.api.functions",
 }

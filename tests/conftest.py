@@ -13,8 +13,7 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from devtools.runtime import java
-from pyhudi_expr.cli.demo_indexes import write_demo_indexes
-from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.cli.demo_table import write_demo_indexes, write_demo_table
 from tests.example_counts import examples
 from tests.sampling import mark_further_cases
 from tests.truth.zones import Zones, zones_of

@@ -19,7 +19,7 @@ from devtools.runtime import ROOT, WORK
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.service.verdicts import verdicts
+from pyhudi_expr.service.answers.encoding import verdicts
 
 #: Files and partitions. A dropped partition has a verdict of its own, so that their number counts,
 #: too: it is the same in both.

@@ -24,13 +24,12 @@ from devtools.runtime import WORK
 from pyhudi_expr.arrays import AnyArray, string_list
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, METADATA_DIR, RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.bytes import key_shards
+from pyhudi_expr.tables.mdt.bytes import keys as key_shards
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_shards import shards
-from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
+from pyhudi_expr.tables.mdt.bytes.keys import column_prefix, shards
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records import payloads
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 SECONDARY_INDEX = "secondary_index_spread"

@@ -28,7 +28,7 @@ from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.hfile.writer import LOOKUP_BLOCK_BYTES
 from pyhudi_expr.tables.mdt.records import payloads
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 ROWS_PER_FILE = 10_000

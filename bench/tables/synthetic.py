@@ -38,14 +38,14 @@ from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, id64, id128
 from pyhudi_expr.tables.mdt.hfile import protobuf
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records import payloads, value_types
-from pyhudi_expr.tables.mdt.records import schema as record_schema
+from pyhudi_expr.tables.mdt.records import payloads as record_schema
 from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS as COLUMN_STATS_RECORD
 from pyhudi_expr.tables.mdt.records.metadata_records import (
     PARTITION_STATS as PARTITION_STATS_RECORD,
 )
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.records.value_types import value_type
-from pyhudi_expr.tables.timeline.action_records import commit_record
+from pyhudi_expr.tables.timeline.writer import commit_record
 
 ROWS_PER_FILE = 1_000
 

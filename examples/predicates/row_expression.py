@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from examples.predicates.blocks import BlockError, read_presto_block
 from examples.predicates.values import value_type
-from pyhudi_expr.expr.frontend.common.builders import (
+from pyhudi_expr.expr.frontend.common.casts_and_intervals import widen
+from pyhudi_expr.expr.frontend.common.constants import (
     MAX_DEPTH,
     NULL,
     as_boolean_term,
@@ -25,7 +26,6 @@ from pyhudi_expr.expr.frontend.common.builders import (
 from pyhudi_expr.expr.frontend.common.functions import as_condition
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.expr.frontend.common.json_input import Json, read_json
-from pyhudi_expr.expr.frontend.common.widening import widen
 from pyhudi_expr.expr.frontend.sql.trino_rules import as_read, presto_between, presto_not
 from pyhudi_expr.expr.nodes import (
     Call,

@@ -18,8 +18,7 @@ import pyarrow as pa
 
 from examples.predicates.blocks import BlockError, read_presto_block, read_trino_block
 from examples.predicates.values import ValueType, value_type
-from pyhudi_expr.expr.frontend.common.builders import conjunction, disjunction
-from pyhudi_expr.expr.frontend.common.constants import split_timestamp
+from pyhudi_expr.expr.frontend.common.constants import conjunction, disjunction, split_timestamp
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.expr.frontend.common.json_input import Json, read_json
 from pyhudi_expr.expr.nodes import (

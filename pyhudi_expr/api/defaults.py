@@ -1,4 +1,11 @@
-"""Defaults of the Python API and of the command line."""
+"""The version of the package, and defaults of the Python API and of the command line."""
+
+from __future__ import annotations
+
+from pyhudi_expr.installation import version
+
+__version__ = version()
+
 
 DEFAULT_ZONE = "UTC"
 """The IANA time zone in which times without a zone are understood."""

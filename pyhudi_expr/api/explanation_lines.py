@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pyhudi_expr.api.sizes import size_text
+from pyhudi_expr.api.display import size_text
 from pyhudi_expr.index.explanation import Explanation
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 

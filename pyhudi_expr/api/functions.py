@@ -24,8 +24,8 @@ from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.api.table import Table
 from pyhudi_expr.errors import InvalidType
 from pyhudi_expr.index.prune import PruneOptions, Pruner
-from pyhudi_expr.rows.orders import Order
 from pyhudi_expr.rows.scan import Progress
+from pyhudi_expr.rows.sorting import Order
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 

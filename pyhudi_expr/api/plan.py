@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.api.display import html, lines
+from pyhudi_expr.api.display import html, lines, share_text
 from pyhudi_expr.api.explanation_lines import explanation_text
-from pyhudi_expr.api.sizes import share_text
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.index.description.contents import files_table
+from pyhudi_expr.index.description import files_table
 from pyhudi_expr.index.explanation import Explanation as ExplanationTree
 from pyhudi_expr.index.explanation import remarks
 from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator, without_merged_slices

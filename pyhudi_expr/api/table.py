@@ -36,16 +36,18 @@ from pyhudi_expr.api.progress import Bar, progress_bar
 from pyhudi_expr.api.questions import Question, snapshot_at
 from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
-from pyhudi_expr.index.description.column_ranges import (
+from pyhudi_expr.index.description import (
     chosen_columns,
     column_range_tables,
+    files_table,
+    history_table,
+    indexes_table,
     ranged_columns,
 )
-from pyhudi_expr.index.description.contents import files_table, history_table, indexes_table
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.rows.orders import Order
 from pyhudi_expr.rows.scan import Progress, scan_snapshot, unheard
+from pyhudi_expr.rows.sorting import Order
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 if TYPE_CHECKING:

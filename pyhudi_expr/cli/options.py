@@ -3,10 +3,53 @@
 from __future__ import annotations
 
 import os
+import re
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
+from click.shell_completion import CompletionItem
+
+from pyhudi_expr.errors import HudiError
+
+_NAME = re.compile(r"\w+\.\w+")
+
+
+def table_location(table: str) -> str:
+    """Return a URI or an absolute path; relative paths are resolved."""
+    return table if ":" in table.split("/")[0] else str(Path(table).absolute())
+
+
+def is_table_name(table: str) -> bool:
+    """Return whether it is `database.table`, and not an existing path."""
+    return bool(_NAME.fullmatch(table)) and not Path(table).exists()
+
+
+def complete_directories(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete a table's path in shells."""
+    return [CompletionItem(incomplete, type="dir")]
+
+
+AS_HTML = click.option(
+    "--html",
+    "html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a page for a browser, too; it loads nothing else.",
+)
+"""The parameter `html`."""
+
+
+def write_page(target: Path, content: str) -> None:
+    """Write a page. Raises HudiError if the file cannot be written."""
+    try:
+        target.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise HudiError(f"{target}: the page cannot be written: {error}") from error
+
 
 #: The value of a command's option, as click has converted it.
 OptionValue: TypeAlias = Any

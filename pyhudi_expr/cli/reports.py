@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyhudi_expr.api.sizes import share_text
+from pyhudi_expr.api.display import share_text
 from pyhudi_expr.cli.terminal import Printable, printable
 
 if TYPE_CHECKING:

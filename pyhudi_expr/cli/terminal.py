@@ -1,4 +1,4 @@
-"""Print texts that come from tables: on a terminal, no name or value of a table controls it."""
+"""Print texts that come from tables, and ask before something is removed or rewritten."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
+from pyhudi_expr.errors import HudiError
 
 #: All control characters but tab and newline, and those that change the direction of text.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -43,3 +44,27 @@ class Printable:
         """Return its segments."""
         for segment in console.render(self.renderable, options):
             yield segment._replace(text=printable(segment.text))
+
+
+DRY_RUN = click.option(
+    "--dry-run", is_flag=True, help="Print what would be done, and change nothing."
+)
+"""The parameter `dry_run`."""
+
+YES = click.option("--yes", "-y", "is_confirmed", is_flag=True, help="Do not ask on a terminal.")
+"""The parameter `is_confirmed`."""
+
+
+def is_asked(is_confirmed: bool) -> bool:
+    """Return whether a person is there to be asked, and has not agreed yet."""
+    return not is_confirmed and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirm(what: str) -> None:
+    """Ask whether to do it.
+
+    Raises:
+        HudiError: The answer is no.
+    """
+    if not click.confirm(f"{what}\nContinue?", err=True):
+        raise HudiError("nothing was changed")

@@ -23,10 +23,15 @@ from pyhudi_expr.expr.bound import (
     BoundMatches,
     BoundTerm,
 )
-from pyhudi_expr.expr.common_domains import MAX_DIGITS, common_decimal
 from pyhudi_expr.expr.comparisons import compare, compare_in, compare_prefix, float_widths
-from pyhudi_expr.expr.connectives import conjunction, disjunction, negation
-from pyhudi_expr.expr.domains import Domain, Kind, domain_of, integer_range
+from pyhudi_expr.expr.domains import (
+    MAX_DIGITS,
+    Domain,
+    Kind,
+    common_decimal,
+    domain_of,
+    integer_range,
+)
 from pyhudi_expr.expr.implied import implied
 from pyhudi_expr.expr.key_comparisons import among_keys, as_literals
 from pyhudi_expr.expr.literals import NotComparableError
@@ -57,6 +62,7 @@ from pyhudi_expr.expr.nodes import (
     children,
 )
 from pyhudi_expr.expr.semantics import Engine
+from pyhudi_expr.expr.simplify import conjunction, disjunction, negation
 from pyhudi_expr.expr.terms import Scope, UnboundError, bind_term
 from pyhudi_expr.expr.three_valued_logic import is_null, is_true
 
@@ -408,7 +414,7 @@ def _(node: Matches, scope: Scope) -> BoundExpression:
     if term.domain.kind is not Kind.TEXT or char is not None:
         raise UnboundError("a pattern for something that is not a plain string")
     # Imported on use: few predicates have patterns.
-    from pyhudi_expr.expr.functions.patterns import ANY
+    from pyhudi_expr.expr.functions.texts import ANY
 
     classes = tuple(ANY if letter is None else frozenset({ord(letter)}) for letter in node.begin)
     return BoundMatches(term, classes, node.whole)

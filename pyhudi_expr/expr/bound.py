@@ -160,7 +160,7 @@ class BoundMatches:
     """A text term that begins with (is, if `whole`) bytes of these classes.
 
     It is a necessary condition: a container without a match cannot make the predicate TRUE; a match
-    proves nothing. See `pyhudi_expr.expr.functions.patterns`.
+    proves nothing. See `pyhudi_expr.expr.functions.texts`.
     """
 
     term: BoundTerm

@@ -24,8 +24,15 @@ from pyhudi_expr.expr.bound import (
     BoundStartsWith,
     BoundTerm,
 )
-from pyhudi_expr.expr.common_domains import NO_MARGIN, common_domain, rounding_margin
-from pyhudi_expr.expr.domains import FIXED_POINT, Domain, Kind, integer_range
+from pyhudi_expr.expr.domains import (
+    FIXED_POINT,
+    NO_MARGIN,
+    Domain,
+    Kind,
+    common_domain,
+    integer_range,
+    rounding_margin,
+)
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, may_be
 from pyhudi_expr.expr.functions.signature import TIMES
 from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval

@@ -92,7 +92,7 @@ class StatisticsEvidence:
                 return self._starts_with(leaf, truth)
             case BoundMatches(term=term, begin=begin, whole=whole):
                 # Imported on use: few predicates have patterns.
-                from pyhudi_expr.expr.functions.patterns import may_match
+                from pyhudi_expr.expr.functions.texts import may_match
 
                 bounds = self._bounds(term)
                 return mask_and(bounds.may_be_value, not truth or may_match(bounds, begin, whole))

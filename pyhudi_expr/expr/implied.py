@@ -15,10 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, BoundMatches
-from pyhudi_expr.expr.common_domains import MAX_DIGITS
 from pyhudi_expr.expr.comparisons import compare
-from pyhudi_expr.expr.connectives import conjunction, disjunction
-from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.domains import MAX_DIGITS, Kind
 from pyhudi_expr.expr.literals import NotComparableError
 from pyhudi_expr.expr.nodes import (
     Call,
@@ -32,6 +30,7 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Term,
 )
+from pyhudi_expr.expr.simplify import conjunction, disjunction
 from pyhudi_expr.expr.terms import Scope, UnboundError, bind_term
 
 _UPPER, _LOWER = frozenset({"upper", "ucase"}), frozenset({"lower", "lcase"})
@@ -103,7 +102,7 @@ def _by_begin(term: Term, text: str, scope: Scope) -> Sequence[BoundExpression]:
     match term:
         case Call(name=name, args=(inner,)) if name in _UPPER or name in _LOWER:
             # Imported on use: few predicates have these functions.
-            from pyhudi_expr.expr.functions.patterns import cased
+            from pyhudi_expr.expr.functions.texts import cased
 
             begin = cased(text, up=name in _UPPER)
         case _:

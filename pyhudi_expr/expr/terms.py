@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundLiteral, BoundTerm
-from pyhudi_expr.expr.common_domains import reads_unchanged
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -20,6 +19,7 @@ from pyhudi_expr.expr.domains import (
     Kind,
     domain_of,
     integer_range,
+    reads_unchanged,
 )
 from pyhudi_expr.expr.functions import lookup
 from pyhudi_expr.expr.functions.signature import DOUBLE, SINGLE, Function, Signature, Site
@@ -98,8 +98,8 @@ def convert(term: BoundTerm, domain: Domain, semantics: Semantics = UNKNOWN_SEMA
 
 def _to_text_or_seconds(source: Domain, target: Domain, semantics: Semantics) -> Function | None:
     from pyhudi_expr.expr.functions.strings import IntegersToStrings
-    from pyhudi_expr.expr.functions.temporal.time_format import as_text
-    from pyhudi_expr.expr.functions.temporal.unix_time import as_double_seconds, as_seconds
+    from pyhudi_expr.expr.functions.time_format import as_text
+    from pyhudi_expr.expr.functions.unix_time import as_double_seconds, as_seconds
 
     if target.kind is Kind.TEXT:
         return IntegersToStrings() if source.kind is Kind.INTEGER else as_text(source, semantics)
@@ -160,7 +160,7 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
         return _as_instants(inner, scope.semantics)
     if inner.domain == target == SINGLE and isinstance(inner, BoundCall):
         # Some engines have computed doubles.
-        from pyhudi_expr.expr.functions.float_conversions import doubles_to_floats
+        from pyhudi_expr.expr.functions.conversions import doubles_to_floats
 
         return BoundCall("cast", doubles_to_floats, (inner,), target)
     if inner.domain.kind is target.kind is Kind.WALL_CLOCK and target.units >= inner.domain.units:

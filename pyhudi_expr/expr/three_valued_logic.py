@@ -38,8 +38,8 @@ from pyhudi_expr.expr.bound import (
     BoundTerm,
     Leaf,
 )
-from pyhudi_expr.expr.connectives import conjunction, disjunction
 from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
+from pyhudi_expr.expr.simplify import conjunction, disjunction
 
 
 def is_true(node: BoundExpression) -> BoundExpression:

@@ -20,10 +20,10 @@ from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.evaluate import evidence_at
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.rows.evaluation import RowEvaluation, RowRanges, evaluate
-from pyhudi_expr.index.rows.file_cache import FileCache
 from pyhudi_expr.index.rows.file_reading import FileReader
+from pyhudi_expr.index.rows.known_file import FileCache
 from pyhudi_expr.index.statistics.evolved_column_stats import files_by_instant, former_names
-from pyhudi_expr.tables.config_keys import BOOTSTRAP_BASE_PATH
+from pyhudi_expr.tables.hudi_names import BOOTSTRAP_BASE_PATH
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import hidden_columns
 from pyhudi_expr.tables.schema_history import SchemaHistory

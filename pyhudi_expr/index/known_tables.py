@@ -1,4 +1,4 @@
-"""What is known of a table at an instant; the next instant's listing and bounds are made of it."""
+"""What is known of a table at an instant, and the few small reads that show whether it changed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.errors import HudiError, TableNotFound
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.index.statistics.group_entries import GroupEntries
+from pyhudi_expr.index.statistics.entry_source import GroupEntries
 from pyhudi_expr.index.statistics.joined_column_stats import JoinedColumnStats
+from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.joined_listing import JoinedListing
 from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
 from pyhudi_expr.tables.mdt.store.listing_following import KnownListing, following_listing
 from pyhudi_expr.tables.mdt.store.listing_snapshots import (
     found_listing,
@@ -22,6 +24,47 @@ from pyhudi_expr.tables.mdt.store.listing_snapshots import (
 )
 from pyhudi_expr.tables.mdt.store.listing_state import ListingState
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.tables.timeline.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class TableState:
+    """The properties and timelines of a table and of its extension, at one moment.
+
+    Attributes:
+        table: The table.
+        extension: The extension's metadata table. None: there is none, or one without an index.
+        is_complete: False if the extension cannot be read: no other state is the same then.
+    """
+
+    table: HudiTable
+    extension: HudiTable | None
+    is_complete: bool = True
+
+    @staticmethod
+    def read(storage: Storage) -> TableState:
+        """Read the state of the table in a storage, see `expected_reads` for what is read.
+
+        Raises:
+            HudiError: The table cannot be read.
+        """
+        table = HudiTable.at(storage)
+        try:
+            return TableState(table, _extension(storage.child(EXTENSION_DIR)))
+        except HudiError:
+            return TableState(table, None, is_complete=False)
+
+
+def _extension(storage: Storage) -> HudiTable | None:
+    try:
+        properties = TableProperties.read(storage)
+    except TableNotFound:
+        return None
+    if not properties.metadata_partitions:
+        return None
+    return HudiTable(storage, properties, Timeline.read(storage, properties))
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
-from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
-from pyhudi_expr.index.slice_sets import SliceSet
+from pyhudi_expr.index.slice_sets import SliceMerging, SliceSet, keep_slices
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.snapshot_cache import SnapshotCache
 from pyhudi_expr.index.sources import dropped_by

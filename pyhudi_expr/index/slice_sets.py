@@ -1,15 +1,34 @@
-"""Sets of slices of a listing, which cost what is in them and not what the listing has."""
+"""Sets of slices of a listing, and slices evaluated by evidence about their files.
+
+The rows of a slice come from its base file and its log files together. A slice is excluded only if
+the evidence about its files excludes every row that their merge can give. That depends on how
+records of one key are merged:
+
+* whole records: Every row of the slice is a row of one of its files, so the slice is excluded if
+  each file is. Deletes and overwritten records only remove rows. (Blocks of partial updates hold
+  some columns only. The other columns have no statistics in that file, so a file that decides a
+  column of a row cannot be excluded by another column of it.)
+* fields: The columns of a row may come from different files, so each leaf is excluded only if all
+  files exclude it. A leaf over two columns is never excluded.
+* opaque: The merger may produce values that no file holds. Slices with log files are kept.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.expr.bound import BoundExpression, Leaf, columns
+from pyhudi_expr.expr.bounds import Mask
+from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.positions import SliceFiles, ranges
+from pyhudi_expr.tables.properties import TableProperties
 
 _FEW = 4
 """One in so many slices at most is evaluated apart; more are evaluated with all others."""
@@ -96,3 +115,83 @@ class SliceSet:
         if self.num_files == listing.num_files:
             return listing.total_bytes
         return int(listing.file_size[self.files].sum())
+
+
+class SliceMerging(Enum):
+    """How a table merges the records of one key."""
+
+    WHOLE_RECORDS = "whole records"
+    FIELDS = "fields"
+    OPAQUE = "opaque"
+
+
+_WHOLE_RECORD_MODES = frozenset({"COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"})
+_WHOLE_RECORD_PAYLOADS = frozenset(
+    {"", "OverwriteWithLatestAvroPayload", "DefaultHoodieRecordPayload", "EventTimeAvroPayload"}
+)
+_FIELD_PAYLOADS = frozenset(
+    {"PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload"}
+)
+#: Ids of HoodieRecordMerger's strategies of event time and of commit time.
+_WHOLE_RECORD_STRATEGIES = frozenset(
+    {
+        "",
+        "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
+        "ce9acb64-bde0-424c-9b91-f6ebba25356d",
+    }
+)
+
+
+def slice_merging(properties: TableProperties) -> SliceMerging:
+    """Return how a table merges, by its properties."""
+    payload = properties.payload_class.rpartition(".")[2]
+    mode = properties.merge_mode.upper()
+    if payload in _FIELD_PAYLOADS or properties.partial_update_mode.upper() not in ("", "NONE"):
+        return SliceMerging.FIELDS
+    if mode:
+        whole = mode in _WHOLE_RECORD_MODES
+    else:
+        whole = properties.merge_strategy_id.lower() in _WHOLE_RECORD_STRATEGIES
+    known = payload in _WHOLE_RECORD_PAYLOADS
+    return SliceMerging.WHOLE_RECORDS if whole and known else SliceMerging.OPAQUE
+
+
+def keep_slices(
+    predicate: BoundExpression,
+    evidence: Sequence[Evidence],
+    listing: FileListing | SliceFiles,
+    merging: SliceMerging,
+) -> BoolArray:
+    """Return for each slice whether it may hold a matching row.
+
+    Args:
+        predicate: The bound predicate.
+        evidence: Evidence over the files.
+        listing: The files and slices: those of a listing, or some of them.
+        merging: How the records of a slice are merged.
+    """
+    if not listing.num_slices:
+        return np.zeros(0, dtype=np.bool_)
+    has_logs = listing.has_logs
+    if has_logs and merging is SliceMerging.FIELDS:
+        per_slice = [_LeafBySlice(source, listing) for source in evidence]
+        return as_array(may_be(predicate, True, per_slice), listing.num_slices)
+    files = as_array(may_be(predicate, True, evidence), listing.num_files)
+    slices = listing.any_file_of_slice(files)
+    if has_logs and merging is SliceMerging.OPAQUE:
+        slices = slices | listing.any_file_of_slice(listing.file_is_log)
+    return slices
+
+
+class _LeafBySlice:
+    """Evidence over slices: a leaf may hold where it may hold in one of the slice's files."""
+
+    def __init__(self, files: Evidence, listing: FileListing | SliceFiles) -> None:
+        self._files = files
+        self._listing = listing
+        self._has_logs = listing.any_file_of_slice(listing.file_is_log)
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        answer = as_array(self._files.may_be(leaf, truth), self._listing.num_files)
+        slices = self._listing.any_file_of_slice(answer)
+        return slices if len(columns(leaf)) <= 1 else slices | self._has_logs

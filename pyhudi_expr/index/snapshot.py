@@ -17,7 +17,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.expected_reads import expect_commits, expect_refresh
-from pyhudi_expr.index.known_tables import KnownTable
+from pyhudi_expr.index.known_tables import KnownTable, TableState
 from pyhudi_expr.index.opening import (
     SnapshotOptions,
     open_column_stats,
@@ -32,15 +32,13 @@ from pyhudi_expr.index.opening import (
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
-from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
+from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.index.statistics.commit_times import CommitTimes
-from pyhudi_expr.index.statistics.null_keys import find_null_key
+from pyhudi_expr.index.statistics.meta_columns import CommitTimes, find_null_key
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
-from pyhudi_expr.index.table_state import TableState
 from pyhudi_expr.tables.hudi_names import PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import hidden_columns

@@ -20,9 +20,9 @@ from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from pyhudi_expr.index.expected_reads import expect_opening, expect_state
+from pyhudi_expr.index.known_tables import TableState
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.index.table_state import TableState
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.storage import Storage

@@ -11,7 +11,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, is_impossible
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.index.statistics.commit_times import CommitTimes
+from pyhudi_expr.index.statistics.meta_columns import CommitTimes
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.tables.hudi_names import COMMIT_TIME, PARTITION_STATS
 from pyhudi_expr.tables.listing import FileListing

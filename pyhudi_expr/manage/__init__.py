@@ -10,7 +10,7 @@ What must hold after each operation:
 1. The rows that Spark reads are the same. Rewritten slices are read again by Hudi's reader, and
    compared row for row, before the rewriting is committed (`spark.clustering.rows_digest`).
 2. Each row has its stored key, or the table's properties say that keys are made
-   (`manage.stored_keys`; `audit` checks the same).
+   (`manage.invariants`; `audit` checks the same).
 3. Hudi's next upsert, delete, compaction and clustering work.
 4. An index that answered before answers afterwards, or the report says which one does not
    (`invariants.stopped_indexes`).
@@ -28,7 +28,7 @@ layout cluster, OPTIMIZE       `spark.clustering.clustering`                    
 index create, refresh, follow  `manage.building`, `spark.builds`                     yes
 index verify --certify         `manage.certifying`, `spark.builds.certifying`        yes
 index drop                     `manage.dropping`                                     yes
-audit --repair                 `manage.audit.repairing`                              yes
+audit --repair                 `manage.audit.remedies`                              yes
 hive register                  `manage.hive.registering`                             yes
 hive adopt, undo               `manage.hive.adopting`                                yes
 snapshot                       `manage.publishing`, in another place                 yes

@@ -1,13 +1,98 @@
-"""What must hold after every operation, as functions of the table."""
+"""What must hold after every operation, and which rows of a table have a stored key.
+
+A table that stores its keys has one in each row. While virtual keys are on, the usual state is a
+mixture inside of each file: an update writes a file anew, and gives no key to the rows it changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.manage.stored_keys import SliceKeys, stored_keys
+from pyhudi_expr.rows.log_rows import log_keys
+from pyhudi_expr.rows.slice_files import FileSlice, file_slices
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.key_storage import BaseFile, base_files
+from pyhudi_expr.tables.listing import FileListing
+
+_THREADS = 4
+"""Log files are held in memory as they are read."""
+
+
+class Extent(str, Enum):
+    """How many of a table's rows have a stored key."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
+@dataclass(frozen=True)
+class SliceKeys:
+    """The stored keys of a file slice.
+
+    Attributes:
+        slice: The slice.
+        bytes: Size of its base file.
+        rows: Number of rows in the base file.
+        keys: How many of them have a key.
+        log_rows: Number of rows in the log files, before merging.
+        log_keys: How many of them have a key.
+        instant: The newest one that wrote into the slice.
+    """
+
+    slice: FileSlice
+    bytes: int
+    rows: int
+    keys: int
+    log_rows: int
+    log_keys: int
+    instant: str
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether any row has a key."""
+        return self.keys + self.log_keys > 0
+
+    @property
+    def lacks_keys(self) -> bool:
+        """Whether any row has none."""
+        return self.keys + self.log_keys < self.rows + self.log_rows
+
+
+def stored_keys(table: HudiTable, listing: FileListing) -> list[SliceKeys]:
+    """Count the stored keys of a listing's slices, in the order of partitions and file groups.
+
+    Raises:
+        HudiError: A file cannot be read.
+    """
+    bases = {file.path: file for file in base_files(table, listing)}
+    slices = sorted(file_slices(listing), key=lambda one: (one.partition, one.file_id))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(partial(_slice_keys, table, bases), slices))
+
+
+def extent(slices: Sequence[SliceKeys]) -> Extent:
+    """Return how many rows have keys. A table without rows has them all."""
+    if not any(one.lacks_keys for one in slices):
+        return Extent.ALL
+    return Extent.SOME if any(one.has_keys for one in slices) else Extent.NONE
+
+
+def _slice_keys(table: HudiTable, bases: dict[str, BaseFile], one: FileSlice) -> SliceKeys:
+    base = None if one.base is None else bases[one.path(one.base)]
+    logs = [one.path(name) for name in one.logs]
+    own = log_keys(table.storage, logs, table.timeline.pending)
+    instant = max(one.base_instant, own.instant)
+    if base is None:
+        return SliceKeys(one, 0, 0, 0, own.rows, own.keys, instant)
+    return SliceKeys(one, base.size, base.rows, base.keys, own.rows, own.keys, instant)
+
 
 _SHOWN = 3
 

@@ -1,4 +1,9 @@
-"""The properties of virtual keys: what is requested, what each operation changes and refuses."""
+"""The properties of virtual keys, what each operation changes and refuses, and statistics.
+
+A file that is written meanwhile has no entry of these columns in `column_stats`, and
+`partition_stats` keep the bounds of before: once keys are stored again, readers would skip the
+partitions that new keys are in.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,13 @@ from pyhudi_expr.arrays import arrow_nulls
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import index_statuses
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
+    COLUMN_STATS,
+    PARTITION_STATS,
     RECORD_INDEX,
+    RECORD_KEY,
     SECONDARY_INDEX,
     SECONDARY_INDEX_PREFIX,
 )
@@ -35,13 +43,45 @@ from pyhudi_expr.tables.keys.definition import (
 )
 from pyhudi_expr.tables.keys.hudi_limits import require_mergeable
 from pyhudi_expr.tables.keys.key_columns import key_types
+from pyhudi_expr.tables.keys.key_storage import base_files
+from pyhudi_expr.tables.mdt.bytes.keys import column_prefix, column_stats_key
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import TableType
+
+
+def key_statistics(table: HudiTable) -> tuple[str, ...]:
+    """Return the metadata partitions that may have statistics of the meta columns."""
+    found = table.properties.metadata_partitions & {COLUMN_STATS, PARTITION_STATS}
+    return tuple(sorted(found)) if COLUMN_STATS in found else ()
+
+
+def outdated_statistics(table: HudiTable) -> tuple[str, ...]:
+    """Return those of `key_statistics` if a base file with rows has no entry of its keys.
+
+    Raises:
+        HudiError: The metadata table cannot be read.
+    """
+    partitions = key_statistics(table)
+    metadata = MetadataTable.open(table) if partitions else None
+    if metadata is None:
+        return ()
+    entries = metadata.statistics(COLUMN_STATS, [column_prefix(RECORD_KEY)])
+    with_rows = (file.path for file in base_files(table, table.listing()) if file.rows)
+    there = set(entries.key.to_pylist())
+    return () if all(_key(path) in there for path in with_rows) else partitions
+
+
+def _key(path: str) -> str:
+    """Return the key of a file's entry, by its path below the base path."""
+    partition, _, name = path.rpartition("/")
+    return column_stats_key(RECORD_KEY, partition, name)
+
 
 _KEY_INDEXES = (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS)
 _HUDI_KEY_PARTITIONS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX)
 _GENERATOR_TYPE, _GENERATOR_CLASS = (
-    config_keys.KEY_GENERATOR_TYPE,
-    config_keys.KEY_GENERATOR_CLASS,
+    hudi_names.KEY_GENERATOR_TYPE,
+    hudi_names.KEY_GENERATOR_CLASS,
 )
 _FIRST_WITH_TYPE = 8
 
@@ -71,7 +111,7 @@ class VirtualKeySettings:
     def of(options: Mapping[str, str]) -> VirtualKeySettings:
         """Parse the settings from a writer's options."""
         columns = options.get(COLUMNS)
-        keeps = options.get(config_keys.POPULATE_META_FIELDS, "false").lower() == "true"
+        keeps = options.get(hudi_names.POPULATE_META_FIELDS, "false").lower() == "true"
         return VirtualKeySettings(
             None if columns is None else split_names(columns),
             options.get(CONCATENATOR),
@@ -219,16 +259,16 @@ def settings_enabled(
     keeps = "true" if settings.keep_column else "false"
     changes: dict[str, str | None] = {
         **definition.settings(),
-        config_keys.POPULATE_META_FIELDS: keeps,
+        hudi_names.POPULATE_META_FIELDS: keeps,
     }
     if not properties.key_generator:
         if properties.version >= _FIRST_WITH_TYPE:
             changes[_GENERATOR_TYPE] = definition.hudi.name
         else:
             changes[_GENERATOR_CLASS] = definition.hudi.class_name
-    if config_keys.TABLE_CHECKSUM not in properties.raw:
+    if hudi_names.TABLE_CHECKSUM not in properties.raw:
         named = f"{properties.raw.get('hoodie.database.name', '')}.{properties.name}"
-        changes[config_keys.TABLE_CHECKSUM] = str(zlib.crc32(named.encode()))
+        changes[hudi_names.TABLE_CHECKSUM] = str(zlib.crc32(named.encode()))
     return changes
 
 
@@ -237,4 +277,4 @@ def settings_disabled(table: HudiTable) -> dict[str, str | None]:
     own: dict[str, str | None] = dict.fromkeys(
         key for key in table.properties.raw if key.startswith(PREFIX)
     )
-    return {**own, config_keys.POPULATE_META_FIELDS: "true"}
+    return {**own, hudi_names.POPULATE_META_FIELDS: "true"}

@@ -15,25 +15,27 @@ from typing import Protocol
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.invariants import (
+    SliceKeys,
     active_indexes,
     require_stored_keys,
     slices_without_keys,
     stopped_indexes,
+    stored_keys,
 )
-from pyhudi_expr.manage.key_statistics import key_statistics, outdated_statistics
 from pyhudi_expr.manage.operations import Action, Change, run
-from pyhudi_expr.manage.stored_keys import SliceKeys, stored_keys
 from pyhudi_expr.manage.virtual_key_settings import (
     VirtualKeySettings,
     check_rewritable,
+    key_statistics,
     merge_definition,
+    outdated_statistics,
     require_enabling,
     require_no_hudi_key_indexes,
     require_no_key_indexes,
     settings_disabled,
     settings_enabled,
 )
-from pyhudi_expr.tables import config_keys, properties_writer
+from pyhudi_expr.tables import hudi_names, properties
 from pyhudi_expr.tables.hudi_names import METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import KeyDefinition, is_virtual
@@ -183,7 +185,7 @@ class EnableVirtualKeys:
             if self.plan() != plan:
                 raise HudiError("the table's properties were changed meanwhile; try again")
             lease.check()
-            properties_writer.update(self.storage, dict(plan.after))
+            properties.update(self.storage, dict(plan.after))
 
     def verify(self, plan: KeyPlan, done: None) -> KeyDefinition:
         """Check the properties, and return the definition of the keys."""
@@ -302,7 +304,7 @@ class DisableVirtualKeys:
                 )
             require_stored_keys(table)
             lease.check()
-            properties_writer.update(self.storage, settings_disabled(table))
+            properties.update(self.storage, settings_disabled(table))
         return KeyReport(done, notes)
 
     def verify(self, plan: KeyPlan, done: KeyReport) -> KeyReport:
@@ -327,7 +329,7 @@ class DisableVirtualKeys:
         if table.properties.meta_fields:  # Hudi must merge by keys that it makes
             with self.lock.held(_PURPOSE) as lease:
                 lease.check()
-                properties_writer.update(self.storage, {config_keys.POPULATE_META_FIELDS: "false"})
+                properties.update(self.storage, {hudi_names.POPULATE_META_FIELDS: "false"})
         done = self.rewriter(plan.slices)
         if done.skipped:
             raise HudiError(
@@ -367,9 +369,9 @@ def _replaced(one: SliceKeys) -> list[Change]:
 def _require_clusterable(table: HudiTable) -> None:
     """Raise HudiError if rows of the table cannot go to other file groups."""
     raw = table.properties.raw
-    if raw.get(config_keys.BOOTSTRAP_BASE_PATH):
+    if raw.get(hudi_names.BOOTSTRAP_BASE_PATH):
         raise HudiError(f"{table.base_path}: files of tables made by bootstrap cannot be rewritten")
-    if "BUCKET" in raw.get(config_keys.INDEX_TYPE, "").upper():
+    if "BUCKET" in raw.get(hudi_names.INDEX_TYPE, "").upper():
         raise HudiError(
             f"{table.base_path}: a bucket index decides the file of each row; files cannot be "
             "rewritten"
@@ -389,4 +391,4 @@ def _require_settings(table: HudiTable, expected: Settings) -> None:
 def _put_back(lock: TableLock, plan: KeyPlan) -> None:
     with lock.held(_PURPOSE) as lease:
         lease.check()
-        properties_writer.update(lock.storage, dict(plan.before))
+        properties.update(lock.storage, dict(plan.before))

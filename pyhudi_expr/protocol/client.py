@@ -1,4 +1,8 @@
-"""A client of the pruning service, for Python programs and tests."""
+"""A client of the pruning service, for Python programs and tests.
+
+What an answer proves is only as good as its being about this request, this table and no older state
+than the caller's; a name in it is joined to the table's path, and must stay below it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import socket
 import ssl
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TypeVar
 
@@ -21,14 +25,95 @@ from thrift.transport.TTransport import TFramedTransport, TTransportException
 
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
-from pyhudi_expr.protocol.answer_checks import WrongAnswerError, check_answer, check_whose
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.conversion.semantics import encode_semantics
 from pyhudi_expr.protocol.counted_structs import counting_protocol
 from pyhudi_expr.protocol.generated import PruningService, ttypes
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION, TOKEN_PREFACE
-from pyhudi_expr.protocol.generated.ttypes import MetadataResponse, PruneResponse, ServiceInfo
+from pyhudi_expr.protocol.generated.ttypes import (
+    KeptSlices,
+    MetadataRequest,
+    MetadataResponse,
+    PruneRequest,
+    PruneResponse,
+    PruneStatus,
+    ServiceInfo,
+)
 from pyhudi_expr.tables.listing import TableView
+
+
+class WrongAnswerError(TApplicationException):  # type: ignore[misc]
+    """An answer that is not about the request."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(TApplicationException.PROTOCOL_ERROR, message)
+
+
+def check_whose(
+    request: PruneRequest | MetadataRequest, answer: PruneResponse | MetadataResponse
+) -> None:
+    """Check that an answer is for this request and table. Raises WrongAnswerError."""
+    asked = request.requestId or "", request.basePath or ""
+    if (answer.requestId, answer.basePath) != asked:
+        raise WrongAnswerError(
+            f"the answer is for the request {answer.requestId!r:.80} about"
+            f" {answer.basePath!r:.200}, and not for {asked[0]!r} about {asked[1]!r}"
+        )
+    is_other = answer.status == PruneStatus.UNSUPPORTED_VERSION
+    if not is_other and answer.protocolVersion != PROTOCOL_VERSION:
+        raise WrongAnswerError(
+            f"the answer has version {answer.protocolVersion} of the protocol, and not"
+            f" {PROTOCOL_VERSION}"
+        )
+
+
+def check_answer(request: PruneRequest, answer: PruneResponse) -> None:
+    """Check that an answer is for this request, its table and its state, and names files below it.
+
+    Raises:
+        WrongAnswerError: It is not.
+    """
+    check_whose(request, answer)
+    if answer.status == PruneStatus.OK:
+        _check_state(request, answer.instant)
+        for name in _names(answer):
+            if not _is_below(name):
+                raise WrongAnswerError(
+                    f"the answer about {request.basePath!r} names {name!r:.200}, which is not below"
+                    " the table"
+                )
+
+
+def _check_state(request: PruneRequest, instant: str | None) -> None:
+    newest, as_of = request.newestInstant, request.asOfInstant
+    if as_of and instant and instant > as_of:
+        raise WrongAnswerError(
+            f"the answer about {request.basePath!r} is of instant {instant!r:.40}, after {as_of}"
+        )
+    if newest and not (as_of and newest > as_of) and (instant or "") < newest:
+        raise WrongAnswerError(
+            f"the answer about {request.basePath!r} is of instant {instant!r:.40}, before {newest}"
+        )
+
+
+def _names(answer: PruneResponse) -> Iterator[str]:
+    for verdict in answer.verdicts or ():
+        yield verdict.partitionPath
+        yield from verdict.tokens or ()
+    yield from _kept_names(answer.kept)
+    for rows in answer.selectedRows or ():
+        yield rows.partitionPath
+        yield rows.fileName
+
+
+def _kept_names(kept: KeptSlices | None) -> Iterable[str]:
+    return () if kept is None else (*kept.partitions, *kept.fileIds, *kept.fileNames)
+
+
+def _is_below(name: str) -> bool:
+    """Return whether a name of a partition or a file, joined to the table's path, is below it."""
+    return not name.startswith("/") and "\0" not in name and ".." not in name.split("/")
+
 
 _T = TypeVar("_T")
 _MAX_ANSWER_BYTES = 64 << 20

@@ -21,8 +21,7 @@ from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.expr.domains import type_widens
 from pyhudi_expr.rows.slice_rows import leaf
 from pyhudi_expr.tables.hudi_names import META_COLUMNS, OPERATION
-from pyhudi_expr.tables.parquet.calendars import LegacyCalendar, has_moments
-from pyhudi_expr.tables.parquet.stored_types import stored_schema
+from pyhudi_expr.tables.parquet.calendars import LegacyCalendar, has_moments, stored_schema
 
 _THREADS = 16
 _INT = 32

@@ -1,4 +1,4 @@
-"""Record keys of a slice's rows: from `_hoodie_record_key`, or computed for virtual keys."""
+"""Record keys of a slice's rows: stored or computed; files with rows without keys are refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import AnyArray, arrow_nulls
 from pyhudi_expr.errors import HudiError
@@ -13,7 +15,8 @@ from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import virtual_keys
-from pyhudi_expr.tables.keys.generators import KeyGenerator
+from pyhudi_expr.tables.keys.generators import KeyGenerator, MissingKey
+from pyhudi_expr.tables.keys.key_columns import null_key_message
 from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
 
 
@@ -72,3 +75,33 @@ class KeyColumns:
             return self.generator.keys(typed)
         except HudiError as error:
             raise HudiError(f"{self.label}: {error}") from error
+
+
+def require_keys(
+    files: Sequence[ds.ParquetFileFragment], columns: Sequence[str], label: str
+) -> None:
+    """Refuse files in whose rows one of the columns is null; their footers were read already.
+
+    Footers without numbers of nulls pass.
+
+    Raises:
+        MissingKey: A column is null in a row; the message begins with `label`.
+    """
+    for column in columns:
+        found = [file.path for file in files if _has_nulls(file.metadata, column)]
+        if found:
+            raise MissingKey(null_key_message(label, column, found))
+
+
+def _has_nulls(footer: pq.FileMetaData, column: str) -> bool:
+    paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
+    if column not in paths:
+        return False  # written before the column was added: reported where keys are made
+    number = paths.index(column)
+    chunks = (footer.row_group(group).column(number) for group in range(footer.num_row_groups))
+    return any(
+        chunk.statistics is not None
+        and chunk.statistics.has_null_count  # type: ignore[attr-defined]
+        and bool(chunk.statistics.null_count)
+        for chunk in chunks
+    )

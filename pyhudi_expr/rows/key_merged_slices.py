@@ -13,7 +13,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray
-from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
+from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.rows.file_columns import FileColumns
 from pyhudi_expr.rows.key_merging import KeyMerger
 from pyhudi_expr.rows.log_rows import LogRows, Written, one_batch, read_log

@@ -1,6 +1,6 @@
 """Merge the base and log rows of a slice by their keys, stored or computed.
 
-Hudi's rules for whole records (see `index.slice_merging`): by commit time the row that was written
+Hudi's rules for whole records (see `index.slice_sets`): by commit time the row that was written
 last is kept; by event time the one with the greatest ordering value, and of equal ones the last. A
 delete, or a row without an ordering value, removes the rows before it, whatever their ordering
 values.

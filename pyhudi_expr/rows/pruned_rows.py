@@ -29,14 +29,14 @@ from pyhudi_expr.rows.file_columns import (
     num_rows,
     readings,
 )
-from pyhudi_expr.rows.footer_trust import counted_by_rows
-from pyhudi_expr.rows.key_merged_slices import KeyMergedSlices
-from pyhudi_expr.rows.present_keys import require_keys
-from pyhudi_expr.rows.row_group_pruning import (
+from pyhudi_expr.rows.footer_trust import (
     ParquetFragment,
+    counted_by_rows,
     matching_row_groups,
     with_evaluated_rows,
 )
+from pyhudi_expr.rows.key_columns import require_keys
+from pyhudi_expr.rows.key_merged_slices import KeyMergedSlices
 from pyhudi_expr.rows.schema_evolution import SchemaEvolution
 from pyhudi_expr.rows.slice_files import FileSlice, file_slices
 from pyhudi_expr.rows.slice_rows import (
@@ -49,7 +49,7 @@ from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import hidden_columns, is_virtual
 from pyhudi_expr.tables.keys.key_columns import columns_without_nulls
-from pyhudi_expr.tables.parquet.stored_types import INT96_UNIT
+from pyhudi_expr.tables.parquet.calendars import INT96_UNIT
 
 _FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit=INT96_UNIT)
 _AT_ONCE = 64

@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pyhudi_expr.errors import FilterNotApplicable
-from pyhudi_expr.expr.frontend.arrow.expression_check import (
+from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
+from pyhudi_expr.expr.frontend.arrow.substrait import (
     columns_read,
     missing_path,
     validation_error,
 )
-from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression, Unknown
 from pyhudi_expr.expr.semantics import here
@@ -33,15 +33,13 @@ from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.request_checks import check_column, check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.rows.first_rows import FirstRows
+from pyhudi_expr.rows.first_rows import FirstRows, ranked_slices
 from pyhudi_expr.rows.footer_trust import footers_suffice
-from pyhudi_expr.rows.orders import Order, sort_keys
 from pyhudi_expr.rows.pruned_rows import CAUTIOUS, EAGER, PrunedRows
 from pyhudi_expr.rows.row_filter import columns_of, row_filter
 from pyhudi_expr.rows.schema_evolution import SchemaEvolution
-from pyhudi_expr.rows.slice_ranking import ranked_slices
-from pyhudi_expr.rows.sorting import SortKey, check_order, wanted_rows
-from pyhudi_expr.rows.supported_tables import check_supported
+from pyhudi_expr.rows.slice_files import check_supported
+from pyhudi_expr.rows.sorting import Order, SortKey, check_order, sort_keys, wanted_rows
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys

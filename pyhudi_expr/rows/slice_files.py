@@ -1,4 +1,4 @@
-"""File slices as single values, for readers that process one at a time."""
+"""File slices as single values, of tables that can be read from their files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, arrow_array
+from pyhudi_expr.errors import UnsupportedTable
+from pyhudi_expr.tables import hudi_names
+from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 
 
@@ -80,3 +83,19 @@ def _log_names(listing: FileListing) -> AnyArray:
     edges = np.searchsorted(listing.file_slice[logs], np.arange(listing.num_slices + 1))
     names = listing.file_name.take(logs)
     return pa.ListArray.from_arrays(pa.array(edges, pa.int32()), names)
+
+
+def check_supported(table: HudiTable) -> None:
+    """Check that a table's rows follow from its files alone.
+
+    Raises:
+        UnsupportedTable: They do not.
+    """
+    properties = table.properties
+    for applies, reason in (
+        (properties.base_file_format != "PARQUET", "its base files are not Parquet files"),
+        (properties.drop_partition_columns, "its partition columns are kept in paths only"),
+        (hudi_names.BOOTSTRAP_BASE_PATH in properties.raw, "it was made by bootstrap"),
+    ):
+        if applies:
+            raise UnsupportedTable(f"{table.base_path} cannot be read by its files: {reason}")

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, without_dictionary
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
-from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
+from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.rows.key_merging import KeyMerger, has_delete_marker
 from pyhudi_expr.rows.log_rows import LogRows, read_log
 from pyhudi_expr.rows.slice_files import FileSlice
@@ -28,8 +28,7 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import key_definition
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogFile
-from pyhudi_expr.tables.parquet.calendars import LegacyCalendar
-from pyhudi_expr.tables.parquet.stored_types import INT96, INT96_UNIT, stored_schema
+from pyhudi_expr.tables.parquet.calendars import INT96, INT96_UNIT, LegacyCalendar, stored_schema
 from pyhudi_expr.tables.properties import TableType
 from pyhudi_expr.tables.storage import Storage
 

@@ -1,4 +1,4 @@
-"""Authenticate callers: TLS with client certificates, a shared token, or both.
+"""Authenticate callers: TLS with client certificates, a shared token, or tokens of jobs.
 
 A caller can learn which files of a table may hold a value. So the service listens beyond the
 loopback interface only if callers have to authenticate.
@@ -6,21 +6,80 @@ loopback interface only if callers have to authenticate.
 A token is the first frame of a connection: `TOKEN_PREFACE` and the token. It is checked before
 anything else is read. The right one has no answer; with a wrong one, or none, the caller's first
 call fails with the reason (`frames.refusal`), and the connection is closed. A service without a
-token ignores it. Instead of the token, a caller may show one of a job (`job_tokens`), which the
-token's holder has signed: the connection may then ask about one table.
+token ignores it.
+
+Instead of it, a caller may show the token of a job: the connection may then ask about one table.
+HiveServer2 signs such tokens with the shared one, and sends them to the hosts that make a query's
+splits. These hosts never hold the shared token, and the service keeps no list. A job's token is
+`job1.PAYLOAD.MAC`, both in URL-safe Base64 without padding: the payload is the seconds since 1970
+at which it expires, a newline, and the table's base path; the MAC is HMAC-SHA256 over `_PURPOSE`
+and the payload (the same in the handler's `SignedToken.java`).
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import hmac
 import ipaddress
 import ssl
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyhudi_expr.protocol.generated import constants
-from pyhudi_expr.service.job_tokens import JobToken, read
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+
+_PREFIX = b"job1."
+_PURPOSE = b"pyhudi job token 1\n"
+
+
+@dataclass(frozen=True)
+class JobToken:
+    """A token whose signature was right.
+
+    Attributes:
+        table: The base path of the only table that may be asked about.
+        expires: Seconds since 1970.
+    """
+
+    table: bytes
+    expires: int
+
+
+def sign(secret: bytes, table: str, expires: int) -> bytes:
+    """Return a token for a table's base path, as requests write it."""
+    payload = f"{expires}\n{table}".encode()
+    return _PREFIX + b".".join((_encode(payload), _encode(_mac(secret, payload))))
+
+
+def read(secret: bytes, given: bytes) -> JobToken | None:
+    """Return what a token says, or None if it is none or was not signed with the secret."""
+    if not given.startswith(_PREFIX):
+        return None
+    payload, _, mac = given[len(_PREFIX) :].partition(b".")
+    try:
+        said = _decode(payload)
+        if not hmac.compare_digest(_decode(mac), _mac(secret, said)):
+            return None
+        expires, _, table = said.partition(b"\n")
+        return JobToken(table, int(expires))
+    except ValueError:
+        return None
+
+
+def _mac(secret: bytes, payload: bytes) -> bytes:
+    return hmac.digest(secret, _PURPOSE + payload, hashlib.sha256)
+
+
+def _encode(content: bytes) -> bytes:
+    return base64.urlsafe_b64encode(content).rstrip(b"=")
+
+
+def _decode(text: bytes) -> bytes:
+    padded = text + b"=" * (-len(text) % 4)
+    return base64.b64decode(padded, altchars=b"-_", validate=True)
+
 
 TOKEN_PREFACE = constants.TOKEN_PREFACE.encode()
 #: Size of the first frame if a token is needed, in bytes.

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyhudi_expr.service.access import Access, is_loopback
-from pyhudi_expr.service.ports import check_ports
-from pyhudi_expr.service.running.file_systems import check_file_systems
+from pyhudi_expr.service.process import check_ports
+from pyhudi_expr.service.running.reloading import check_file_systems
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError, unknown_variables
 from pyhudi_expr.service.table_roots import RootError, TableRoots, local_directory
 from pyhudi_expr.service.web import http
@@ -46,8 +46,7 @@ def check(settings: ServiceSettings, origins: Mapping[str, str]) -> Report:
     check_ports(settings)
     if settings.console_address:
         from pyhudi_expr.service.metrics import Metrics
-        from pyhudi_expr.service.web.console import Console
-        from pyhudi_expr.service.web.overview import OwnOverview
+        from pyhudi_expr.service.web.console import Console, OwnOverview
 
         metrics = Metrics()
         Console(settings, OwnOverview(metrics), metrics)

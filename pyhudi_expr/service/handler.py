@@ -14,8 +14,8 @@ import structlog
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.index.kept_rows import KeptRows, RowEvaluator
-from pyhudi_expr.index.limits.equal_rows import equal_rows
 from pyhudi_expr.index.limits.narrowing import narrowed
+from pyhudi_expr.index.limits.sure_rows import equal_rows
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
@@ -30,29 +30,26 @@ from pyhudi_expr.protocol.generated.ttypes import (
     PruneStatus,
     ServiceInfo,
 )
-from pyhudi_expr.service.answers.announcements import Announcements
-from pyhudi_expr.service.answers.answer import Answer
+from pyhudi_expr.service.answers.answer import Answer, described_matching
 from pyhudi_expr.service.answers.encoding import (
     encode_answer,
     encode_metadata,
     encode_metadata_refusal,
     encode_refusal,
+    row_options,
 )
-from pyhudi_expr.service.answers.known_rows import described_matching
-from pyhudi_expr.service.answers.openings import Openings
+from pyhudi_expr.service.answers.openings import Announcements, Openings
+from pyhudi_expr.service.answers.questions import decode_spark, reader_of, wanted_rows
 from pyhudi_expr.service.answers.refusals import (
     NotPrunedError,
     OtherVersionError,
     metadata_refusal,
     refusal,
 )
-from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
-from pyhudi_expr.service.answers.wanted_rows import wanted_rows
 from pyhudi_expr.service.jobs import asked_at, check_wanted, is_of_this_job, taking_turns
 from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.query_log import QueryLog
-from pyhudi_expr.service.selected_rows import row_options
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import TableRoots
 from pyhudi_expr.tables.listing import TableView

@@ -24,7 +24,7 @@ from pyhudi_expr.expr.frontend.common.hive_types import nested_type_name
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.description.metadata_views import VIEWS, MetadataView
+from pyhudi_expr.index.description import VIEWS, MetadataView
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError
 from pyhudi_expr.protocol.generated import ttypes

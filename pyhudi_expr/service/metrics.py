@@ -23,7 +23,7 @@ from pyhudi_expr.api.pages.activity import Activity, AnsweredRequest
 from pyhudi_expr.index.catalog.registry import kind_of
 from pyhudi_expr.index.kept_rows import KeptRows
 from pyhudi_expr.index.prune import PruneResult
-from pyhudi_expr.manage.following.staleness import Staleness
+from pyhudi_expr.manage.following import Staleness
 from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.history import History
 

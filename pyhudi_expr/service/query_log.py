@@ -1,7 +1,7 @@
 """A log file of a service's predicates, which `pyhudi advise --query-log` reads.
 
 It has a line for each evaluated request, a JSON object: `at` (UTC), `table`, and `predicate`, the
-protocol's nodes (`protocol.conversion.texts`). It holds what queries look for, so only its
+protocol's nodes (`protocol.conversion.encoder`). It holds what queries look for, so only its
 owner may read it.
 """
 
@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
-from pyhudi_expr.expr.frontend.common.builders import disjunction
+from pyhudi_expr.expr.frontend.common.constants import disjunction
 from pyhudi_expr.expr.nodes import (
     And,
     Between,
@@ -24,7 +24,7 @@ from pyhudi_expr.expr.nodes import (
     Not,
     Or,
 )
-from pyhudi_expr.protocol.conversion.texts import filter_text
+from pyhudi_expr.protocol.conversion.encoder import filter_text
 
 _MOST_BYTES = 64 << 20
 """Of the file; then it becomes `.1`, in the place of an older one."""

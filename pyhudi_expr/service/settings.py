@@ -23,7 +23,7 @@ from pydantic_settings import (
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
 from pyhudi_expr.tables.storage import option_texts
-from pyhudi_expr.tables.storage.option_texts import LINKS_INSIDE, LINKS_OPTION
+from pyhudi_expr.tables.storage.process_options import LINKS_INSIDE, LINKS_OPTION
 
 
 class SettingsError(ValueError):

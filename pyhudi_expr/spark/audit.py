@@ -21,9 +21,14 @@ from pyhudi_expr.arrays import Int32Array, Int64Array, arrow_schema_of
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.manage.audit.expressions import check_results
-from pyhudi_expr.manage.audit.extension_coverage import check_coverage
 from pyhudi_expr.manage.audit.findings import Fault, Finding
-from pyhudi_expr.manage.audit.key_places import KeyPlaces, PlacedKeys, place_findings, with_trust
+from pyhudi_expr.manage.audit.key_places import (
+    KeyPlaces,
+    PlacedKeys,
+    check_coverage,
+    place_findings,
+    with_trust,
+)
 from pyhudi_expr.manage.audit.runner import RowChecks, row_reader
 from pyhudi_expr.manage.audit.scope import AuditedRecords, AuditedTable
 from pyhudi_expr.manage.audit.slice_keys import (
@@ -38,8 +43,8 @@ from pyhudi_expr.manage.audit.value_entries import IndexedValues, ValueEntries, 
 from pyhudi_expr.rows.slice_files import slice_of, slice_table
 from pyhudi_expr.spark.entries import file_entries
 from pyhudi_expr.spark.jobs.batch_runner import Read, Row, SparkRunner, Step
+from pyhudi_expr.spark.jobs.executor_archive import with_storage_options
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
-from pyhudi_expr.spark.jobs.task_options import with_storage_options
 from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     EXPRESSION_INDEX_PREFIX,
@@ -47,7 +52,7 @@ from pyhudi_expr.tables.hudi_names import (
     SECONDARY_INDEX_PREFIX,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes
+from pyhudi_expr.tables.mdt.bytes.keys import Hashes
 from pyhudi_expr.tables.mdt.extension.changes import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable

@@ -31,7 +31,7 @@ from pyhudi_expr.arrays import (
     arrow_numbers,
     string_list,
 )
-from pyhudi_expr.tables.file_names import ParsedNames, base_files, log_files
+from pyhudi_expr.tables.hudi_names import ParsedNames, base_files, log_files
 from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.text_order import distinct_texts, sorted_texts
 from pyhudi_expr.tables.timeline.timeline import Timeline

@@ -17,22 +17,27 @@ from pyhudi_expr.errors import (
     HudiError,
     UnsupportedTable,
 )
-from pyhudi_expr.tables import config_keys
-from pyhudi_expr.tables.file_names import external_file
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.file_slices import GroupId, SliceRules, select_slices
 from pyhudi_expr.tables.hudi_names import (
     HOODIE_DIR,
     PARTITION_MARKER,
     PROPERTIES_FILE,
     SCHEMA_DIR,
+    external_file,
 )
 from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.properties import TableProperties, TableType
 from pyhudi_expr.tables.schema import arrow_schema, with_meta_fields
 from pyhudi_expr.tables.storage import Expected, FileEntry, Storage
-from pyhudi_expr.tables.timeline.archive import ARCHIVE_VERSION, archived_completion_times
 from pyhudi_expr.tables.timeline.commit_metadata import CommitMetadata, read_record
-from pyhudi_expr.tables.timeline.timeline import Instant, Timeline, query_instant
+from pyhudi_expr.tables.timeline.timeline import (
+    ARCHIVE_VERSION,
+    Instant,
+    Timeline,
+    archived_completion_times,
+    query_instant,
+)
 
 _LISTING_THREADS = 8
 _REPLACE = "replacecommit"
@@ -134,7 +139,7 @@ class HudiTable:
             )
 
     def _may_have_unread_archive(self) -> bool:
-        folder = self.properties.raw.get(config_keys.ARCHIVE_FOLDER, "archived")
+        folder = self.properties.raw.get(hudi_names.ARCHIVE_FOLDER, "archived")
         archive = self.storage.list(f"{HOODIE_DIR}/{folder}")
         return self.properties.timeline_layout == 1 and any(entry.is_file for entry in archive)
 

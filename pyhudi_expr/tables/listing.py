@@ -25,7 +25,7 @@ from pyhudi_expr.arrays import (
     string_list,
 )
 from pyhudi_expr.computed_once import computed_once
-from pyhudi_expr.tables.file_names import log_files
+from pyhudi_expr.tables.hudi_names import log_files
 from pyhudi_expr.tables.positions import SliceFiles, ranges, text_bytes, text_ends
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)

@@ -1,18 +1,24 @@
-"""hoodie.properties: the configuration of a table.
+"""hoodie.properties: the configuration of a table, read and changed in the same steps as Hudi.
 
-Names and defaults are those of Hudi's `HoodieTableConfig`.
+Names and defaults are those of Hudi's `HoodieTableConfig`. Files are parsed here: the package
+javaproperties, which writes them, takes longer to import than an answer takes.
+
+A copy is kept while the file is replaced. Readers take the copy if the file is missing, and a
+writer that finds one restores it first.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from enum import Enum
 from functools import lru_cache
 from types import MappingProxyType
 
 from pyhudi_expr.errors import HudiError, TableNotFound, UnsupportedTable
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import (
     HOODIE_DIR,
     INDEX_DEFINITIONS_FILE,
@@ -20,8 +26,51 @@ from pyhudi_expr.tables.hudi_names import (
     PROPERTIES_FILE,
 )
 from pyhudi_expr.tables.parsing.budget import PROPERTIES_BYTES, check_file_size
-from pyhudi_expr.tables.properties_text import parse_properties
 from pyhudi_expr.tables.storage import Storage
+
+#: A comment, or a line with the lines that continue it; before it white space, which may be all.
+_LINE = re.compile(r"[ \t\f\r\n]*(?:[#!][^\r\n]*|((?:[^\\\r\n]+|\\(?:\r\n|[\s\S]|\Z))+)|\Z)")
+_CONTINUED = re.compile(r"\\(?:(?:\r\n|\r|\n)[ \t\f]*|\Z)|(\\[^\r\n])")
+_KEY = re.compile(r"((?:[^\\=: \t\f]+|\\[\s\S])*)[ \t\f]*[=:]?[ \t\f]*")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\s\S]))")
+_LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def parse_properties(content: bytes) -> dict[str, str]:
+    """Return the properties of a file; of equal keys the last one.
+
+    Raises:
+        ValueError: An escape with `u` is not followed by four hexadecimal digits.
+    """
+    found: dict[str, str] = {}
+    for match in _LINE.finditer(content.decode("latin-1")):
+        if match[1] is None:
+            continue
+        line = _CONTINUED.sub(lambda part: part[1] or "", match[1])
+        if not line:
+            continue
+        key = _KEY.match(line)
+        assert key is not None  # it may be empty
+        found[_unescaped(key[1])] = _unescaped(line[key.end() :])
+    return found
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    plain = _ESCAPE.sub(_character, text)
+    # Java writes a character beyond 16 bits as two.
+    return plain.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def _character(escape: re.Match[str]) -> str:
+    digits, letter = escape.groups()
+    if digits is not None:
+        return chr(int(digits, 16))
+    if letter == "u":
+        raise ValueError("an escape with u has not four hexadecimal digits")
+    return _LETTERS.get(letter, letter)
+
 
 SUPPORTED_VERSIONS = frozenset({6, 8, 9})
 
@@ -91,37 +140,37 @@ class TableProperties:
     def parse(raw: Mapping[str, str], uri: str) -> TableProperties:
         """Parse the properties of the table at `uri` (for messages)."""
         version = _version(raw, uri)
-        layout = int(raw.get(config_keys.TIMELINE_LAYOUT_VERSION) or (1 if version < 8 else 2))
-        inflight = _names(raw, config_keys.METADATA_PARTITIONS_INFLIGHT)
-        complete = _names(raw, config_keys.METADATA_PARTITIONS)
-        type_name = raw.get(config_keys.TABLE_TYPE, TableType.COPY_ON_WRITE.value)
+        layout = int(raw.get(hudi_names.TIMELINE_LAYOUT_VERSION) or (1 if version < 8 else 2))
+        inflight = _names(raw, hudi_names.METADATA_PARTITIONS_INFLIGHT)
+        complete = _names(raw, hudi_names.METADATA_PARTITIONS)
+        type_name = raw.get(hudi_names.TABLE_TYPE, TableType.COPY_ON_WRITE.value)
         if type_name not in TableType.__members__:
             raise UnsupportedTable(f"{uri}: table type {type_name!r} is not known")
         return TableProperties(
-            name=raw.get(config_keys.TABLE_NAME, ""),
+            name=raw.get(hudi_names.TABLE_NAME, ""),
             table_type=TableType(type_name),
             version=version,
             timeline_layout=layout,
             partition_fields=tuple(name for name, _ in _partition_fields(raw)),
-            record_key_fields=_names(raw, config_keys.RECORDKEY_FIELDS),
-            ordering_fields=_names(raw, config_keys.ORDERING_FIELDS)
-            or _names(raw, config_keys.PRECOMBINE_FIELD),
-            key_generator=raw.get(config_keys.KEY_GENERATOR_TYPE)
-            or raw.get(config_keys.KEY_GENERATOR_CLASS, ""),
-            hive_style_partitioning=_flag(raw, config_keys.HIVE_STYLE_PARTITIONING),
-            url_encoded_partitions=_flag(raw, config_keys.URL_ENCODE_PARTITIONING),
-            meta_fields=_flag(raw, config_keys.POPULATE_META_FIELDS, True),
-            drop_partition_columns=_flag(raw, config_keys.DROP_PARTITION_COLUMNS),
-            merge_mode=raw.get(config_keys.RECORD_MERGE_MODE, ""),
-            merge_strategy_id=raw.get(config_keys.RECORD_MERGE_STRATEGY_ID)
+            record_key_fields=_names(raw, hudi_names.RECORDKEY_FIELDS),
+            ordering_fields=_names(raw, hudi_names.ORDERING_FIELDS)
+            or _names(raw, hudi_names.PRECOMBINE_FIELD),
+            key_generator=raw.get(hudi_names.KEY_GENERATOR_TYPE)
+            or raw.get(hudi_names.KEY_GENERATOR_CLASS, ""),
+            hive_style_partitioning=_flag(raw, hudi_names.HIVE_STYLE_PARTITIONING),
+            url_encoded_partitions=_flag(raw, hudi_names.URL_ENCODE_PARTITIONING),
+            meta_fields=_flag(raw, hudi_names.POPULATE_META_FIELDS, True),
+            drop_partition_columns=_flag(raw, hudi_names.DROP_PARTITION_COLUMNS),
+            merge_mode=raw.get(hudi_names.RECORD_MERGE_MODE, ""),
+            merge_strategy_id=raw.get(hudi_names.RECORD_MERGE_STRATEGY_ID)
             or raw.get("hoodie.compaction.record.merger.strategy", ""),
-            payload_class=raw.get(config_keys.PAYLOAD_CLASS, ""),
-            partial_update_mode=raw.get(config_keys.PARTIAL_UPDATE_MODE, ""),
-            base_file_format=raw.get(config_keys.BASE_FILE_FORMAT, "PARQUET").upper(),
-            create_schema=raw.get(config_keys.CREATE_SCHEMA) or None,
-            timeline_path=raw.get(config_keys.TIMELINE_PATH, "timeline"),
-            history_path=raw.get(config_keys.TIMELINE_HISTORY_PATH, "history"),
-            timeline_zone=raw.get(config_keys.TIMELINE_TIMEZONE, "LOCAL").upper(),
+            payload_class=raw.get(hudi_names.PAYLOAD_CLASS, ""),
+            partial_update_mode=raw.get(hudi_names.PARTIAL_UPDATE_MODE, ""),
+            base_file_format=raw.get(hudi_names.BASE_FILE_FORMAT, "PARQUET").upper(),
+            create_schema=raw.get(hudi_names.CREATE_SCHEMA) or None,
+            timeline_path=raw.get(hudi_names.TIMELINE_PATH, "timeline"),
+            history_path=raw.get(hudi_names.TIMELINE_HISTORY_PATH, "history"),
+            timeline_zone=raw.get(hudi_names.TIMELINE_TIMEZONE, "LOCAL").upper(),
             metadata_partitions=frozenset(complete) - frozenset(inflight),
             metadata_partitions_inflight=frozenset(inflight),
             raw=MappingProxyType(dict(raw)),
@@ -140,7 +189,7 @@ class TableProperties:
     @property
     def index_definitions_path(self) -> str:
         """The file with the definitions of indexes, relative to the base path."""
-        return self.raw.get(config_keys.INDEX_DEFINITIONS_PATH) or INDEX_DEFINITIONS_FILE
+        return self.raw.get(hudi_names.INDEX_DEFINITIONS_PATH) or INDEX_DEFINITIONS_FILE
 
     @property
     def timeline_dir(self) -> str:
@@ -162,12 +211,12 @@ def _parsed(content: bytes, uri: str) -> TableProperties:
 
 
 def _version(raw: Mapping[str, str], uri: str) -> int:
-    text = raw.get(config_keys.TABLE_VERSION, "")
+    text = raw.get(hudi_names.TABLE_VERSION, "")
     if not text.isdigit() or int(text) not in SUPPORTED_VERSIONS:
         supported = ", ".join(str(version) for version in sorted(SUPPORTED_VERSIONS))
         remedy = "upgrade the table with Hudi's upgrade command"
         if not text.isdigit():
-            remedy = f"{config_keys.TABLE_VERSION} in hoodie.properties must be one of them"
+            remedy = f"{hudi_names.TABLE_VERSION} in hoodie.properties must be one of them"
         elif int(text) > max(SUPPORTED_VERSIONS):
             remedy = "a newer pyhudi-expr may read it"
         raise UnsupportedTable(
@@ -179,7 +228,7 @@ def _version(raw: Mapping[str, str], uri: str) -> int:
 
 def _partition_fields(raw: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return the fields without the types that custom key generators append (`field:TYPE`)."""
-    fields = (name.partition(":") for name in _names(raw, config_keys.PARTITION_FIELDS))
+    fields = (name.partition(":") for name in _names(raw, hudi_names.PARTITION_FIELDS))
     return tuple((name, kind.upper()) for name, _, kind in fields)
 
 
@@ -190,3 +239,57 @@ def _names(raw: Mapping[str, str], key: str) -> tuple[str, ...]:
 def _flag(raw: Mapping[str, str], key: str, default: bool = False) -> bool:
     text = raw.get(key, "").strip().lower()
     return text == "true" if text else default
+
+
+def update(storage: Storage, changes: Mapping[str, str | None]) -> None:
+    """Set properties, and remove those that are None; all others do not change.
+
+    The caller holds the table's lock. If this raises HudiError, the properties are the old or the
+    new ones.
+
+    Raises:
+        HudiError: The table does not exist (TableNotFound); another writer has changed the
+            properties meanwhile, and its change stays; or the storage fails.
+    """
+    recover(storage)
+    found = storage.read_versioned(PROPERTIES_FILE)
+    if found is None:
+        raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
+    old = load_properties(found.content)
+    kept = {key: value for key, value in {**old, **changes}.items() if value is not None}
+    if kept == old:
+        return
+    storage.write(PROPERTIES_BACKUP_FILE, found.content)
+    try:
+        written = storage.replace(PROPERTIES_FILE, dump_properties(kept), found.version)
+    except HudiError:
+        recover(storage)
+        raise
+    if written is None:  # that writer may need the copy now; the next change removes it
+        raise HudiError(
+            f"{storage.uri}: another writer changed {PROPERTIES_FILE} at the same time, although "
+            "the table's lock is held here; check that all writers take the same lock "
+            "(hoodie.write.lock.provider), and try again"
+        )
+    storage.delete(PROPERTIES_BACKUP_FILE)
+
+
+def recover(storage: Storage) -> None:
+    """Complete what a failed writer started: keep its properties if whole, else the old ones."""
+    if storage.stat(PROPERTIES_BACKUP_FILE) is None:
+        return
+    if storage.stat(PROPERTIES_FILE) is None:
+        storage.write(PROPERTIES_FILE, storage.read(PROPERTIES_BACKUP_FILE))
+    storage.delete(PROPERTIES_BACKUP_FILE)
+
+
+def dump_properties(properties: Mapping[str, str]) -> bytes:
+    """Return the content of a properties file."""
+    # Imported on use: few processes write properties, and the import takes time.
+    import javaproperties
+
+    now = datetime.now(timezone.utc).isoformat()
+    text: str = javaproperties.dumps(
+        dict(sorted(properties.items())), comments=f"Updated at {now}", timestamp=False
+    )
+    return text.encode("latin-1")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyhudi_expr.api.sizes import share_text, size_text
+from pyhudi_expr.api.display import share_text, size_text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from pyhudi_expr.cli.explanation_view import print_explanation
+from pyhudi_expr.cli.inspection import print_explanation
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.prune import Pruner, PruneRequest

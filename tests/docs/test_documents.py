@@ -14,7 +14,7 @@ import pytest
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import cli, main
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.protocol.conversion.texts import filter_text
+from pyhudi_expr.protocol.conversion.encoder import filter_text
 from tests.docs.documents import (
     DOCUMENTS,
     ROOT,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pyhudi_expr.errors import UnsupportedTable
-from pyhudi_expr.manage.hive.columns import hive_columns
+from pyhudi_expr.manage.hive.metastore_table import hive_columns
 from pyhudi_expr.tables.schema import arrow_schema
 
 

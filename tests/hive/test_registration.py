@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pyhudi_expr.manage.hive.columns import HiveColumn
 from pyhudi_expr.manage.hive.metastore_table import (
     STORAGE_HANDLER,
+    HiveColumn,
     MetastoreTable,
     TableName,
     same_place,

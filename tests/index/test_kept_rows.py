@@ -16,7 +16,7 @@ from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest
-from pyhudi_expr.rows.row_group_pruning import with_evaluated_rows
+from pyhudi_expr.rows.footer_trust import with_evaluated_rows
 from tests.rows.nasty_tables import write_nasty_table
 
 

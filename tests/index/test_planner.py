@@ -16,10 +16,16 @@ from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.render import render
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
-from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError, gather
-from pyhudi_expr.index.slice_merging import SliceMerging
+from pyhudi_expr.index.planner import (
+    Answer,
+    CostedSource,
+    LookupCost,
+    Question,
+    StillReadingError,
+    gather,
+)
+from pyhudi_expr.index.slice_sets import SliceMerging
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.errors import HudiError, UnsupportedTable
+from pyhudi_expr.index.known_tables import TableState
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.snapshot_cache import SnapshotCache
-from pyhudi_expr.index.table_state import TableState
 from pyhudi_expr.tables.storage import Storage
 
 _PATIENCE = 20.0

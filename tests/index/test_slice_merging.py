@@ -11,7 +11,7 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import Leaf, columns
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices, slice_merging
+from pyhudi_expr.index.slice_sets import SliceMerging, keep_slices, slice_merging
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.properties import TableProperties
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench.tables import synthetic
+from pyhudi_expr.index.known_tables import TableState
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.index.table_state import TableState
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.invariants import SliceKeys
 from pyhudi_expr.manage.operations import Action, OperationFailed, carry_out, plan_record, run
-from pyhudi_expr.manage.stored_keys import SliceKeys
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import (
     DisableVirtualKeys,
@@ -19,7 +19,7 @@ from pyhudi_expr.manage.virtual_keys import (
     RewriteWithoutKeys,
     Rewritten,
 )
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables import properties as properties_writer
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
 from pyhudi_expr.tables.storage import Storage

@@ -12,8 +12,8 @@ import pytest
 
 from pyhudi_expr.manage.audit.findings import Fault
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
-from pyhudi_expr.manage.stored_keys import Extent, SliceKeys, extent, stored_keys
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.manage.invariants import Extent, SliceKeys, extent, stored_keys
+from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 COLUMN = "_hoodie_record_key"
@@ -95,7 +95,7 @@ def test_an_audit_names_the_files_of_a_table_that_lacks_keys(
     table = HudiTable.open(str(shutil.copytree(golden[WITHOUT_KEYS], tmp_path / "t")))
     assert extent(found(table)) is Extent.NONE
     assert _faults(table) == []
-    properties_writer.update(table.storage, {"hoodie.populate.meta.fields": "true"})
+    properties.update(table.storage, {"hoodie.populate.meta.fields": "true"})
     table = HudiTable.at(table.storage)
     findings = _faults(table)
     assert len(findings) == len(found(table))

@@ -15,7 +15,7 @@ from pyhudi_expr.manage.virtual_key_settings import (
     VirtualKeySettings,
 )
 from pyhudi_expr.manage.virtual_keys import disable_stored, enable
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.hudi_limits import UnmergeableKeys
 from pyhudi_expr.tables.keys.key_storage import key_storage, warn_of_stored_keys
@@ -81,7 +81,7 @@ def test_defaults_are_written_explicitly(
     table = copies.open(archive)
     written = table.properties.raw
     assert written[setting] == generator
-    properties_writer.update(table.storage, {setting: None, "hoodie.table.checksum": None})
+    properties.update(table.storage, {setting: None, "hoodie.table.checksum": None})
     filled = switched(HudiTable.at(table.storage)).properties.raw
     assert filled.items() >= written.items() - {("hoodie.populate.meta.fields", "true")}
 
@@ -144,7 +144,7 @@ def test_keys_of_dates_are_for_tables_to_which_rows_are_only_added(copies: Copie
         "hoodie.table.recordkey.fields": "txn_date",
         "hoodie.table.keygenerator.type": "NON_PARTITION",
     }
-    properties_writer.update(table.storage, key)
+    properties.update(table.storage, key)
     with pytest.raises(UnmergeableKeys, match="yyyy-MM-dd"):
         switched(table)
     after = switched(table, VirtualKeySettings(append_only=True))
@@ -160,7 +160,7 @@ def test_log_files_are_merged_by_keys_so_they_need_keys_that_hudi_compares(copie
 
 def test_a_key_column_that_the_schema_lacks_is_refused(copies: Copies) -> None:
     table = copies.open(NO_INDEXES)
-    properties_writer.update(table.storage, {"hoodie.table.recordkey.fields": "nope"})
+    properties.update(table.storage, {"hoodie.table.recordkey.fields": "nope"})
     before = HudiTable.at(table.storage).properties.raw
     with pytest.raises(HudiError, match=r"'nope' is not in the schema; there are .*name"):
         switched(table)

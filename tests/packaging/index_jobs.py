@@ -25,7 +25,7 @@ from pyhudi_expr.manage.layout.curves import Curve
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.clustering.layout_frames import order_by
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.spark.jobs.arrow_types import arrow_type
+from pyhudi_expr.spark.jobs.slice_frames import arrow_type
 from pyhudi_expr.spark.query.dataframes import prune_table, pruned
 from pyhudi_expr.spark.query.predicates import filters_of
 from pyhudi_expr.spark.session import COORDINATES, EXTENSION, configure

@@ -5,8 +5,7 @@ from hypothesis import assume, given
 
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError, decode
-from pyhudi_expr.protocol.conversion.encoder import encode
-from pyhudi_expr.protocol.conversion.texts import filter_text, read_filter
+from pyhudi_expr.protocol.conversion.encoder import encode, filter_text, read_filter
 from tests.expr.strategies import Case, cases
 
 

@@ -20,9 +20,8 @@ from bench.tables.plain_files import WITHOUT_META_FIELDS, file_name, write_metad
 from pyhudi_expr import scan
 from pyhudi_expr.errors import HudiError, InvalidType, InvalidValue, UnknownColumn
 from pyhudi_expr.index.prune import PruneOptions, Pruner
-from pyhudi_expr.rows.orders import sort_keys
 from pyhudi_expr.rows.scan import Progress
-from pyhudi_expr.rows.sorting import SortKey
+from pyhudi_expr.rows.sorting import SortKey, sort_keys
 from tests.example_counts import examples
 from tests.rows.nasty_tables import COLUMNS, arrow_filters, write_nasty_table
 

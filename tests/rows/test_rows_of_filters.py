@@ -27,13 +27,12 @@ from devtools.tables import TableSpec, create
 from pyhudi_expr import scan
 from pyhudi_expr.errors import CorruptFile, FilterNotApplicable, HudiError
 from pyhudi_expr.expr.bind import bind
-from pyhudi_expr.expr.frontend.arrow.expression_check import validation_error
-from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow
+from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow, validation_error
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, HIVE, SPARK, parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.prune import PruneOptions, Pruner
-from pyhudi_expr.rows.row_group_pruning import matching_row_groups
+from pyhudi_expr.rows.footer_trust import matching_row_groups
 from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import Engine, Table

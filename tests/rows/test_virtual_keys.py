@@ -20,7 +20,7 @@ from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.generators import MissingKey
 from pyhudi_expr.tables.keys.key_columns import MissingKeyColumn
@@ -85,7 +85,7 @@ def with_key(source: Path, target: Path, column: str) -> Path:
         "hoodie.recordkey.virtual.enabled": "true",
         "hoodie.table.keygenerator.type": "NON_PARTITION",
     }
-    properties_writer.update(HudiTable.open(str(path)).storage, settings)
+    properties.update(HudiTable.open(str(path)).storage, settings)
     return path
 
 
@@ -142,7 +142,7 @@ def test_a_null_in_one_of_several_key_columns_is_a_key(golden: Golden, tmp_path:
     path = with_key(source, tmp_path / "t", "txn_id,merchant_name")
     assert rows(path, "txn_id") == rows(source, "txn_id")
     separated = {"hoodie.recordkey.virtual.concatenator": "_"}
-    properties_writer.update(HudiTable.open(str(path)).storage, separated)
+    properties.update(HudiTable.open(str(path)).storage, separated)
     with pytest.raises(MissingKey, match="'merchant_name' is null"):
         rows(path, "txn_id")
 
@@ -150,6 +150,6 @@ def test_a_null_in_one_of_several_key_columns_is_a_key(golden: Golden, tmp_path:
 def test_stored_keys_need_no_column(golden: Golden, tmp_path: Path) -> None:
     path = with_key(golden["cow_v9_txns_simple_meta"], tmp_path / "t", "merchant_name")
     stored = {"hoodie.recordkey.virtual.enabled": "false"}
-    properties_writer.update(HudiTable.open(str(path)).storage, stored)
+    properties.update(HudiTable.open(str(path)).storage, stored)
     assert pruned(path).files_kept
     assert len(rows(path, "txn_id")) == 12

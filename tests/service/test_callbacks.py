@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from devtools.runtime import free_port
 from pyhudi_expr.index.prune import Pruner
-from pyhudi_expr.manage.following.commit_messages import HEAD_BYTES
+from pyhudi_expr.manage.following import HEAD_BYTES
 from pyhudi_expr.service.check import check
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics

@@ -14,8 +14,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TException, TMessageType
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pyhudi_expr.protocol.answer_checks import WrongAnswerError, check_answer, check_whose
-from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.client import PruningClient, WrongAnswerError, check_answer, check_whose
 from pyhudi_expr.protocol.generated import PruningService
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.generated.ttypes import (

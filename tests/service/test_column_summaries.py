@@ -8,7 +8,7 @@ import pytest
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.statistics.column_summaries import ColumnSummary
-from pyhudi_expr.service.column_summaries import to_thrift
+from pyhudi_expr.service.answers.encoding import to_thrift
 
 
 @pytest.mark.parametrize(

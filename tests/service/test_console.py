@@ -14,9 +14,8 @@ from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
-from pyhudi_expr.service.web.console import Console
+from pyhudi_expr.service.web.console import Console, OwnOverview
 from pyhudi_expr.service.web.http import Request
-from pyhudi_expr.service.web.overview import OwnOverview
 from tests.service.certificates import make, service_tls, tls
 
 _TOKEN = "a token of the tests"

@@ -18,11 +18,10 @@ from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.generated import PruningService
 from pyhudi_expr.protocol.generated.ttypes import PruneRequest, PruneResponse, PruneStatus
-from pyhudi_expr.service.access import TOKEN_PREFACE
+from pyhudi_expr.service.access import TOKEN_PREFACE, JobToken, read, sign
 from pyhudi_expr.service.handler import PruningHandler
-from pyhudi_expr.service.job_tokens import JobToken, read, sign
 from pyhudi_expr.service.network.connection import OTHER_TABLE
-from pyhudi_expr.service.network.heads import is_about
+from pyhudi_expr.service.network.frames import is_about
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.service.running_server import GatedHandler, RunningServer, running_server
 

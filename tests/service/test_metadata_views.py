@@ -16,7 +16,7 @@ import pytest
 import pyhudi_expr as ph
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS
-from pyhudi_expr.index.description.metadata_views import VIEWS
+from pyhudi_expr.index.description import VIEWS
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.conversion.encoder import encode

@@ -20,7 +20,7 @@ from pyhudi_expr.protocol.generated.ttypes import (
     PruneStatus,
     VerdictKind,
 )
-from pyhudi_expr.service.verdicts import counts, verdicts
+from pyhudi_expr.service.answers.encoding import counts, verdicts
 from pyhudi_expr.tables.listing import FileListing, TableView
 
 Files = dict[Any, list[list[str]]]

@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.tables.file_names import base_files, is_parsed, log_files
+from pyhudi_expr.tables.hudi_names import base_files, is_parsed, log_files
 
 _PARTS = ("", "a", "files-0000-0", "_", "-", ".", "1", "20240601000000000", ".log.", "1-2-3")
 _ENDS = ("", ".hfile", ".parquet", ".cdc", ".crc", "\n")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.tables.properties_text import parse_properties
+from pyhudi_expr.tables.properties import parse_properties
 
 _PIECES = st.sampled_from(
     [*"\\\n\r \t\f=:#!abtné\0", "\r\n", "\\u0041", "\\u00", "\\uD83D\\uDE00", "\\uD83D", "\\\\"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.errors import HudiError, TableNotFound
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import LockNotAcquired, TableLock
 from pyhudi_expr.tables.storage import Storage
@@ -68,7 +68,7 @@ def test_a_directory_that_cannot_be_written_is_an_error_that_names_the_file(
 
 def test_other_properties_are_kept(table: HudiTable) -> None:
     before = dict(table.properties.raw)
-    properties_writer.update(table.storage, {"new": "a:b=c é\n", "hoodie.table.name": None})
+    properties.update(table.storage, {"new": "a:b=c é\n", "hoodie.table.name": None})
     before.pop("hoodie.table.name")
     assert HudiTable.at(table.storage).properties.raw == {**before, "new": "a:b=c é\n"}
 
@@ -76,7 +76,7 @@ def test_other_properties_are_kept(table: HudiTable) -> None:
 def test_properties_that_do_not_change_are_not_written(table: HudiTable) -> None:
     path = Path(table.base_path) / ".hoodie/hoodie.properties"
     content = path.read_bytes()
-    properties_writer.update(table.storage, {"hoodie.table.name": table.properties.name})
+    properties.update(table.storage, {"hoodie.table.name": table.properties.name})
     assert path.read_bytes() == content
 
 
@@ -86,14 +86,14 @@ def test_an_interrupted_update_of_properties_is_completed(table: HudiTable, is_t
     shutil.copy(hoodie / "hoodie.properties", hoodie / "hoodie.properties.backup")
     if not is_there:
         (hoodie / "hoodie.properties").unlink()
-    properties_writer.update(table.storage, {"new": "1"})
+    properties.update(table.storage, {"new": "1"})
     assert HudiTable.at(table.storage).properties.raw == {**table.properties.raw, "new": "1"}
     assert not (hoodie / "hoodie.properties.backup").exists()
 
 
 def test_writing_properties_requires_a_table(storage: Storage) -> None:
     with pytest.raises(TableNotFound):
-        properties_writer.update(storage, {"new": "1"})
+        properties.update(storage, {"new": "1"})
 
 
 def test_only_one_holder_gets_a_lock(storage: Storage, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.prune import Pruner, PruneRequest
-from pyhudi_expr.spark.jobs.java_calls import jvm
+from pyhudi_expr.spark.jobs.job_errors import jvm
 from pyhudi_expr.tables.listing import TableView
 from tests.truth.files import Files
 from tests.truth.soundness import EvaluatedPredicate, Tally

@@ -20,16 +20,14 @@ import pytest
 
 from pyhudi_expr.expr import comparisons, rewrites, three_valued_logic
 from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundIsNull, BoundNot, BoundTerm
-from pyhudi_expr.expr.common_domains import NO_MARGIN
-from pyhudi_expr.expr.connectives import conjunction
-from pyhudi_expr.expr.domains import Domain, Kind
+from pyhudi_expr.expr.domains import NO_MARGIN, Domain, Kind
 from pyhudi_expr.expr.frontend.common import hive_decimals
 from pyhudi_expr.expr.frontend.spark import catalyst
-from pyhudi_expr.expr.functions import rounding, strings
+from pyhudi_expr.expr.functions import calendar, rounding, strings, time_format
 from pyhudi_expr.expr.functions.signature import Function, OnOperands, Signature
-from pyhudi_expr.expr.functions.temporal import date_trunc, time_format
 from pyhudi_expr.expr.nodes import HudiExpression, Term
 from pyhudi_expr.expr.semantics import Engine, Semantics
+from pyhudi_expr.expr.simplify import conjunction
 from pyhudi_expr.expr.zones import UnknownZoneError, Zone, local_zone, unknown_rules
 from pyhudi_expr.protocol.conversion import semantics
 from pyhudi_expr.spark.entries import file_statistics
@@ -123,7 +121,7 @@ def truncated_as_it_is(
     unit: str, clock: tuple[Function, int], domain: Domain, _: object
 ) -> Signature:
     """The old rule: Spark truncates what has no zone without the session's."""
-    truncated = OnOperands(date_trunc._Truncated(unit, domain.units), ((0, clock[0]),))
+    truncated = OnOperands(calendar._Truncated(unit, domain.units), ((0, clock[0]),))
     own = replace(domain, kind=Kind.WALL_CLOCK)
     return Signature(OnOperands(truncated, ((1, None),)), own)
 
@@ -159,7 +157,7 @@ def as_it_is_of_java_time(zone: Zone) -> Zone:
         (semantics, "_decoded", in_the_readers_zone, "", (HIVE,)),
         (semantics, "_decoded", by_rules_of_the_service, "", BOTH),
         (catalyst, "_ZONE", "no node names its zone", "", (SPARK,)),
-        (date_trunc, "_of_instants", truncated_as_it_is, "date_trunc", (SPARK,)),
+        (calendar, "_of_instants", truncated_as_it_is, "date_trunc", (SPARK,)),
         (Zone, "of_old_formatters", as_it_is_of_java_time, "from_unixtime|date_format", (SPARK,)),
         (file_statistics, "converted", in_the_types_of_files, "", BOTH),
     ],

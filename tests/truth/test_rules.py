@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from pyhudi_expr.expr.frontend.common import function_vocabularies
-from pyhudi_expr.expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
+from pyhudi_expr.expr.frontend.common import functions
+from pyhudi_expr.expr.frontend.common.casts_and_intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.functions.registry import TABLES
 from pyhudi_expr.expr.nodes import OR_NULL, READINGS, Call, Unknown, walk
@@ -16,8 +16,8 @@ from tests.truth.predicates import LANGUAGES, MAX_DEPTH, Grammar
 from tests.truth.templates import HIVE, PRESTO, SPARK, TRINO
 
 VOCABULARIES = {
-    **{HIVE: function_vocabularies.HIVE, SPARK: function_vocabularies.SPARK},
-    **{TRINO: function_vocabularies.TRINO, PRESTO: function_vocabularies.PRESTO},
+    **{HIVE: functions.HIVE, SPARK: functions.SPARK},
+    **{TRINO: functions.TRINO, PRESTO: functions.PRESTO},
 }
 #: Our own names, which front ends and binding produce.
 OWN_FUNCTIONS = READINGS | {OR_NULL, PLUS_INTERVAL, PLUS_EXACT_INTERVAL}
@@ -84,4 +84,4 @@ def test_templates_cover_casts_to_each_supported_type(dialect: str) -> None:
 
 def test_each_rule_belongs_to_some_dialect() -> None:
     rules = {name for table in TABLES for name in table} - OWN_FUNCTIONS
-    assert rules - function_vocabularies.SPARK == set()
+    assert rules - functions.SPARK == set()

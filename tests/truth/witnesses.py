@@ -18,9 +18,13 @@ from pyhudi_expr.expr.frontend.sql.parser import HIVE, SPARK, parse_predicate
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 from pyhudi_expr.protocol.conversion.decoder import Limits, decode
 from pyhudi_expr.protocol.conversion.semantics import decode_semantics
-from pyhudi_expr.service.answers.spark_conditions import decode_spark
-from pyhudi_expr.spark.query.predicates import SparkPredicate, filters_of, predicate_of
-from pyhudi_expr.spark.query.session_semantics import session_semantics
+from pyhudi_expr.service.answers.questions import decode_spark
+from pyhudi_expr.spark.query.predicates import (
+    SparkPredicate,
+    filters_of,
+    predicate_of,
+    session_semantics,
+)
 from tests.truth import templates
 from tests.truth.engine import Analysis, Answer, EvaluationResult, Place, Refusal, SessionOptions
 from tests.truth.engines.hive import EvaluationMode, HiveJvm, hive_classes, hive_jvm, sent_filter

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyhudi_expr.api.pages.axes import Axis, Ranges, axis_of
+from pyhudi_expr.api.pages.axes import Axis, Ranges, Tick, axis_of, ticks
 from pyhudi_expr.api.pages.regions import Region, literals_of, region_of
-from pyhudi_expr.api.pages.ticks import Tick, ticks
 from pyhudi_expr.arrays import BoolArray, Float64Array, Int64Array
 from pyhudi_expr.expr.bound import BoundExpression
 

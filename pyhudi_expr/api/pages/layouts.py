@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyhudi_expr.api.pages.axes import Ranges
+from pyhudi_expr.api.pages.explanation import Funnel, funnel
 from pyhudi_expr.api.pages.file_map import FileMap, FileSet, axes_of, draw_files
-from pyhudi_expr.api.pages.funnel import Funnel, funnel
 from pyhudi_expr.api.pages.render import render
-from pyhudi_expr.api.pages.timeline import draw_timeline
+from pyhudi_expr.api.pages.trends import draw_timeline
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.domains import domain_of

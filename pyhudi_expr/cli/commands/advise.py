@@ -9,12 +9,11 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from pyhudi_expr.api.sizes import size_text
+from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.options import AS_JSON, examples
+from pyhudi_expr.cli.options import AS_JSON, complete_directories, examples, table_location
 from pyhudi_expr.cli.predicate_options import DIALECT
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.index.lookups.expression_index import IDENTITY
 from pyhudi_expr.manage.advice.estimates import Candidate
@@ -22,11 +21,11 @@ from pyhudi_expr.manage.advice.query_history import (
     history_files,
     merge_queries,
     read_hive_history,
+    read_queries,
     read_query_log,
 )
 from pyhudi_expr.manage.advice.ranking import Advice, RankedIndex
 from pyhudi_expr.manage.advice.ranking import advise as advice_for
-from pyhudi_expr.manage.advice.sql_queries import read_queries
 
 
 @click.command(

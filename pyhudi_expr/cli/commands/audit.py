@@ -15,14 +15,17 @@ import click
 from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.commands.index_building import build_options, in_session, with_writing
-from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
-from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
+from pyhudi_expr.cli.options import (
+    AS_JSON,
+    OptionValue,
+    complete_directories,
+    examples,
+    table_location,
+)
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
-from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.cli.terminal import DRY_RUN, YES, confirm, echo, is_asked
 from pyhudi_expr.manage.audit.findings import Audit, Finding, Severity
-from pyhudi_expr.manage.audit.remedies import Repair
-from pyhudi_expr.manage.audit.repairing import TableRepair
+from pyhudi_expr.manage.audit.remedies import Repair, TableRepair
 from pyhudi_expr.manage.audit.runner import AuditOptions
 from pyhudi_expr.manage.audit.runner import audit as audit_table
 from pyhudi_expr.manage.operations import carry_out, plan_record

@@ -13,13 +13,12 @@ import click
 from rich import box
 from rich.table import Table
 
+from pyhudi_expr.api.display import share_text, size_text
 from pyhudi_expr.api.plan import Explanation, Plan
-from pyhudi_expr.api.sizes import share_text, size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.demo_indexes import write_demo_indexes
-from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
-from pyhudi_expr.cli.explanation_view import print_explanation
-from pyhudi_expr.cli.options import AS_JSON, examples
+from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_indexes, write_demo_table
+from pyhudi_expr.cli.inspection import print_explanation
+from pyhudi_expr.cli.options import AS_JSON, complete_directories, examples, table_location
 from pyhudi_expr.cli.predicate_options import (
     DIALECT,
     FOOTERS,
@@ -29,7 +28,6 @@ from pyhudi_expr.cli.predicate_options import (
     warnings_as_hints,
 )
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.tables.listing import TableView
 

@@ -8,12 +8,11 @@ from functools import wraps
 
 import click
 
-from pyhudi_expr.cli.confirmation import DRY_RUN, YES, is_asked
-from pyhudi_expr.cli.following import SECONDS, follow, listened
-from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, examples
+from pyhudi_expr.cli.commands.index_follow import SECONDS, listened, repeat_until_interrupted
+from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, complete_directories, examples
 from pyhudi_expr.cli.spark_session import key_values
-from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.manage.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
+from pyhudi_expr.cli.terminal import DRY_RUN, YES, is_asked
+from pyhudi_expr.manage.hive.session import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
 from pyhudi_expr.optional_dependencies import require_extra
 
 _Command = Callable[..., None]
@@ -206,7 +205,7 @@ def register(
     hive_output.register(address, planned, replacing, dry_run, as_json, consent)
     if following:
         follower = hive_output.Follower(address, planned, name, seen, given)
-        follow(follower.step, every, listened(callback))
+        repeat_until_interrupted(follower.step, every, listened(callback))
 
 
 @hive.command(
@@ -246,7 +245,7 @@ def adopt(
         from pyhudi_expr.cli import hive_adoption
     if following:
         follower = hive_adoption.Follower(address, tables)
-        follow(follower.step, every, listened(callback))
+        repeat_until_interrupted(follower.step, every, listened(callback))
     else:
         hive_adoption.adopt(address, tables, undoing, dry_run, as_json)
 

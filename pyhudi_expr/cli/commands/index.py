@@ -18,18 +18,17 @@ from pyhudi_expr.cli.commands.index_building import (
     with_writing,
 )
 from pyhudi_expr.cli.commands.index_follow import follow
-from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
-from pyhudi_expr.cli.index_certificates import (
+from pyhudi_expr.cli.index_report import (
     certified_here,
     certified_in_spark,
+    print_stats,
     report_certified,
 )
-from pyhudi_expr.cli.index_report import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import key_values, spark_session
-from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.cli.terminal import DRY_RUN, YES, confirm, echo, is_asked
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index

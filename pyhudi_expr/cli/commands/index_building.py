@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from pyhudi_expr.api.sizes import size_text
+from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.options import complete_directories, is_table_name, table_location
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
-from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.building import Builder, IndexBuilding
 from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult

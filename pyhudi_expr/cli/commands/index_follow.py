@@ -1,8 +1,13 @@
-"""`pyhudi index follow`: the extension's indexes are refreshed after commits."""
+"""`pyhudi index follow`: the extension's indexes are refreshed after commits.
+
+A step that fails is reported once and tried again: a server may be restarting, or a writer have the
+table's lock.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 
@@ -15,22 +20,72 @@ from pyhudi_expr.cli.commands.index_building import (
     report_built,
     with_writing,
 )
-from pyhudi_expr.cli.confirmation import DRY_RUN
-from pyhudi_expr.cli.following import SECONDS, listened
-from pyhudi_expr.cli.following import follow as follow_until_stopped
-from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
+from pyhudi_expr.cli.options import AS_JSON, OptionValue, complete_directories, examples
 from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.spark_session import with_spark
-from pyhudi_expr.cli.table_location import complete_directories
-from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.cli.terminal import DRY_RUN, echo
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
 from pyhudi_expr.manage.building import IndexBuilding
+from pyhudi_expr.manage.following import CommitCalls, repeat
 from pyhudi_expr.manage.indexing.build_options import BuildResult
 from pyhudi_expr.manage.indexing.statements import RefreshIndex
 from pyhudi_expr.manage.operations import plan_record, run
 from pyhudi_expr.tables.hudi_table import HudiTable
+
+SECONDS = click.FloatRange(min=0, min_open=True)
+
+
+def listened(callback: str | None) -> tuple[str, int] | None:
+    """Return the host and the port of the option `--callback`. Raises click.UsageError."""
+    if callback is None:
+        return None
+    host, _, port = callback.rpartition(":")
+    if not host or not port.isdecimal():
+        raise click.UsageError(f"--callback {callback} is not of the form HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def repeat_until_interrupted(
+    step: Callable[[], None], every: float, listened: tuple[str, int] | None
+) -> None:
+    """Repeat a step until Ctrl-C.
+
+    Args:
+        step: What to do.
+        every: Seconds between two steps.
+        listened: Host and port for the commit callbacks of Hudi's writers; None: none.
+    """
+    reported = _Reported(step)
+    try:
+        if listened is None:
+            repeat(reported.step, time.sleep, every)
+            return
+        with CommitCalls(*listened) as calls:
+            echo(f"commit callbacks: http://{listened[0]}:{calls.port}", err=True)
+            repeat(reported.step, calls.wait, every)
+    except KeyboardInterrupt:
+        echo("stopped", err=True)
+
+
+class _Reported:
+    """A step whose failures are printed, each once."""
+
+    def __init__(self, step: Callable[[], None]) -> None:
+        self._step = step
+        self._last = ""
+
+    def step(self) -> None:
+        try:
+            self._step()
+            self._last = ""
+        except (HudiError, OSError) as error:
+            text = " ".join(str(error).split())
+            if text != self._last:
+                echo(f"not done, tried again: {text}", err=True)
+            self._last = text
+
 
 _ALL_CURRENT = "the extension's indexes are up to date"
 
@@ -97,7 +152,7 @@ def follow(
             echo(_ALL_CURRENT)
         return
     _of_extension(path)
-    follow_until_stopped(partial(_step, path, settings), every, address)
+    repeat_until_interrupted(partial(_step, path, settings), every, address)
 
 
 def _step(path: str, settings: Mapping[str, OptionValue]) -> None:

@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
+from pyhudi_expr.api.display import size_text
 from pyhudi_expr.api.pages.layouts import layouts_page
-from pyhudi_expr.api.sizes import size_text
 from pyhudi_expr.cli import reports, spark_session
-from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
-from pyhudi_expr.cli.html_page import AS_HTML, write_page
-from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
+from pyhudi_expr.cli.options import (
+    AS_HTML,
+    AS_JSON,
+    Commands,
+    comma_separated,
+    complete_directories,
+    examples,
+    table_location,
+    write_page,
+)
 from pyhudi_expr.cli.predicate_options import ZONE
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.cli.terminal import DRY_RUN, YES, confirm, echo, is_asked
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION

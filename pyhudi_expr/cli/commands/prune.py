@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.html_page import AS_HTML
-from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
+from pyhudi_expr.cli.options import (
+    AS_HTML,
+    AS_JSON,
+    OptionValue,
+    complete_directories,
+    examples,
+    table_location,
+)
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
     DIALECT,
@@ -24,7 +30,6 @@ from pyhudi_expr.cli.predicate_options import (
     warnings_as_hints,
 )
 from pyhudi_expr.cli.progress import progress_while
-from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.tables.listing import TableView
@@ -131,7 +136,7 @@ def explain(
     if rows is not None:
         echo(f"can match: {rows}")
     # Imported on use, as what other commands of this module need: that takes a part of their time.
-    from pyhudi_expr.cli.explanation_view import print_details, print_explanation
+    from pyhudi_expr.cli.inspection import print_details, print_explanation
     from pyhudi_expr.index.explanation import remarks
 
     show = print_details if verbose else print_explanation

@@ -20,7 +20,7 @@ from rich.text import Text
 from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.arrays import AnyScalar
-from pyhudi_expr.cli.options import comma_separated, examples
+from pyhudi_expr.cli.options import comma_separated, complete_directories, examples, table_location
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
     DIALECT,
@@ -33,7 +33,6 @@ from pyhudi_expr.cli.predicate_options import (
 )
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
-from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.expr.frontend.sql.conditions import is_query
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue

@@ -10,15 +10,19 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from pyhudi_expr.api.sizes import size_text
+from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.confirmation import DRY_RUN
-from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
+from pyhudi_expr.cli.options import (
+    AS_JSON,
+    OptionValue,
+    complete_directories,
+    examples,
+    table_location,
+)
 from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
-from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.cli.terminal import DRY_RUN, echo
 from pyhudi_expr.manage.operations import carry_out
 from pyhudi_expr.manage.publishing import BoundsReader, SnapshotPublication
 

@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyhudi_expr.api.sizes import size_text
+from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.confirmation import DRY_RUN, YES, confirm, is_asked
-from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
+from pyhudi_expr.cli.options import (
+    AS_JSON,
+    Commands,
+    comma_separated,
+    complete_directories,
+    examples,
+    table_location,
+)
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
-from pyhudi_expr.cli.table_location import complete_directories, table_location
-from pyhudi_expr.cli.terminal import echo
+from pyhudi_expr.cli.terminal import DRY_RUN, YES, confirm, echo, is_asked
 from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
+from pyhudi_expr.manage.invariants import SliceKeys, extent, stored_keys
 from pyhudi_expr.manage.operations import Action, carry_out, plan_record
-from pyhudi_expr.manage.stored_keys import SliceKeys, extent, stored_keys
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import (
     DisableVirtualKeys,
@@ -29,7 +34,7 @@ from pyhudi_expr.manage.virtual_keys import (
     RewriteWithoutKeys,
     Rewritten,
 )
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.keys.key_storage import KeyStorage, key_storage
@@ -126,7 +131,7 @@ def enable(
         _show_plan(plan, as_json)
         return
     definition = carry_out(operation, plan)
-    saved = {**definition.settings(), config_keys.POPULATE_META_FIELDS: str(keep_column).lower()}
+    saved = {**definition.settings(), hudi_names.POPULATE_META_FIELDS: str(keep_column).lower()}
     if as_json:
         echo(reports.as_json({"settings": saved}))
     else:

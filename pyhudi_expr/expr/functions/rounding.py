@@ -1,25 +1,42 @@
-"""Rounding of numbers, and the remainders of divisions."""
+"""Rounding of numbers, the remainders of divisions, and the least and greatest of values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.common_domains import MAX_DIGITS
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, floats_of
-from pyhudi_expr.expr.functions.casts import conversion
-from pyhudi_expr.expr.functions.conversions import Within, identity, identity_or_null, within
-from pyhudi_expr.expr.functions.float_arithmetic import finite_or_infinite, float_bounds
-from pyhudi_expr.expr.functions.float_conversions import nudge_doubles
+from pyhudi_expr.expr.bounds import Bounds, Values, mask_or, may_be_nan
+from pyhudi_expr.expr.domains import (
+    MAX_DIGITS,
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Domain,
+    Kind,
+    common_domain,
+    floats_of,
+)
+from pyhudi_expr.expr.functions.arithmetic import finite_or_infinite, float_bounds
+from pyhudi_expr.expr.functions.casts import as_read, conversion
+from pyhudi_expr.expr.functions.conversions import (
+    Within,
+    identity,
+    identity_or_null,
+    nudge_doubles,
+    within,
+)
 from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
     LONG,
     NUMBERS,
+    OnOperands,
     Rule,
     Signature,
     Site,
+    greatest_known,
+    least_known,
     nullable_where,
     on_first,
     opaque,
@@ -27,6 +44,60 @@ from pyhudi_expr.expr.functions.signature import (
     where_known,
 )
 from pyhudi_expr.expr.functions.wide_decimals import Refitted, Whole
+
+
+def _extreme(site: Site) -> Signature | None:
+    domain = site.domains[0]
+    for other in site.domains[1:]:
+        common = common_domain(domain, other)
+        if common is None:
+            return None
+        domain = common
+    if domain.kind in (Kind.TEXT, Kind.BINARY, Kind.BOOLEAN):
+        return opaque(domain, f"{site.name}() of {domain.kind.value} values")
+    reading = as_read(domain) or identity
+    found = [conversion(own, domain) for own in site.domains]
+    converted = [step and OnOperands(reading, ((0, step),)) for step in found]
+    if None in converted:
+        return None
+    is_float = domain.kind is Kind.FLOAT
+    function = _Extreme(site.name == "greatest", is_float)
+    return Signature(OnOperands(function, tuple(enumerate(converted))), domain)
+
+
+@dataclass(frozen=True)
+class _Extreme:
+    """The greatest or least of several values. Nulls are skipped, or make the result NULL."""
+
+    of_greatest: bool
+    is_float: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        lower, upper = operands[0].lower, operands[0].upper
+        least_lower, greatest_upper = lower, upper
+        for operand in operands[1:]:
+            choose = greatest_known if self.of_greatest else least_known
+            lower, upper = choose(lower, operand.lower), choose(upper, operand.upper)
+            least_lower = least_known(least_lower, operand.lower)
+            greatest_upper = greatest_known(greatest_upper, operand.upper)
+        nulls = mask_or(*(operand.may_be_null for operand in operands))
+        # Engines order NaN differently.
+        nan = mask_or(*(may_be_nan(operand) for operand in operands)) if self.is_float else False
+        loose = mask_or(nulls, nan)
+        return Bounds(
+            _where(loose, least_lower, lower),
+            _where(loose, greatest_upper, upper),
+            mask_or(*(operand.may_be_value for operand in operands)),
+            nulls,
+        )
+
+
+def _where(flags: Values, yes: Values, no: Values) -> Values:
+    if isinstance(flags, bool | np.bool_):
+        return yes if flags else no
+    if isinstance(yes, np.ndarray | np.int64):
+        return np.where(flags, yes, no)
+    return pc.if_else(pa.array(flags), yes, no)
 
 
 def _floor_or_ceiling(site: Site) -> Signature | None:
@@ -218,6 +289,7 @@ class _WholeQuotient:
 
 
 RULES: dict[str, Rule] = {
+    **dict.fromkeys(("greatest", "least"), _extreme),
     "div": _whole_quotient,
     **dict.fromkeys(("%", "pmod", "mod"), _remainder),
     **dict.fromkeys(("floor", "ceil", "ceiling"), _floor_or_ceiling),

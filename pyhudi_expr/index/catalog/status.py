@@ -8,8 +8,7 @@ from difflib import get_close_matches
 from enum import Enum
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
-from pyhudi_expr.index.catalog.index_files import missing_metadata, unopened
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, missing_metadata, unopened
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store, kind_of
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index, unusable_reason
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
@@ -24,7 +23,7 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.extension.changes import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.tables.timeline.timeline import WRITE_ACTIONS, Instant

@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
-from pyhudi_expr.index.limits.first_files import may_have_first_rows
+from pyhudi_expr.index.limits.first_files import OrderColumn, WantedRows, may_have_first_rows
 from pyhudi_expr.index.limits.key_bounds import KeyBounds, key_bounds
 from pyhudi_expr.index.limits.sure_rows import sure_rows
-from pyhudi_expr.index.limits.wanted import OrderColumn, WantedRows
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.index.slice_merging import SliceMerging
+from pyhudi_expr.index.slice_sets import SliceMerging
 from pyhudi_expr.index.snapshot import TableSnapshot
 
 LIMIT, TOP_K = "limit", "top-k"

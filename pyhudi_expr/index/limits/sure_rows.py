@@ -1,12 +1,18 @@
-"""The rows that surely match a predicate, slice by slice."""
+"""The rows that surely match a predicate, slice by slice, and how many have which values."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
-from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of
 from pyhudi_expr.expr.nodes import (
     READINGS,
     Call,
@@ -16,6 +22,7 @@ from pyhudi_expr.expr.nodes import (
     IsNull,
     Not,
     Or,
+    PythonValue,
     walk,
 )
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
@@ -58,3 +65,104 @@ def _is_plain(predicate: HudiExpression) -> bool:
         isinstance(node, Case | Cast) or (isinstance(node, Call) and node.name not in READINGS)
         for node in walk(predicate)
     )
+
+
+def matching_rows(
+    pruner: Pruner, snapshot: TableSnapshot, request: PruneRequest, result: PruneResult
+) -> Int64Array | None:
+    """Return the number of rows of each slice that match; None if that is not certain.
+
+    Args:
+        pruner: What has made the result.
+        snapshot: The table.
+        request: The request.
+        result: What it keeps.
+
+    Raises:
+        HudiError: The table does not support the request.
+    """
+    sure = sure_rows(pruner, snapshot, request, result)
+    return sure if (sure[result.keep] > 0).all() and sure.any() else None
+
+
+MOST_GROUPS = 10_000
+"""A caller generates rows of so many within the limits of an answer."""
+
+
+@dataclass(frozen=True)
+class EqualRows:
+    """All rows of some slices, by the values of columns.
+
+    Attributes:
+        columns: The columns.
+        rows: By one value of each column, how many rows have them. Texts are bytes (UTF-8), dates
+            days since 1970-01-01, booleans 0 or 1.
+    """
+
+    columns: tuple[BoundColumn, ...]
+    rows: Counter[tuple[PythonValue, ...]]
+
+
+def equal_rows(
+    snapshot: TableSnapshot, request: PruneRequest, result: PruneResult, names: Sequence[str]
+) -> EqualRows | None:
+    """Return the rows of the slices that are kept; None if not all are known.
+
+    A partition's path spells the values of its columns, and the index the number of rows of each
+    base file. Where log files change rows, neither tells how many there are.
+
+    Args:
+        snapshot: The table.
+        request: The request.
+        result: What it keeps.
+        names: Partition columns, in any case.
+    """
+    counts, listing, keep = snapshot.row_counts(), snapshot.listing, result.keep
+    if counts is None or request.since is not None or snapshot.is_evolved or not keep.any():
+        return None
+    if not ((counts > 0) & ~listing.slice_has_logs)[keep].all():
+        return None
+    partitions, of_slice = np.unique(listing.slice_partition[keep], return_inverse=True)
+    columns = _columns(snapshot.schema, names)
+    if columns is None or len(partitions) > MOST_GROUPS:
+        return None
+    values = []
+    for column in columns:
+        bounds = snapshot.values.bounds(column)
+        if bounds is None or not _are_single(bounds)[partitions].all():
+            return None
+        values.append([_value(bounds, partition) for partition in partitions.tolist()])
+    totals = np.zeros(len(partitions), np.int64)
+    np.add.at(totals, of_slice, counts[keep])
+    rows: Counter[tuple[PythonValue, ...]] = Counter()
+    for group, total in zip(zip(*values, strict=True), totals.tolist(), strict=True):
+        rows[group] += total
+    return EqualRows(columns, rows)
+
+
+def _columns(schema: pa.Schema, names: Sequence[str]) -> tuple[BoundColumn, ...] | None:
+    """Return the columns; None if there are none, or one is missing, twice, or has no order."""
+    fields = {field.name.lower(): field for field in schema}
+    found = []
+    for name in names:
+        field = fields.get(name.lower())
+        domain = None if field is None else domain_of(field.type)
+        if field is None or domain is None:
+            return None
+        found.append(BoundColumn(field.name, field.type, domain))
+    return tuple(found) if found and len(set(found)) == len(found) else None
+
+
+def _are_single(bounds: Bounds) -> BoolArray:
+    """Flag the partitions whose path spells one value."""
+    lower, upper = bounds.lower, bounds.upper
+    if isinstance(lower, np.ndarray):
+        return np.asarray((lower == upper) & (lower != MIN_ORDINAL) & (upper != MAX_ORDINAL))
+    # A path spells a text, both of whose ends are the same array.
+    is_given: BoolArray = lower.is_valid().to_numpy(zero_copy_only=False)
+    return is_given & (lower is upper)
+
+
+def _value(bounds: Bounds, partition: int) -> PythonValue:
+    lower = bounds.lower
+    return int(lower[partition]) if isinstance(lower, np.ndarray) else lower[partition].as_py()

@@ -21,16 +21,14 @@ from pyhudi_expr.index.lookups.hashed_entries import UNLISTED
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_shards import shards
-from pyhudi_expr.tables.mdt.bytes.keys import secondary_prefix, secondary_shard_key
+from pyhudi_expr.tables.mdt.bytes.keys import secondary_prefix, secondary_shard_key, shards
 from pyhudi_expr.tables.mdt.certificates.certificates import group_name, group_names
 from pyhudi_expr.tables.mdt.hfile.cells import Cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.records.encoded_records import EncodedRecords, joined_by_schema
+from pyhudi_expr.tables.mdt.records.metadata_records import EncodedRecords, joined_by_schema
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, PrefixScan, Scan, announce
+from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE, entries, group_of, locations
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.mdt.store.record_locations import group_of, locations
-from pyhudi_expr.tables.mdt.store.secondary_keys import NULL_VALUE, entries
 
 BLOCK_BYTES = 64 << 10
 """What a look-up of one key reads of a file, at most of the time."""

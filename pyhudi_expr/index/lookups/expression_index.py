@@ -42,17 +42,16 @@ from pyhudi_expr.expr.bounds import Bounds, Mask, mask_or
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Op
-from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.bloom_filters import BloomFilters, WantedValues
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
-from pyhudi_expr.index.planner import Answer, CostedSource, Question
+from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode
 from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, COLUMN_STATS, EXPRESSION_INDEX_PREFIX
 from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.byte_strings import StringIndex
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
-from pyhudi_expr.tables.mdt.bytes.string_index import StringIndex
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 IDENTITY = "identity"

@@ -28,7 +28,7 @@ from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.index_definitions import (
+from pyhudi_expr.tables.mdt.changes.partitions import (
     COLUMN_TYPE,
     IndexDefinition,
     type_names,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array, runs
-from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes
+from pyhudi_expr.tables.mdt.bytes.keys import Hashes
 
 SliceNumbers = Int32Array
 

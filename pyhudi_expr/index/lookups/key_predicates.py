@@ -53,7 +53,7 @@ from pyhudi_expr.expr.bound import (
 )
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.nodes import Op, PythonValue, Unknown
-from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
+from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.keys.definition import KeyDefinition, virtual_keys
 from pyhudi_expr.tables.keys.generators import KeyGenerator

@@ -49,24 +49,23 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, Int32Array, dictionary_of, string_list, value_list
 from pyhudi_expr.expr.bound import Leaf
-from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.direct_lookups import KeyLookup, listing_groups, look_up_bytes
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
-from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
+from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question, StillReadingError
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts, row_counts
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
 from pyhudi_expr.tables.mdt.certificates.stored import certify_records, record_certificate
-from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.tables.mdt.store.hashed_records import newest
+from pyhudi_expr.tables.mdt.store.index_records import group_of, locations
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.mdt.store.record_locations import group_of, locations
 from pyhudi_expr.tables.properties import TableType
 
 IN_MEMORY_BYTES = 1 << 20

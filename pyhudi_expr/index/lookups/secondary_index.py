@@ -28,7 +28,7 @@ A small index is read whole, once. In a larger one a value's entries are looked 
 and their record keys in the record index (`index.lookups.direct_lookups`); that each key has
 exactly one entry is known from a certificate (`mdt.certificates`), as with the record index.
 
-`index.lookups.value_texts` has how a column's values are written.
+`index.lookups.value_places` has how a column's values are written.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.domains import Kind
-from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.direct_lookups import ValueLookup, look_up_bytes
 from pyhudi_expr.index.lookups.index_coverage import covered_slices, slices_of_build
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
@@ -62,29 +61,27 @@ from pyhudi_expr.index.lookups.value_places import (
     LookedUpValues,
     ValueLocations,
     ValuePlaces,
-    locate_values,
-)
-from pyhudi_expr.index.lookups.value_texts import (
     WantedValues,
     extension_text,
     hudi_text,
+    locate_values,
     lookup_values,
 )
-from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
+from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question, StillReadingError
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
 from pyhudi_expr.tables.mdt.certificates.pairing import number_flags
 from pyhudi_expr.tables.mdt.certificates.stored import certify_values, value_certificate
-from pyhudi_expr.tables.mdt.changes.index_definitions import (
+from pyhudi_expr.tables.mdt.changes.partitions import (
     COLUMN_TYPE,
     IndexDefinition,
     index_definitions,
 )
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.tables.mdt.store.hashed_records import newest
+from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.mdt.store.secondary_keys import entries
 
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT})
 #: Changes whenever the columns or their meaning change.

@@ -10,15 +10,18 @@ import pyarrow as pa
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.index.rows.file_cache import FileCache
-from pyhudi_expr.index.rows.known_file import Chunk, KnownFile
+from pyhudi_expr.index.rows.known_file import Chunk, FileCache, KnownFile
 from pyhudi_expr.index.rows.page_bounds import Pages, are_pages_believed, read_pages
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn
-from pyhudi_expr.tables.parquet.bloom_filter import BLOCK_BYTES, HEADER_BYTES, BloomHeader
 from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError
-from pyhudi_expr.tables.parquet.dictionary_page import MOST_BYTES, read_dictionary
-from pyhudi_expr.tables.parquet.footer import read_footer
-from pyhudi_expr.tables.parquet.ranges import Range, read_ranges
+from pyhudi_expr.tables.parquet.footer import Range, read_footer, read_ranges
+from pyhudi_expr.tables.parquet.value_sets import (
+    BLOCK_BYTES,
+    HEADER_BYTES,
+    MOST_BYTES,
+    BloomHeader,
+    read_dictionary,
+)
 from pyhudi_expr.tables.storage import Storage
 
 #: A dictionary of so many bytes takes about as long to read as its header.

@@ -13,15 +13,62 @@ import numpy as np
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, BoundLiteral, Leaf
 from pyhudi_expr.expr.bounds import Mask
+from pyhudi_expr.expr.domains import Kind, unscaled
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.planner import positive_leaves
 from pyhudi_expr.index.rows.containers import RowGroups
 from pyhudi_expr.index.rows.file_reading import FileReader
 from pyhudi_expr.index.rows.known_file import Chunk, KnownFile
-from pyhudi_expr.index.rows.plain_values import plain_value, width_of
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn
-from pyhudi_expr.tables.parquet import bloom_filter, dictionary_page
+from pyhudi_expr.tables.parquet import value_sets
 from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError
+from pyhudi_expr.tables.parquet.footer import ParquetFooter
+
+_WIDTHS = {"INT32": 4, "INT64": 8}
+_FIXED = "FIXED_LEN_BYTE_ARRAY"
+
+
+def width_of(footer: ParquetFooter, column: StoredColumn) -> int | None:
+    """Return the bytes of each plain value; None if they differ."""
+    leaf = footer.metadata.schema.column(column.position)
+    return leaf.length if leaf.physical_type == _FIXED else _WIDTHS.get(leaf.physical_type)
+
+
+def plain_value(footer: ParquetFooter, column: StoredColumn, literal: BoundLiteral) -> bytes | None:
+    """Return the only bytes that a file may store for a value; None if there may be others.
+
+    Floats have two zeros and many NaN, and decimals in byte arrays have more than one form.
+    """
+    leaf = footer.metadata.schema.column(column.position)
+    stored, domain, value = column.stored, column.domain, literal.lower
+    match stored.kind:
+        case Kind.TEXT | Kind.BINARY:
+            text = bytes(value)
+            if leaf.physical_type == _FIXED:
+                return text if len(text) == leaf.length else None
+            return text if leaf.physical_type == "BYTE_ARRAY" else None
+        case Kind.INTEGER | Kind.DATE:
+            number = int(value)
+        case Kind.WALL_CLOCK | Kind.INSTANT:
+            if domain.units % stored.units or int(value) % (domain.units // stored.units):
+                return None
+            number = int(value) // (domain.units // stored.units)
+        case Kind.DECIMAL if stored.scale == domain.scale:
+            number = int(value) if domain.is_ordinal else unscaled(value, domain.scale)
+            if leaf.physical_type == _FIXED:
+                return _signed(number, leaf.length or 0, "big")
+        case _:
+            return None
+    width = _WIDTHS.get(leaf.physical_type)
+    return None if width is None else _signed(number, width, "little")
+
+
+def _signed(number: int, width: int, order: str) -> bytes | None:
+    try:
+        return number.to_bytes(width, order, signed=True)  # type: ignore[arg-type]
+    except OverflowError:
+        return None
+
 
 #: More values are not looked for: one of them is likely to be there.
 _MOST_VALUES = 64
@@ -142,12 +189,12 @@ def _may_hold(file: KnownFile, chunk: Chunk, value: bytes, width: int | None) ->
     header = file.bloom_filters.get(chunk)
     if header is not None:
         block = file.filter_blocks.get((chunk, header.block_of(value)))
-        if block is not None and not bloom_filter.may_hold(block, value):
+        if block is not None and not value_sets.may_hold(block, value):
             return False
     dictionary = file.dictionaries.get(chunk)
     if dictionary is None:
         return True
     try:
-        return dictionary_page.may_hold(dictionary, value, width)
+        return value_sets.dictionary_may_hold(dictionary, value, width)
     except NotParquetError:
         return True

@@ -31,8 +31,7 @@ from pyhudi_expr.index.statistics.column_bounds import (
     concat_bounds,
     no_rows,
 )
-from pyhudi_expr.index.statistics.entry_positions import EntryPositions
-from pyhudi_expr.index.statistics.entry_source import EntrySource
+from pyhudi_expr.index.statistics.entry_source import EntryPositions, EntrySource
 from pyhudi_expr.index.statistics.statistics_decoding import (
     DecodedBounds,
     StatisticsEntries,

@@ -1,13 +1,26 @@
-"""Where the entries of statistics come from."""
+"""Where the entries of statistics come from, and the files that they describe."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.arrays import AnyArray, Int64Array, string_list
+from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.byte_strings import StringIndex
+from pyhudi_expr.tables.mdt.bytes.keys import id64, partition_key
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.tables.mdt.store.file_group import FileGroup
-from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup, announce
+from pyhudi_expr.tables.mdt.store.listing_state import GroupStates, restricted
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics, read_statistics
 
 
 class EntrySource(Protocol):
@@ -32,3 +45,106 @@ class EntrySource(Protocol):
         self, partition: str, prefixes: Sequence[str]
     ) -> list[Iterator[ColumnStatistics]]:
         """Return the entries whose keys begin with one of the prefixes; one piece at least."""
+
+
+class EntryPositions:
+    """The positions of a listing's files by their partitions and names."""
+
+    def __init__(self, listing: FileListing) -> None:
+        """Take a listing; what finds its files is made at the first use."""
+        self._listing = listing
+
+    def prepare(self) -> None:
+        """Make what finds the files: once, and not by several threads."""
+        self._names  # noqa: B018
+
+    def of(self, keys: AnyArray, file_names: AnyArray) -> Int64Array:
+        """Return for each entry the position of its file in the listing; -1 if it is not listed.
+
+        Args:
+            keys: The keys of the entries.
+            file_names: The names of the files that they describe.
+        """
+        if not self._listing.num_files:
+            return np.full(len(keys), -1, np.int64)
+        # Bytes, not characters: a key in another form is found nowhere.
+        found = pc.index_in(pc.binary_slice(keys.cast(pa.binary()), 12, 24), self._partition_ids)
+        partition = np.asarray(found.fill_null(-1).to_numpy(), dtype=np.int64)
+        if not self._names.are_distinct:
+            entries = _qualified(pa.array(partition), file_names)
+            return self._qualified_names.find(entries)
+        positions = self._names.find(file_names.fill_null(""))
+        # A name that is not listed gets any partition here, and stays -1.
+        positions[self._listing.file_partition[positions] != partition] = -1
+        return positions
+
+    @computed_once
+    def _partition_ids(self) -> AnyArray:
+        paths = string_list(self._listing.partitions)
+        return pa.array([id64(partition_key(path)).encode() for path in paths], pa.binary())
+
+    @computed_once
+    def _names(self) -> StringIndex:
+        return StringIndex(self._listing.file_name)
+
+    @computed_once
+    def _qualified_names(self) -> StringIndex:
+        """The index of names with partitions, where files of different partitions share a name."""
+        partition = pa.array(self._listing.file_partition)
+        return StringIndex(_qualified(partition, self._listing.file_name))
+
+
+def _qualified(partition: AnyArray, name: AnyArray) -> AnyArray:
+    return pc.binary_join_element_wise(pc.cast(partition, pa.string()), name.fill_null(""), "/")
+
+
+#: The entries of fewer files are read in the time that threads take to start and to take turns.
+_FEW_FILES = 4_000
+
+
+@dataclass(frozen=True)
+class GroupEntries:
+    """An `EntrySource` over file groups.
+
+    Attributes:
+        metadata: The metadata table.
+        of_groups: Its file groups of `column_stats`.
+        cache: The cache of whole columns; None: nothing is kept on disk.
+        reading_threads: How many pieces are best read at a time.
+    """
+
+    metadata: MetadataTable
+    of_groups: Sequence[FileGroup]
+    cache: DiskCache | None
+    reading_threads: int
+
+    @staticmethod
+    def of_few(metadata: MetadataTable, files: int) -> GroupEntries:
+        """Return the entries, to be read for some partitions with so many files."""
+        threads = metadata.reading_threads
+        if files < _FEW_FILES and not metadata.metadata.storage.is_remote:
+            threads = 1
+        return GroupEntries(metadata, metadata.groups(COLUMN_STATS), None, threads)
+
+    @staticmethod
+    def as_of(metadata: MetadataTable, state: GroupStates) -> GroupEntries:
+        """Return the entries in an earlier state, of which the groups still have all blocks."""
+        groups = restricted(metadata.groups(COLUMN_STATS), state)
+        return GroupEntries(metadata, groups, metadata.cache, metadata.reading_threads)
+
+    @property
+    def meta_fields(self) -> bool:
+        """Whether the table's files have Hudi's meta columns, with values."""
+        return self.metadata.meta_fields
+
+    def groups(self, partition: str) -> Sequence[FileGroup]:
+        """Return the shards of `column_stats`, which is the only partition that is asked for."""
+        assert partition == COLUMN_STATS
+        announce(self.of_groups)
+        return self.of_groups
+
+    def statistics_pieces(
+        self, partition: str, prefixes: Sequence[str]
+    ) -> list[Iterator[ColumnStatistics]]:
+        """See `EntrySource`."""
+        return [read_statistics(group, prefixes, self.cache) for group in self.groups(partition)]

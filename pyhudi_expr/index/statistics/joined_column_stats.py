@@ -20,10 +20,9 @@ from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values
 from pyhudi_expr.expr.evaluate import DerivedStatistics, StatisticsEvidence, as_array
-from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
+from pyhudi_expr.index.statistics.column_bounds import bounds_bytes, zone_bounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
 from pyhudi_expr.index.statistics.entry_source import EntrySource
-from pyhudi_expr.index.statistics.zone_maps import zone_bounds
 from pyhudi_expr.tables.joined_listing import JoinedListing, Runs
 from pyhudi_expr.tables.storage import Storage
 

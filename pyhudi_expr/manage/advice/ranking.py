@@ -13,14 +13,31 @@ from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.index.lookups.expression_index import Expression
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest
-from pyhudi_expr.manage.advice.bloom_samples import FilterSample, column_filters, key_filters
-from pyhudi_expr.manage.advice.candidates import ColumnUsage, candidates
-from pyhudi_expr.manage.advice.create_statements import CreateStatement, create_statement
-from pyhudi_expr.manage.advice.estimates import Candidate, ExpectedRead, FooterBounds, WhatIf
-from pyhudi_expr.manage.advice.expression_ranges import evaluate_function, result_ranges
-from pyhudi_expr.manage.advice.index_costs import CostModel, IndexCosts
-from pyhudi_expr.manage.advice.sql_queries import ObservedQuery
-from pyhudi_expr.manage.advice.table_sample import MOST_FILES, TableSample, distinct_values
+from pyhudi_expr.manage.advice.candidates import (
+    ColumnUsage,
+    CreateStatement,
+    candidates,
+    create_statement,
+)
+from pyhudi_expr.manage.advice.estimates import (
+    Candidate,
+    CostModel,
+    ExpectedRead,
+    FooterBounds,
+    IndexCosts,
+    WhatIf,
+)
+from pyhudi_expr.manage.advice.query_history import ObservedQuery
+from pyhudi_expr.manage.advice.table_sample import (
+    MOST_FILES,
+    FilterSample,
+    TableSample,
+    column_filters,
+    distinct_values,
+    evaluate_function,
+    key_filters,
+    result_ranges,
+)
 from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, RECORD_INDEX, RECORD_KEY, SECONDARY_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 

@@ -1,29 +1,40 @@
-"""Sample a table's base files: their footers, and some of their rows."""
+"""Sample a table's base files: footers, rows, Bloom filters, and ranges of functions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyChunkedArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, AnyChunkedArray, Int64Array
 from pyhudi_expr.computed_once import computed_once
-from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundExpression, BoundTerm, walk
 from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression, expression_of
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
-from pyhudi_expr.index.statistics.parquet_footers import read_bounds
-from pyhudi_expr.manage.layout.sampling import sample_file
+from pyhudi_expr.index.statistics.parquet_footers import Range, as_bounds, read_bounds
+from pyhudi_expr.manage.layout.analysis import sample_file
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.records.bloom_filter import (
+    SIMPLE,
+    BloomFilter,
+    FilterBuilder,
+    of_footer,
+    parse,
+)
 
 THREADS = 8
 _SEED = 77
@@ -153,3 +164,198 @@ def _bytes_of_entry(cells: Mapping[bytes, bytes]) -> float:
     if not cells:
         return 0.0
     return hfile_writer.write(BytesIO(), sorted(cells.items()), "") / len(cells)
+
+
+#: Number of files whose whole columns are read, to count their values exactly.
+_FILES_FOR_FILTERS = 8
+_INSTANT = "20240101000000000"
+
+
+@dataclass(frozen=True)
+class FilterSample:
+    """Properties of one column's filters, averaged over files.
+
+    Attributes:
+        file_bytes: Bytes of one filter in the index.
+        text_bytes: Bytes of one filter before compression.
+        footer_bytes: Bytes that a writer adds for a file: Hudi's do not compress them, and size
+            them by the filters in footers.
+        false_positives: Share of other values that a filter does not exclude.
+        unfiltered: Share of file slices with log files, which have no filters.
+        are_built: Whether they were built from values, as footers have none.
+    """
+
+    file_bytes: float
+    text_bytes: float
+    footer_bytes: float
+    false_positives: float
+    unfiltered: float
+    are_built: bool
+
+    def kept(self, holding: float, files: float, values: int) -> float:
+        """Return how many of the files remain if some of them hold one of so many values."""
+        mistaken: float = 1.0 - (1.0 - self.false_positives) ** values
+        positive = holding + (files - holding) * mistaken
+        return self.unfiltered * files + (1.0 - self.unfiltered) * positive
+
+
+def key_filters(sample_files: TableSample, key: Expression) -> FilterSample:
+    """Sample filters of record keys: from the footers, or built from keys if there are none.
+
+    Args:
+        sample_files: The sampled files.
+        key: A column with as many values as keys, the only one of the record key.
+
+    Raises:
+        HudiError: A file cannot be read.
+    """
+    if not sample_files.table.properties.meta_fields:
+        return column_filters(sample_files, key)
+    texts = _footer_filters(sample_files)
+    if len(texts) < len(_some_paths(sample_files)):
+        return column_filters(sample_files, key)
+    return _filters(sample_files, texts, are_built=False)
+
+
+def column_filters(sample_files: TableSample, expression: Expression) -> FilterSample:
+    """Sample filters of a column's values, or of a function's results, sized for each file.
+
+    Raises:
+        HudiError: A file cannot be read.
+    """
+    texts = [
+        (SIMPLE, _build_filter(values)) for values in _distinct_texts(sample_files, expression)
+    ]
+    return _filters(sample_files, texts, are_built=True)
+
+
+def _some_paths(sample_files: TableSample) -> list[str]:
+    return list(sample_files.listing.paths(sample_files.some(_FILES_FOR_FILTERS)))
+
+
+def _distinct_texts(sample_files: TableSample, expression: Expression) -> Iterator[AnyArray]:
+    for path in _some_paths(sample_files):
+        given = evaluate_function(expression, sample_files.whole_column(path, expression.column))
+        distinct: AnyArray = given.drop_null().unique()  # type: ignore[assignment]
+        yield distinct.cast(pa.string())
+
+
+def _build_filter(values: AnyArray) -> bytes:
+    builder = FilterBuilder(len(values))
+    builder.add(ByteStrings.from_arrow(values.cast(pa.large_binary())))
+    return builder.text()
+
+
+def _footer_filters(sample_files: TableSample) -> list[tuple[str, bytes]]:
+    found = []
+    for path in _some_paths(sample_files):
+        with sample_files.table.storage.open_input(path) as source:
+            found.append(of_footer(pq.read_metadata(source).metadata))
+    return [one for one in found if one is not None]
+
+
+def _filters(
+    sample_files: TableSample, texts: list[tuple[str, bytes]], *, are_built: bool
+) -> FilterSample:
+    listing = sample_files.listing
+    logged = len(np.unique(listing.file_slice[listing.file_is_log]))
+    count = max(len(texts), 1)
+    written = (_footer_filters(sample_files) if are_built else texts) or texts
+    cells = [
+        # Keys of entries are the hashes of a partition's and of a file's name.
+        (f"{number:048d}".encode(), payloads.bloom_filter(kind, _INSTANT, text))
+        for number, (kind, text) in enumerate(texts)
+    ]
+    frame = hfile_writer.write(BytesIO(), [], "")
+    return FilterSample(
+        file_bytes=(hfile_writer.write(BytesIO(), cells, "") - frame) / count,
+        text_bytes=sum(len(text) for _, text in texts) / count,
+        footer_bytes=sum(len(text) for _, text in written) / max(len(written), 1),
+        false_positives=sum(_false_positives(parse(*one)) for one in texts) / count,
+        unfiltered=logged / max(listing.num_slices, 1),
+        are_built=are_built,
+    )
+
+
+def _false_positives(bloom: BloomFilter) -> float:
+    """Return the rate by how full a filter is: with more keys than planned it excludes less."""
+    passed = 1.0
+    for row in bloom.rows:
+        filled = float(np.unpackbits(row).sum()) / bloom.bits
+        passed *= 1.0 - filled**bloom.hashes
+    return 1.0 - passed
+
+
+#: The ranges of a sample of rows would be too narrow, and look better than they are.
+_FILES_FOR_RANGES = 32
+_RESULTS: Mapping[str, Callable[[AnyChunkedArray], AnyChunkedArray]] = {
+    IDENTITY: lambda values: values,
+    "lower": pc.utf8_lower,
+    "upper": pc.utf8_upper,
+    "trim": partial(pc.utf8_trim, characters=" "),
+    "ltrim": partial(pc.utf8_ltrim, characters=" "),
+    "rtrim": partial(pc.utf8_rtrim, characters=" "),
+    "length": pc.utf8_length,
+}
+"""Ranges of the column itself say too little of these; of `year(ts)`, say, they tell as much."""
+
+
+def evaluate_function(expression: Expression, values: AnyChunkedArray) -> AnyChunkedArray:
+    """Return the function's results for the column's values."""
+    return _RESULTS[expression.function](values)
+
+
+def indexable_expression(term: BoundTerm) -> Expression | None:
+    """Return the column, or the function of a column, if an index over it can be estimated."""
+    if isinstance(term, BoundColumn):
+        return Expression(IDENTITY, term.name)
+    found = expression_of(term)
+    return found if found is not None and found.function in _RESULTS else None
+
+
+def indexable_calls(predicate: BoundExpression) -> Iterator[tuple[Expression, BoundCall]]:
+    """Return the functions in the predicate for which an index can be estimated."""
+    for term in walk(predicate):
+        expression = indexable_expression(term) if isinstance(term, BoundCall) else None
+        if expression is not None:
+            yield expression, cast(BoundCall, term)
+
+
+@dataclass(frozen=True)
+class ResultRanges:
+    """Bounds of a function's results over the listing's files; unknown for files without sample.
+
+    Attributes:
+        slices: The slices of the sampled files.
+    """
+
+    bounds: Bounds
+    slices: Int64Array
+
+
+def result_ranges(
+    sample_files: TableSample, expression: Expression, call: BoundCall
+) -> ResultRanges:
+    """Compute the ranges of an expression, of which `call` is one call.
+
+    Raises:
+        HudiError: A file cannot be read.
+    """
+    chosen, listing = sample_files.some(_FILES_FOR_RANGES), sample_files.listing
+    with ThreadPoolExecutor(THREADS) as pool:
+        of_file = partial(_extremes, sample_files, expression, call)
+        found = list(pool.map(of_file, listing.paths(chosen)))
+    store = ColumnBounds(listing.num_files, call.domain)
+    store.put(chosen, as_bounds(found, call.domain))
+    return ResultRanges(store.bounds(), np.unique(listing.file_slice[chosen]))
+
+
+def _extremes(
+    sample_files: TableSample, expression: Expression, call: BoundCall, path: str
+) -> Range:
+    given = evaluate_function(expression, sample_files.whole_column(path, expression.column))
+    if not call.domain.is_ordinal:
+        given = given.cast(call.domain.arrow_type)
+    ends = pc.min_max(given).as_py()
+    nulls = given.null_count
+    return Range(ends["min"], ends["max"], nulls < len(given), nulls > 0)

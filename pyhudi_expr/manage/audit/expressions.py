@@ -26,17 +26,17 @@ from pyhudi_expr.expr.domains import Domain, Kind, physical_scalar
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries
+from pyhudi_expr.manage.audit.bound_faults import StoredBounds, less, shown, stored_bounds, taken
 from pyhudi_expr.manage.audit.column_facts import point_bounds
 from pyhudi_expr.manage.audit.filters import FilterTruth
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
-from pyhudi_expr.manage.audit.stored_bounds import StoredBounds, less, shown, stored_bounds, taken
-from pyhudi_expr.manage.indexing.expression_arguments import IDENTITY, arguments
+from pyhudi_expr.manage.indexing.index_plan import IDENTITY, arguments
 from pyhudi_expr.rows.slice_rows import parquet_columns, parquet_file
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records.metadata_records import decode
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.statistics import column_statistics
 
 _FIRST_CERTAIN_DAY = -141_000  # in 1583

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
-from pyhudi_expr.tables.file_names import log_files
-from pyhudi_expr.tables.hudi_names import FILES
+from pyhudi_expr.tables.hudi_names import FILES, log_files
 from pyhudi_expr.tables.listing import StoredFiles
 
 

@@ -1,8 +1,8 @@
-"""`record_index`: the place of each key against the rows of the file slices."""
+"""`record_index`: the place of each key against the rows; the extension's covered slices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array, value_list
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
-from pyhudi_expr.manage.audit.scope import MOST, AuditedRecords
+from pyhudi_expr.manage.audit.scope import MOST, AuditedRecords, AuditedTable
 from pyhudi_expr.manage.audit.slice_keys import (
     ELSEWHERE,
     EXAMPLES,
@@ -25,9 +25,57 @@ from pyhudi_expr.manage.audit.slice_keys import (
     texts_of,
 )
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
-from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
+from pyhudi_expr.tables.mdt.extension.coverage import UNCOVERED
+from pyhudi_expr.tables.mdt.extension.reader import COVERAGE_DIR, Extension
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
-from pyhudi_expr.tables.mdt.store.record_locations import group_of, locations
+from pyhudi_expr.tables.mdt.store.index_records import group_of, locations
+
+COVERAGE = "coverage"
+
+
+def check_coverage(
+    records: AuditedRecords,
+    table: AuditedTable,
+    extension: Extension,
+    names: SliceNames,
+    rows: Int64Array,
+    unread: Collection[int],
+) -> Iterator[Finding]:
+    """Return the covered slices that have another number of rows than the list says.
+
+    Args:
+        records: The extension.
+        table: The table.
+        extension: The extension, with its coverage.
+        names: The covered slices.
+        rows: The number of rows of each.
+        unread: The numbers of slices whose rows are not known.
+    """
+    counted = extension.coverage.rows_of(table.table, records.slices)
+    ids = zip(
+        records.slices.partitions.take(records.slices.slice_partition).to_pylist(),
+        records.slices.slice_file_id.to_pylist(),
+        strict=True,
+    )
+    number = np.array([names.numbers[str(partition), str(one)] for partition, one in ids], np.int64)
+    read = ~np.isin(number, list(unread))
+    wrong = (counted != UNCOVERED) & read & (rows[number] != counted)
+    for row in np.flatnonzero(wrong)[:MOST].tolist():
+        real = int(rows[number[row]])
+        lost = bool(counted[row] < real)
+        yield records.finding(
+            COVERAGE,
+            Fault.COVERED_ROWS_WRONG,
+            Severity.ROWS_LOST if lost else Severity.SLOWER,
+            names.path(int(number[row])),
+            subject=records.relative(f"{records.records.metadata.base_path}/{COVERAGE_DIR}"),
+            expected=f"{real} rows",
+            found=f"{counted[row]} rows",
+            queries="those for keys that the index lacks" if lost else "those by key read the file",
+            readers=(Reader.PYHUDI,) if lost else (),
+        )
+
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 

@@ -18,12 +18,16 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics.column_bounds import concat_bounds
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode_merged
-from pyhudi_expr.manage.audit.bound_faults import Described, Truth, wrong_bounds
-from pyhudi_expr.manage.audit.column_facts import UNKNOWN, FileFacts, chosen_bounds, united_bounds
+from pyhudi_expr.manage.audit.bound_faults import Described, Truth, stored_bounds, wrong_bounds
+from pyhudi_expr.manage.audit.column_facts import (
+    UNKNOWN,
+    FileFacts,
+    MergedSlices,
+    chosen_bounds,
+    united_bounds,
+)
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
-from pyhudi_expr.manage.audit.merged_facts import MergedSlices
 from pyhudi_expr.manage.audit.scope import MOST, AuditedRecords
-from pyhudi_expr.manage.audit.stored_bounds import stored_bounds
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix, partition_stats_key
 

@@ -13,18 +13,19 @@ from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import statuses
 from pyhudi_expr.index.lookups.record_index import unusable_reason
 from pyhudi_expr.manage.audit import expressions, file_lists, filters, structure
-from pyhudi_expr.manage.audit.column_facts import FileFacts, file_facts
-from pyhudi_expr.manage.audit.column_statistics import audited_columns, check_column_stats
-from pyhudi_expr.manage.audit.extension_coverage import check_coverage
+from pyhudi_expr.manage.audit.column_facts import FileFacts, MergedSlices, file_facts
+from pyhudi_expr.manage.audit.column_statistics import (
+    audited_columns,
+    check_column_stats,
+    check_log_stats,
+)
 from pyhudi_expr.manage.audit.findings import Audit, Fault, Finding
-from pyhudi_expr.manage.audit.key_places import check_record_index
-from pyhudi_expr.manage.audit.log_statistics import check_log_stats
-from pyhudi_expr.manage.audit.merged_facts import MergedSlices
+from pyhudi_expr.manage.audit.key_places import check_coverage, check_record_index
 from pyhudi_expr.manage.audit.partition_statistics import check_partition_stats
 from pyhudi_expr.manage.audit.remedies import with_remedies
 from pyhudi_expr.manage.audit.scope import AuditedRecords, AuditedTable
 from pyhudi_expr.manage.audit.slice_keys import RowReader, SliceKeys, read_keys
-from pyhudi_expr.manage.audit.stored_keys import check_stored_keys
+from pyhudi_expr.manage.audit.structure import check_stored_keys
 from pyhudi_expr.manage.audit.value_entries import check_values
 from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,

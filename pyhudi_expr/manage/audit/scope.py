@@ -18,7 +18,7 @@ from pyhudi_expr.rows.slice_rows import leaf_types
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.keys import column_partition_prefix, id128
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 HUDI_ONLY, BOTH = (Reader.HUDI,), (Reader.HUDI, Reader.PYHUDI)

@@ -1,4 +1,6 @@
-"""What holds for every metadata partition: that it is there, covers all commits, and can be read.
+"""What holds for a table and every metadata partition: keys, existence, coverage, readability.
+
+Hudi's next update of such a row fails, or writes the row a second time.
 
 All blocks of its current files are decompressed, and each key's file group is computed.
 """
@@ -18,27 +20,65 @@ from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Registry, Store
-from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
+from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, HUDI_ONLY, MOST, AuditedRecords, AuditedTable
+from pyhudi_expr.manage.invariants import SliceKeys, stored_keys
 from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
     EXPRESSION_INDEX_PREFIX,
     METADATA_DIR,
     PARTITION_STATS,
+    RECORD_KEY,
     SECONDARY_INDEX_PREFIX,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_shards import shards
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.bytes.keys import shards
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.extension.reader import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log.valid_instants import BOOTSTRAP_PREFIX
+from pyhudi_expr.tables.mdt.log.lost_files import BOOTSTRAP_PREFIX
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
+from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.mdt.store.secondary_keys import entries
 from pyhudi_expr.tables.timeline.timeline import Instant
+
+PARTITION = "table"
+"""Stands for the table's own files where findings name a partition of the metadata table."""
+
+
+def check_stored_keys(table: AuditedTable, unchecked: list[str]) -> Iterator[Finding]:
+    """Check that each row of the slices has its key, unless keys are virtual."""
+    if is_virtual(table.table.properties):
+        return
+    try:
+        found = stored_keys(table.table, table.slices)
+    except HudiError as error:
+        unchecked.append(f"stored keys: {error}")
+        return
+    for one in found:
+        if one.lacks_keys:
+            yield _finding(one)
+
+
+def _finding(one: SliceKeys) -> Finding:
+    rows, keys = one.rows + one.log_rows, one.keys + one.log_keys
+    return Finding(
+        store=Store.HUDI,
+        partition=PARTITION,
+        fault=Fault.STORED_KEY_MISSING,
+        severity=Severity.QUERY_FAILS,
+        file=one.slice.path(one.slice.base or one.slice.logs[0]),
+        subject=RECORD_KEY,
+        expected=f"a stored key in each of {rows} rows",
+        found=f"keys in {keys} of them",
+        queries="updates, deletes and compactions of these rows; queries of the column",
+        readers=(Reader.HUDI, Reader.PYHUDI),
+        remedy="",
+    )
+
 
 _T = TypeVar("_T")
 _EXAMPLES = 3

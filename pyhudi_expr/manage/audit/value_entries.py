@@ -24,9 +24,9 @@ from pyhudi_expr.manage.audit.slice_keys import (
     summarised,
     texts_of,
 )
-from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
-from pyhudi_expr.tables.mdt.store.secondary_keys import entries
+from pyhudi_expr.tables.mdt.store.index_records import entries
 
 
 @dataclass(frozen=True)

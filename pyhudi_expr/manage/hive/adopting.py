@@ -17,14 +17,21 @@ from pyhudi_expr.manage.hive.adoption import (
     is_adopted,
     is_of_sync,
     is_ours,
+    partition_formats,
     undoing,
 )
-from pyhudi_expr.manage.hive.columns import HiveColumn, accepts, hive_columns, quote_identifier
-from pyhudi_expr.manage.hive.metastore_partitions import partition_formats
-from pyhudi_expr.manage.hive.metastore_table import MetastoreTable, TableName, metastore_table
+from pyhudi_expr.manage.hive.metastore_table import (
+    HiveColumn,
+    MetastoreTable,
+    TableName,
+    accepts,
+    hive_columns,
+    metastore_table,
+    quote_identifier,
+)
 from pyhudi_expr.manage.hive.session import ConnectionFailed, HiveSession
 from pyhudi_expr.manage.operations import Action, Change, carry_out
-from pyhudi_expr.tables.config_keys import BOOTSTRAP_BASE_PATH
+from pyhudi_expr.tables.hudi_names import BOOTSTRAP_BASE_PATH
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 Planner = Callable[[TableName, MetastoreTable, tuple[PartitionFormat, ...]], AdoptionPlan]

@@ -17,24 +17,26 @@ from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses
-from pyhudi_expr.manage.hive.address import HiveAddress
-from pyhudi_expr.manage.hive.adoption import is_of_sync, is_ours
-from pyhudi_expr.manage.hive.columns import quote_identifier
-from pyhudi_expr.manage.hive.findings import Finding, Verdict
-from pyhudi_expr.manage.hive.guards import guarded
-from pyhudi_expr.manage.hive.metastore_partitions import partition_formats
+from pyhudi_expr.manage.hive.adoption import is_of_sync, is_ours, partition_formats
+from pyhudi_expr.manage.hive.guards import Finding, Verdict, guarded
 from pyhudi_expr.manage.hive.metastore_table import (
     INPUT_FORMATS,
     MetastoreTable,
     metastore_table,
+    quote_identifier,
     quote_string,
     same_place,
 )
-from pyhudi_expr.manage.hive.missing_jars import jar_to_add
-from pyhudi_expr.manage.hive.probe import Probe, find_probe
+from pyhudi_expr.manage.hive.probe import Probe, check_splits, find_probe
 from pyhudi_expr.manage.hive.registration import Registration, mismatch
-from pyhudi_expr.manage.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
-from pyhudi_expr.manage.hive.splits_check import check_splits
+from pyhudi_expr.manage.hive.session import (
+    ConnectionFailed,
+    HiveAddress,
+    HiveSession,
+    QueryError,
+    jar_to_add,
+    open_session,
+)
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from pyhudi_expr.tables.hudi_table import HudiTable

@@ -1,11 +1,38 @@
-"""What Hive's metastore may still do to the files of a Hudi table."""
+"""What checks of HiveServer2 find, and what its metastore may still do to a table's files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
 
-from pyhudi_expr.manage.hive.findings import Finding, Verdict
 from pyhudi_expr.manage.hive.session import HiveSession, QueryError
+
+
+class Verdict(str, Enum):
+    """The result of checking a link."""
+
+    GOOD = "ok"
+    DOUBTFUL = "warning"
+    """Queries are right, and less pruned than they could be."""
+    BROKEN = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The finding for one link.
+
+    Attributes:
+        message: What was found.
+        remedy: What to do; empty if all is well.
+    """
+
+    link: str
+    verdict: Verdict
+    message: str
+    remedy: str = ""
+
 
 _LINK = "metastore"
 _PACKAGE = "io.pyhudi.hive.metastore"

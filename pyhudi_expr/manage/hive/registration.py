@@ -8,12 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.common.hive_types import nested_type_name
-from pyhudi_expr.index.description.metadata_views import VIEWS, ViewColumn
-from pyhudi_expr.manage.hive.columns import HiveColumn, accepts, hive_columns, quote_identifier
+from pyhudi_expr.index.description import VIEWS, ViewColumn
 from pyhudi_expr.manage.hive.metastore_table import (
     STORAGE_HANDLER,
+    HiveColumn,
     MetastoreTable,
     TableName,
+    accepts,
+    hive_columns,
+    quote_identifier,
     quote_string,
     same_place,
     without_notes,

@@ -1,13 +1,19 @@
-"""Options and results of index builds in both metadata tables."""
+"""Options, sources and results of index builds in both metadata tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt.extension.coverage import Coverage
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 Lock = Callable[[Storage], TableLock]
 
@@ -53,3 +59,40 @@ def sum_by_partition(
     for file in files:
         sums[file.partition] = sums.get(file.partition, 0) + measure(file)
     return sums
+
+
+@dataclass(frozen=True)
+class BuildSource:
+    """A table at one instant, with its file slices."""
+
+    table: HudiTable
+    listing: FileListing
+
+    @staticmethod
+    def of(table: HudiTable) -> BuildSource:
+        """Return the newest snapshot that the table object has.
+
+        Raises:
+            HudiError: The table cannot be listed.
+        """
+        metadata = MetadataTable.open(table)
+        label = table if metadata is None else metadata.table
+        return BuildSource(label, current_listing(label, metadata, TableView.SNAPSHOT))
+
+    def has_changed(self, later: BuildSource) -> bool:
+        """Return whether rows were committed, or rolled back, between the two."""
+        return self._coverage.first_uncovered(later.table) is not None
+
+    def slices_not_in(self, other: BuildSource) -> FileListing:
+        """Return the slices that the other snapshot lacks, or may have with other contents."""
+        return self.listing.some(~other._coverage.covered(self.table, self.listing))
+
+    def base_files_not_in(self, other: BuildSource) -> FileListing:
+        """Return the slices whose base files the other snapshot lacks, without their log files."""
+        bases = BuildSource(self.table, self.listing.base_files_only())
+        return bases.slices_not_in(BuildSource(other.table, other.listing.base_files_only()))
+
+    @property
+    def _coverage(self) -> Coverage:
+        rows = np.zeros(self.listing.num_slices, np.int64)
+        return Coverage.of(self.table, self.listing, rows)

@@ -17,7 +17,6 @@ from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.domains import Kind, kind_of
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store
-from pyhudi_expr.manage.indexing.expression_arguments import IDENTITY, arguments
 from pyhudi_expr.manage.indexing.statements import CreateIndex
 from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import (
@@ -32,7 +31,44 @@ from pyhudi_expr.tables.hudi_names import (
     SECONDARY_INDEX,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+
+IDENTITY = "identity"
+"""Of the column's own values; for Bloom filters, as column_stats has their bounds."""
+
+#: Hudi's names of the functions in Spark's SQL, with the options that are their arguments.
+_FUNCTIONS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("year", "month", "day", "hour", "abs", "ceil", "floor"), ()),
+    **dict.fromkeys(("upper", "lower", "trim", "ltrim", "rtrim", "length"), ()),
+    **dict.fromkeys(("date_format", "from_unixtime"), ("format",)),
+    **dict.fromkeys(("date_add", "date_sub"), ("days",)),
+    "to_date": (),
+    IDENTITY: (),
+}
+_NUMBERS = frozenset({"days"})
+
+
+def arguments(definition: IndexDefinition) -> list[int | str]:
+    """Return the arguments of an index's function besides the column.
+
+    Raises:
+        HudiError: The function is unknown, or has other options.
+    """
+    name, options = definition.function, dict(definition.options)
+    options.pop("expr", None)
+    expected = _FUNCTIONS.get(name)
+    if expected is None or options.keys() != set(expected):
+        wanted = f" (with the options {', '.join(expected)})" if expected else ""
+        given = f" with the options {', '.join(sorted(options))}" if options else ""
+        raise HudiError(
+            f"an index over {name!r}{given} is not known{wanted}; known functions: "
+            f"{', '.join(sorted(_FUNCTIONS))}"
+        )
+    try:
+        return [int(options[o]) if o in _NUMBERS else options[o] for o in expected]
+    except ValueError as error:
+        raise HudiError(f"{definition.name}: {error}") from error
+
 
 EXPRESSION = "expression"
 KINDS = (COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS, EXPRESSION)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.operations import Action, Change, run
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_names import PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import LockNotAcquired, TableLock
@@ -81,7 +81,7 @@ class LeftoverRemoval:
             with self.lock.held("removes what a dead process left") as lease:
                 for place in plan.copies:
                     lease.check()
-                    properties_writer.recover(self._place(place))
+                    properties.recover(self._place(place))
         except LockNotAcquired:
             return False
         return True

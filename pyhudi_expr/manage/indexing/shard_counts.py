@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.manage.indexing.build_source import BuildSource
+from pyhudi_expr.manage.indexing.build_options import BuildSource
 from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 
 _COLUMNS_PER_SHARD = 10
 _STATISTICS_FLOOR, _FILTERS_FLOOR, _KEYS_FLOOR = 2, 4, 10

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import index_statuses
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -20,7 +20,7 @@ from pyhudi_expr.tables.hudi_names import (
     SECONDARY_INDEX,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
 
 # To measure rows in memory, Hudi attaches a debugger to its own JVM, which
 # takes seconds, and sometimes never ends (apache/hudi#11879).
@@ -39,32 +39,32 @@ HUDI_SESSION = {
 
 _SECONDARY, _EXPRESSIONS = SECONDARY_INDEX, "expr_index"
 _ENABLED = {
-    COLUMN_STATS: (config_keys.METADATA_COLUMN_STATS_ENABLE,),
-    PARTITION_STATS: (config_keys.METADATA_PARTITION_STATS_ENABLE,),
-    BLOOM_FILTERS: (config_keys.METADATA_BLOOM_FILTER_ENABLE,),
+    COLUMN_STATS: (hudi_names.METADATA_COLUMN_STATS_ENABLE,),
+    PARTITION_STATS: (hudi_names.METADATA_PARTITION_STATS_ENABLE,),
+    BLOOM_FILTERS: (hudi_names.METADATA_BLOOM_FILTER_ENABLE,),
     RECORD_INDEX: (
-        config_keys.METADATA_RECORD_INDEX_ENABLE,
-        config_keys.METADATA_GLOBAL_RECORD_LEVEL_INDEX_ENABLE,
+        hudi_names.METADATA_RECORD_INDEX_ENABLE,
+        hudi_names.METADATA_GLOBAL_RECORD_LEVEL_INDEX_ENABLE,
     ),
-    _SECONDARY: (config_keys.METADATA_SECONDARY_INDEX_ENABLE,),
-    _EXPRESSIONS: (config_keys.METADATA_EXPRESSION_INDEX_ENABLE,),
+    _SECONDARY: (hudi_names.METADATA_SECONDARY_INDEX_ENABLE,),
+    _EXPRESSIONS: (hudi_names.METADATA_EXPRESSION_INDEX_ENABLE,),
 }
 # The writer needs these for partitions and keys that a table does not store.
 _KEY_SETTINGS = {
-    config_keys.RECORDKEY_FIELDS: config_keys.WRITE_RECORDKEY_FIELD,
-    config_keys.PARTITION_FIELDS: config_keys.WRITE_PARTITIONPATH_FIELD,
-    config_keys.KEY_GENERATOR_TYPE: config_keys.WRITE_KEY_GENERATOR_TYPE,
-    config_keys.KEY_GENERATOR_CLASS: config_keys.WRITE_KEY_GENERATOR_CLASS,
+    hudi_names.RECORDKEY_FIELDS: hudi_names.WRITE_RECORDKEY_FIELD,
+    hudi_names.PARTITION_FIELDS: hudi_names.WRITE_PARTITIONPATH_FIELD,
+    hudi_names.KEY_GENERATOR_TYPE: hudi_names.WRITE_KEY_GENERATOR_TYPE,
+    hudi_names.KEY_GENERATOR_CLASS: hudi_names.WRITE_KEY_GENERATOR_CLASS,
 }
-_COLUMNS = config_keys.METADATA_COLUMN_STATS_COLUMNS
-_METADATA = config_keys.METADATA_ENABLE
+_COLUMNS = hudi_names.METADATA_COLUMN_STATS_COLUMNS
+_METADATA = hudi_names.METADATA_ENABLE
 
 # Without it the tasks of Hudi 1.2 that make `partition_stats`, or update ranges of functions,
 # list files by the metadata table's reader that the driver sends them. If the driver has used
 # that reader before (for a secondary index, or for the ranges), it has cached the files of the
 # list, but Java's serialization drops how they are opened (`BaseFile.pathInfo` is transient;
 # measured: a NullPointerException). With it the tasks ask the driver for the list.
-_LISTED_BY_DRIVER = {config_keys.EMBED_TIMELINE_SERVER: "true"}
+_LISTED_BY_DRIVER = {hudi_names.EMBED_TIMELINE_SERVER: "true"}
 
 
 def writer_options(table: str) -> dict[str, str]:
@@ -115,12 +115,12 @@ def clustering_options(table: HudiTable) -> dict[str, str]:
         # The pending work of other writers must not be rolled back.
         "hoodie.clean.failed.writes.policy": "LAZY",
         # Enabled by themselves, they would be built.
-        config_keys.METADATA_COLUMN_STATS_ENABLE: "false",
-        config_keys.METADATA_PARTITION_STATS_ENABLE: "false",
+        hudi_names.METADATA_COLUMN_STATS_ENABLE: "false",
+        hudi_names.METADATA_PARTITION_STATS_ENABLE: "false",
         **writer_options(table.base_path),
         _METADATA: str(has_metadata).lower(),
-        config_keys.WRITE_TABLE_VERSION: str(table.properties.version),
-        config_keys.WRITE_AUTO_UPGRADE: "false",
+        hudi_names.WRITE_TABLE_VERSION: str(table.properties.version),
+        hudi_names.WRITE_AUTO_UPGRADE: "false",
         **_LISTED_BY_DRIVER,
         **keys,
     }

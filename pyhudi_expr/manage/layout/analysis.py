@@ -6,6 +6,8 @@ rows, in the files that they are in; a note says what the table's own statistics
 
 A piece of the sample has a narrower range than the file that it stands for, the more so the fewer
 rows it has: shares are slightly too low, for good and bad layouts alike.
+
+Log files are left out: a layout needs the distribution of values, not every value.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyChunkedArray, BoolArray, Int64Array, arrow_nulls
+from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.domains import domain_of
@@ -30,12 +34,54 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.manage.layout.curves import Curve
-from pyhudi_expr.manage.layout.ordered_statistics import columns_without_statistics
 from pyhudi_expr.manage.layout.row_order import InvalidLayout, Layout, Mapping, Pieces, row_order
-from pyhudi_expr.manage.layout.sampling import sample_file
+from pyhudi_expr.manage.layout.selection import columns_without_statistics
 from pyhudi_expr.manage.layout.tiling import PieceStatistics, Tiling
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.storage import Storage
+
+
+def sample_file(storage: Storage, path: str, schema: pa.Schema, rows: int, seed: int) -> pa.Table:
+    """Return random rows of a Parquet file, the same ones for the same seed; at most all.
+
+    Args:
+        storage: The table's storage.
+        path: The file.
+        schema: The columns with the types to read; a column that the file does not have is null.
+        rows: The number of rows.
+        seed: The seed.
+
+    Raises:
+        HudiError: The file is damaged (CorruptFile) or cannot be read.
+    """
+    try:
+        with storage.open_input(path) as source, pq.ParquetFile(source) as file:
+            there = [name for name in schema.names if name in file.schema_arrow.names]
+            count = file.metadata.num_rows
+            read = file.read(columns=there) if there else pa.table({})
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFile(f"{storage.uri}/{path}", f"it cannot be sampled: {error}") from error
+    chosen = np.arange(count)
+    if count > rows:
+        rng = np.random.default_rng([seed, count])
+        chosen = np.sort(rng.choice(count, rows, replace=False))
+    columns = [
+        _as(read.column(field.name).take(chosen), field.type)
+        if field.name in there
+        else pa.nulls(len(chosen), field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def _as(values: AnyChunkedArray, type_: pa.DataType) -> AnyChunkedArray:
+    """Return the values as another type; null for values of an older file that do not fit."""
+    try:
+        return values.cast(type_)
+    except pa.ArrowException:
+        return pa.chunked_array([arrow_nulls(len(values), type_)])
+
 
 _SAMPLE_ROWS = 100_000
 _ROWS_OF_PIECE = 200

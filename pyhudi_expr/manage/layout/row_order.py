@@ -18,8 +18,7 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, Int32Array, UInt64Array
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.manage.layout import boundary_mapping, direct_mapping
-from pyhudi_expr.manage.layout.boundary_mapping import Boundaries, distinguishing_words
+from pyhudi_expr.manage.layout import mappings
 from pyhudi_expr.manage.layout.curves import (
     MAX_BYTES,
     MAX_COLUMNS,
@@ -28,7 +27,7 @@ from pyhudi_expr.manage.layout.curves import (
     hilbert,
     interleave,
 )
-from pyhudi_expr.manage.layout.direct_mapping import UnorderedType
+from pyhudi_expr.manage.layout.mappings import Boundaries, UnorderedType, distinguishing_words
 
 _MIN_DEPTH = 8
 _MAX_DEPTH = 16
@@ -45,9 +44,9 @@ class Mapping(str, Enum):
     """How values are mapped to numbers; the value is the name for users."""
 
     DIRECT = "direct"
-    """By their type alone (`direct_mapping`)."""
+    """By their type alone."""
     SAMPLED = "sampled"
-    """By the sample's quantiles (`boundary_mapping`)."""
+    """By the sample's quantiles."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Layout:
                     f"{', '.join(schema.names)} (fields of structs cannot be chosen)"
                 )
             try:
-                direct_mapping.domain(schema.field(column).type)
+                mappings.domain(schema.field(column).type)
             except UnorderedType as error:
                 raise InvalidLayout(f"column {column!r}: {error}") from error
 
@@ -120,8 +119,8 @@ class _Direct:
     curve: Curve
 
     def places(self, columns: Sequence[AnyArray]) -> Places:
-        numbers = [direct_mapping.direct(each) for each in columns]
-        return _CURVES[self.curve](numbers, direct_mapping.BITS)
+        numbers = [mappings.direct(each) for each in columns]
+        return _CURVES[self.curve](numbers, mappings.BITS)
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ class _Sampled:
 
     def places(self, columns: Sequence[AnyArray]) -> Places:
         numbers = [own.numbers(each) for own, each in zip(self.boundaries, columns, strict=True)]
-        return _CURVES[self.curve](numbers, boundary_mapping.BITS)
+        return _CURVES[self.curve](numbers, mappings.BOUNDARY_BITS)
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ class _Lexicographic:
         return _Lexicographic(
             tuple(
                 distinguishing_words(column.drop_null(), most)
-                if direct_mapping.is_wide(column.type)
+                if mappings.is_wide(column.type)
                 else 0
                 for column in columns
             )
@@ -167,8 +166,8 @@ class _Lexicographic:
 def _bytes(values: AnyArray, words: int) -> Places:
     """Return values as bytes of one width; wide ones with a first byte that puts nulls last."""
     if not words:
-        return direct_mapping.direct(values).astype(">u8").view(np.uint8).reshape(-1, 8)
-    known = direct_mapping.exact(values.drop_null(), words)
+        return mappings.direct(values).astype(">u8").view(np.uint8).reshape(-1, 8)
+    known = mappings.exact(values.drop_null(), words)
     parts = np.zeros((len(values), 1 + known.dtype.itemsize), np.uint8)
     is_valid = values.is_valid().to_numpy(zero_copy_only=False)
     parts[is_valid, 1:] = known.view(np.uint8).reshape(len(known), known.dtype.itemsize)

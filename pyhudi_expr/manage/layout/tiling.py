@@ -12,8 +12,7 @@ from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, float_ordinals
-from pyhudi_expr.manage.layout.boundary_mapping import Boundaries
-from pyhudi_expr.manage.layout.direct_mapping import limbs
+from pyhudi_expr.manage.layout.mappings import Boundaries, limbs
 
 _DEPTH = 12
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from pyhudi_expr.expr import nodes as e
-from pyhudi_expr.expr.frontend.common.builders import (
+from pyhudi_expr.expr.frontend.common.constants import (
     MAX_DEPTH,
     as_boolean_term,
     conjunction,
     disjunction,
 )
-from pyhudi_expr.expr.frontend.common.function_vocabularies import SENT
 from pyhudi_expr.expr.frontend.common.functions import (
+    SENT,
     as_condition,
     as_value,
     is_null,

@@ -5,15 +5,20 @@
 
 from __future__ import annotations
 
+import base64
 from itertools import chain
 
 import pyarrow as pa
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.Thrift import TException, TType
+from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.expr import nodes as e
-from pyhudi_expr.expr.frontend.common.builders import FALSE
+from pyhudi_expr.expr.frontend.common.constants import FALSE
 from pyhudi_expr.expr.frontend.common.functions import MATCHES
 from pyhudi_expr.expr.frontend.common.hive_types import type_name
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth
+from pyhudi_expr.protocol.conversion.decoder import BadRequestError, decode
 from pyhudi_expr.protocol.conversion.keys import encode_keys
 from pyhudi_expr.protocol.conversion.literals import encode_literal
 from pyhudi_expr.protocol.generated.ttypes import Node, NodeKind, PredicateOperator, TruthValue
@@ -171,3 +176,37 @@ class _Encoder:
     def _add(self, node: Node) -> int:
         self.nodes.append(node)
         return len(self.nodes) - 1
+
+
+def filter_text(predicate: HudiExpression) -> str:
+    """Return a predicate as a text in ASCII.
+
+    Raises:
+        UnicodeEncodeError: A constant is no Unicode: it has half of a surrogate pair.
+    """
+    buffer = TMemoryBuffer()
+    protocol, nodes = TBinaryProtocol(buffer), encode(predicate)
+    protocol.writeListBegin(TType.STRUCT, len(nodes))
+    for node in nodes:
+        node.write(protocol)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def read_filter(text: str) -> HudiExpression:
+    """Read what `filter_text` returned.
+
+    Raises:
+        ValueError: It is no filter.
+    """
+    try:
+        content = base64.b64decode(text, validate=True)
+        protocol = TBinaryProtocol(TMemoryBuffer(content))
+        _, count = protocol.readListBegin()
+        nodes = []
+        for _ in range(count):
+            node = Node()
+            node.read(protocol)
+            nodes.append(node)
+        return decode(nodes)
+    except (TException, BadRequestError, EOFError, TypeError, IndexError) as error:
+        raise ValueError(f"this is no filter: {error}") from error

@@ -18,12 +18,18 @@ from pyhudi_expr.service.access import (
     MAX_PREFACE_BYTES,
     TOKEN_PREFACE,
     Access,
+    JobToken,
     seconds_expired,
 )
-from pyhudi_expr.service.job_tokens import JobToken
 from pyhudi_expr.service.jobs import BusyError, Job
-from pyhudi_expr.service.network.frames import HEADER_BYTES, GarbageError, refusal
-from pyhudi_expr.service.network.heads import Head, head_of, is_about
+from pyhudi_expr.service.network.frames import (
+    HEADER_BYTES,
+    GarbageError,
+    Head,
+    head_of,
+    is_about,
+    refusal,
+)
 from pyhudi_expr.service.settings import ServiceSettings
 
 #: Bytes that are taken from a caller who does not wait for the answer.

@@ -11,7 +11,7 @@ from functools import partial
 
 from pyhudi_expr.service.jobs import Job
 from pyhudi_expr.service.network.admission import OVERTAKEN_SECONDS, Admission, Cost
-from pyhudi_expr.service.network.heads import Head
+from pyhudi_expr.service.network.frames import Head
 from pyhudi_expr.service.network.lane import Lane
 
 Evaluate = Callable[[bytes], bytes]

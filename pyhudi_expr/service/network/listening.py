@@ -1,4 +1,4 @@
-"""Listening sockets, and the callers that they accept.
+"""Listening sockets, the callers that they accept, and addresses that cannot be listened on.
 
 asyncio's own servers hide a caller's socket until its transport exists, which with TLS is after the
 handshake, and write a traceback for each of up to `backlog` tries where the process has no file
@@ -13,6 +13,19 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import structlog
+
+from pyhudi_expr.service.settings import ServiceSettings
+
+
+class AddressError(OSError):
+    """The address is taken, or not one of this machine."""
+
+
+def not_listening(settings: ServiceSettings, error: OSError) -> AddressError:
+    """Return the error for the address of callers."""
+    address = f"{settings.host}:{settings.port}"
+    return AddressError(f"cannot listen on {address}: {error.strerror or error}")
+
 
 _MOST_AT_ONCE = 64
 _PAUSE_SECONDS = 1.0

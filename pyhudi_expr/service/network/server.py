@@ -25,13 +25,11 @@ from pyhudi_expr.service.access import Access
 from pyhudi_expr.service.handler import RefusingHandler
 from pyhudi_expr.service.jobs import Job
 from pyhudi_expr.service.metrics import Metrics
-from pyhudi_expr.service.network.addresses import not_listening
 from pyhudi_expr.service.network.connection import Answered, Connection
 from pyhudi_expr.service.network.evaluation import Evaluate, Evaluation
-from pyhudi_expr.service.network.frames import process_frame
+from pyhudi_expr.service.network.frames import Head, process_frame
 from pyhudi_expr.service.network.handshakes import Handshakes
-from pyhudi_expr.service.network.heads import Head
-from pyhudi_expr.service.network.listening import Listener, bound
+from pyhudi_expr.service.network.listening import Listener, bound, not_listening
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 _ABANDON_SECONDS = 1.0

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from pyhudi_expr.index.kept_rows import RowEvaluator
 from pyhudi_expr.index.prune import PruneOptions, Pruner
-from pyhudi_expr.service.answers.announcements import Announcements
+from pyhudi_expr.service.answers.encoding import row_options
+from pyhudi_expr.service.answers.openings import Announcements
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.network.server import PruningServer
-from pyhudi_expr.service.selected_rows import row_options
 from pyhudi_expr.service.settings import ServiceSettings
+from pyhudi_expr.service.web.console import Overview, Probes
 from pyhudi_expr.service.web.http import Site
-from pyhudi_expr.service.web.overview import Overview
-from pyhudi_expr.service.web.probes import Probes
 
 if TYPE_CHECKING:
     from pyhudi_expr.service.web.callbacks import Callbacks
@@ -71,7 +70,7 @@ class Answering:
             sites.append(self._callback_site(stack))
         if settings.traces_endpoint:
             # An extra of the package.
-            from pyhudi_expr.service.traces import Traces
+            from pyhudi_expr.service.logs import Traces
 
             traces = Traces(settings.traces_endpoint)
             stack.callback(traces.close)

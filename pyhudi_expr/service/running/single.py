@@ -1,11 +1,16 @@
-"""The one process that serves: signals, and reloading of settings."""
+"""The one process that serves: signals, settings read again, and an end if it hangs.
+
+A call in C that never returns stops every thread of Python, signal handlers as well. The watchdog
+prints where each thread is, and ends the process with exit code 1. A supervisor starts another one.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import structlog
@@ -13,9 +18,39 @@ import structlog
 from pyhudi_expr.service.running.answering import Answering
 from pyhudi_expr.service.running.reloading import InForce, log_reloaded, log_start
 from pyhudi_expr.service.running.supervised import Lifeline
-from pyhudi_expr.service.running.watchdog import watched
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.service.web.overview import OwnOverview
+from pyhudi_expr.service.web.console import OwnOverview
+
+#: Longer than any sound call in C takes on a busy machine.
+HANG_SECONDS = 30.0
+_BEAT_SECONDS = 1.0
+
+
+@contextlib.asynccontextmanager
+async def watched(hang_seconds: float = HANG_SECONDS) -> AsyncIterator[None]:
+    """End the process if its event loop does not run for so long within the block."""
+    beating = asyncio.create_task(_beat(hang_seconds))
+    try:
+        yield
+    finally:
+        beating.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await beating
+
+
+def end_within(seconds: float) -> None:
+    """End the process after so many seconds, whatever its threads do then."""
+    faulthandler.dump_traceback_later(seconds, exit=True)
+
+
+async def _beat(hang_seconds: float) -> None:
+    try:
+        while True:
+            end_within(hang_seconds)
+            await asyncio.sleep(_BEAT_SECONDS)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
 
 _log: Any = structlog.get_logger()
 

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 import structlog
 
-from pyhudi_expr.service.network.addresses import AddressError
+from pyhudi_expr.service.network.listening import AddressError
 from pyhudi_expr.service.settings import SettingsError
 from pyhudi_expr.service.table_roots import RootError
 

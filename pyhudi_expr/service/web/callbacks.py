@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from pyhudi_expr.manage.following.commit_messages import HEAD_BYTES, committed_table
+from pyhudi_expr.manage.following import HEAD_BYTES, committed_table
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.refreshing import Refresher
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError

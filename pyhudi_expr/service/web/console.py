@@ -1,4 +1,7 @@
-"""A read-only console over HTTP: totals, tables, their indexes, and the latest requests.
+"""A read-only console over HTTP, and three pages for monitoring: /metrics, /health, /ready.
+
+The event loop that serves the callers serves them, so an answer shows that it runs. They need no
+token, and show only numbers.
 
 It has the authentication of the service (`web_access`). Predicates and their constants are not
 shown. Only tables that were requested are read.
@@ -10,20 +13,68 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
+from typing import Protocol
 
 from pyhudi_expr.api.pages.activity import Activity
-from pyhudi_expr.api.pages.console import TableState, overview_page, table_page
-from pyhudi_expr.api.pages.console_view import View
+from pyhudi_expr.api.pages.console import TableState, View, overview_page, table_page
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.status import checked_statuses
-from pyhudi_expr.service.metrics import Metrics
+from pyhudi_expr.service.metrics import CONTENT_TYPE, Metrics
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import RootError
 from pyhudi_expr.service.web.http import PLAIN, Request, Response, Site
-from pyhudi_expr.service.web.overview import Overview
 from pyhudi_expr.service.web.web_access import WebAccess
 from pyhudi_expr.tables.storage import Storage
+
+
+class Overview(Protocol):
+    """The numbers of a service, as of now."""
+
+    async def metrics_text(self) -> bytes:
+        """Return the metrics in Prometheus' format."""
+
+    async def activity(self) -> Activity:
+        """Return the requests since the start."""
+
+
+class OwnOverview:
+    """The numbers of this process."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    async def metrics_text(self) -> bytes:
+        """See `Overview`."""
+        return self._metrics.text()
+
+    async def activity(self) -> Activity:
+        """See `Overview`."""
+        return self._metrics.activity()
+
+
+class Probes:
+    """The pages, until the event loop ends."""
+
+    def __init__(self, overview: Overview, is_ready: Callable[[], bool]) -> None:
+        self._overview = overview
+        self._is_ready = is_ready
+
+    def site(self, address: str) -> Site:
+        """Return what to serve at host:port."""
+        return Site("metrics_address", address, self._page)
+
+    async def _page(self, request: Request) -> Response:
+        if request.path == "/metrics":
+            return Response(HTTPStatus.OK, CONTENT_TYPE, await self._overview.metrics_text())
+        if request.path == "/health":
+            return Response(HTTPStatus.OK, PLAIN, b"ok\n")
+        if request.path == "/ready":
+            ready = self._is_ready()
+            status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
+            return Response(status, PLAIN, b"ready\n" if ready else b"stopping\n")
+        return Response(HTTPStatus.NOT_FOUND, PLAIN, b"/metrics, /health and /ready\n")
+
 
 _SAFE = {
     "Cache-Control": "no-store",

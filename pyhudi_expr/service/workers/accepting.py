@@ -12,8 +12,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from pyhudi_expr.service.network.addresses import not_listening
-from pyhudi_expr.service.network.listening import Listener, bound
+from pyhudi_expr.service.network.listening import Listener, bound, not_listening
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.web import http
 from pyhudi_expr.service.workers.channel import Handed

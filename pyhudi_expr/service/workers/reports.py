@@ -1,16 +1,20 @@
-"""What workers report, and the sum of it: counters are added, gauges and processes are named."""
+"""What workers report, the sum of it with those that have ended, and the pages' numbers."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
-from prometheus_client import generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector, CollectorRegistry
+from prometheus_client.registry import Collector
 from pydantic import TypeAdapter
 
 from pyhudi_expr.api.pages.activity import Activity, IndexSaving, TableActivity, Totals, Trend
+from pyhudi_expr.service.workers.channel import Channel, Kind, Message
+from pyhudi_expr.service.workers.child import Child
 
 #: Latest requests that are shown.
 _MOST_RECENT = 200
@@ -202,3 +206,72 @@ def _joined_trends(trends: Sequence[Trend]) -> Trend:
             sums[place] = sums.get(place, Totals()).plus(totals)
     periods = tuple(sums.get(place, Totals()) for place in range(max(sums, default=-1) + 1))
     return Trend(start, seconds, periods)
+
+
+_SECONDS = 2.0
+
+
+class Gathering:
+    """The counts of a service. Use it in one event loop."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self._ended: tuple[Report, ...] = ()
+        self._replaced = Counter(
+            "pyhudi_workers_replaced", "Workers that ended by themselves.", registry=registry
+        )
+        self._running = Gauge("pyhudi_workers", "Workers that take requests.", registry=registry)
+
+    def replaced(self, child: Child) -> None:
+        """Count a worker that has ended, and keep what it counted until it reported last."""
+        self._replaced.inc()
+        if child.last_report is not None:
+            counted = counts_only(decoded(child.last_report))
+            self._ended = (counts_only(joined([*self._ended, counted])),)
+
+    async def gather(self, children: Sequence[Child], kind: Kind) -> bytes:
+        """Return the reports of workers as a JSON list; of one that does not answer its last one.
+
+        Args:
+            children: The workers that are ready.
+            kind: `REPORT` or `REPORT_WITH_ACTIVITY`.
+        """
+        found = await asyncio.gather(*(child.ask(kind, _SECONDS) for child in children))
+        self._running.set(len(children))
+        own = Report("", families(self._registry.collect()))
+        reports = [
+            *(report or child.last_report for report, child in zip(found, children, strict=True)),
+            *(encoded(report) for report in (own, *self._ended)),
+        ]
+        return b"[" + b",".join(report for report in reports if report) + b"]"
+
+
+class GatheredOverview:
+    """Asks the supervisor for the reports of all workers (an `Overview`)."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._numbers = count(1)
+        self._waiting: dict[int, asyncio.Future[bytes]] = {}
+
+    async def metrics_text(self) -> bytes:
+        """See `Overview`."""
+        return text(await self._gather(Kind.GATHER))
+
+    async def activity(self) -> Activity:
+        """See `Overview`."""
+        found = (await self._gather(Kind.GATHER_WITH_ACTIVITY)).activity
+        assert found is not None, "this worker reports as well"
+        return found
+
+    def gathered(self, message: Message) -> None:
+        """Take the reports that were asked for."""
+        waiting = self._waiting.pop(message.number, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(message.body)
+
+    async def _gather(self, kind: Kind) -> Report:
+        number = next(self._numbers)
+        waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._channel.send(Message(kind, number))
+        return joined(all_decoded(await waiting))

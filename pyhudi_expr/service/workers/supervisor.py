@@ -22,7 +22,7 @@ from pyhudi_expr.service.workers.accepting import Acceptor
 from pyhudi_expr.service.workers.channel import Kind, Message
 from pyhudi_expr.service.workers.child import Child, State
 from pyhudi_expr.service.workers.forking import Template
-from pyhudi_expr.service.workers.gathering import Gathering
+from pyhudi_expr.service.workers.reports import Gathering
 
 #: A worker that lived for a shorter time is replaced after a while, which doubles each time.
 _SHORT_LIFE_SECONDS = 10.0

@@ -16,11 +16,10 @@ import structlog
 
 from pyhudi_expr.service import logs
 from pyhudi_expr.service.running.answering import Answering
-from pyhudi_expr.service.running.watchdog import watched
+from pyhudi_expr.service.running.single import watched
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.workers.channel import HANDED_BYTES, Channel, Handed, Kind, Message
-from pyhudi_expr.service.workers.overview import GatheredOverview
-from pyhudi_expr.service.workers.reports import Report, encoded, families
+from pyhudi_expr.service.workers.reports import GatheredOverview, Report, encoded, families
 
 #: Connections that are taken at once.
 _MOST_AT_ONCE = 64

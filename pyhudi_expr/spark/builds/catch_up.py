@@ -21,19 +21,18 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from pyhudi_expr.manage.indexing.build_source import BuildSource
+from pyhudi_expr.manage.indexing.build_options import BuildSource
 from pyhudi_expr.spark.builds.key_changes import DELETED, is_secondary
 from pyhudi_expr.spark.entries import entries, file_entries, partition_entries
 from pyhudi_expr.spark.jobs.batch_runner import SparkBatches
 from pyhudi_expr.spark.jobs.log_files import LogTarget, write_logs
-from pyhudi_expr.tables.file_names import log_files
-from pyhudi_expr.tables.hudi_names import METADATA_DIR, PARTITION_STATS, RECORD_INDEX
+from pyhudi_expr.tables.hudi_names import METADATA_DIR, PARTITION_STATS, RECORD_INDEX, log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.changes.async_indexing import AnnouncedAction
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
-from pyhudi_expr.tables.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 
 def catch_up(

@@ -25,8 +25,12 @@ from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.certificates import stored
-from pyhudi_expr.tables.mdt.certificates.certificates import RecordCertificate, ValueCertificate
-from pyhudi_expr.tables.mdt.certificates.counting import count_entries, named_groups
+from pyhudi_expr.tables.mdt.certificates.certificates import (
+    RecordCertificate,
+    ValueCertificate,
+    count_entries,
+    named_groups,
+)
 from pyhudi_expr.tables.mdt.certificates.pairing import (
     keys_of,
     keys_of_values,

@@ -16,36 +16,40 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.index.catalog.registry import note_of, register
-from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult, sum_by_partition
-from pyhudi_expr.manage.indexing.build_source import BuildSource
+from pyhudi_expr.manage.indexing.build_options import (
+    BuildOptions,
+    BuildResult,
+    BuildSource,
+    sum_by_partition,
+)
 from pyhudi_expr.manage.indexing.index_plan import IndexPlan
 from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, covered_slice_name
 from pyhudi_expr.manage.indexing.shard_counts import shard_count
 from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.spark.builds.extension_refresh import ExtensionRefresh
 from pyhudi_expr.spark.builds.key_changes import is_secondary
+from pyhudi_expr.spark.jobs.executor_archive import with_storage_options
 from pyhudi_expr.spark.jobs.job_errors import await_running_tasks
 from pyhudi_expr.spark.jobs.shard_writer import block_bytes, shard_path
-from pyhudi_expr.spark.jobs.task_options import with_storage_options
 from pyhudi_expr.tables.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
-from pyhudi_expr.tables.mdt.changes.index_definitions import (
+from pyhudi_expr.tables.mdt.changes.partitions import (
     COLUMN_TYPE,
+    IndexConflict,
     IndexDefinition,
     type_names,
 )
-from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
 from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
 from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.compaction import Cells, compact_group
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 _log = logging.getLogger(__name__)
 

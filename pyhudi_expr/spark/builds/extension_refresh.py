@@ -40,14 +40,14 @@ from pyhudi_expr.spark.builds.key_changes import (
     DELETED,
     IndexedSlice,
     KeyIndexes,
+    SliceKeys,
     changer,
     new_entries,
     rows_of,
 )
-from pyhudi_expr.spark.builds.slice_keys import SliceKeys
 from pyhudi_expr.spark.entries import Partition, file_entries, slice_entries
 from pyhudi_expr.spark.entries.key_entries import counted_through
-from pyhudi_expr.spark.entries.record_index import instant_ms
+from pyhudi_expr.spark.entries.secondary_index import instant_ms
 from pyhudi_expr.spark.jobs.batch_runner import Batches, Row, SparkBatches, each_item, runner
 from pyhudi_expr.spark.jobs.log_files import (
     LOG_ENTRIES,
@@ -61,13 +61,12 @@ from pyhudi_expr.spark.jobs.slice_frames import Extract, of_slices, read_slices
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, NewPartition
 from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
 from pyhudi_expr.tables.mdt.extension.coverage import Coverage, may_be_covered
 from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
-from pyhudi_expr.tables.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 _ROWS_OF_TASK = 1_000_000
 """About how many rows a task compares in its memory."""

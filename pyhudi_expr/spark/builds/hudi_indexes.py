@@ -12,8 +12,12 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, note_of, register
-from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult, sum_by_partition
-from pyhudi_expr.manage.indexing.build_source import BuildSource
+from pyhudi_expr.manage.indexing.build_options import (
+    BuildOptions,
+    BuildResult,
+    BuildSource,
+    sum_by_partition,
+)
 from pyhudi_expr.manage.indexing.index_plan import IndexPlan
 from pyhudi_expr.manage.indexing.shard_counts import shard_count
 from pyhudi_expr.rows.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
@@ -31,11 +35,10 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes import async_indexing
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, NewPartition
 from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
 from pyhudi_expr.tables.properties import TableType
-from pyhudi_expr.tables.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 
 def hudi_build(

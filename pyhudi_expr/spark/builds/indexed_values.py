@@ -17,15 +17,15 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, covered_slice_name
-from pyhudi_expr.spark.jobs.task_options import with_storage_options
+from pyhudi_expr.spark.jobs.executor_archive import with_storage_options
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import composite_parts
 from pyhudi_expr.tables.mdt.extension.changes import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE
+from pyhudi_expr.tables.mdt.store.index_records import entries as secondary_entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.mdt.store.secondary_keys import NULL_VALUE
-from pyhudi_expr.tables.mdt.store.secondary_keys import entries as secondary_entries
 
 _ROWS = "key string, values array<string>"
 _SCHEMA = arrow_schema_of([pa.field("key", pa.string()), pa.field("values", pa.list_(pa.string()))])

@@ -21,13 +21,13 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.spark.entries import entries, file_entries
-from pyhudi_expr.spark.jobs.task_options import with_storage_options
+from pyhudi_expr.spark.jobs.executor_archive import with_storage_options
 from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.extension.changes import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.records.metadata_records import (
@@ -37,7 +37,7 @@ from pyhudi_expr.tables.mdt.records.metadata_records import (
     is_deleted,
     wrapper_name,
 )
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, all_cells
 from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing

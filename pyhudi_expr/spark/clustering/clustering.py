@@ -23,25 +23,55 @@ from dataclasses import dataclass, field
 import numpy as np
 from pyspark.sql import SparkSession
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.indexing.statements import RefreshIndex
 from pyhudi_expr.manage.indexing.writer_options import clustering_options
 from pyhudi_expr.manage.layout.row_order import InvalidLayout, Layout, Pieces, row_order
-from pyhudi_expr.manage.layout.selection import LAYOUT, Choice, Selection, Size, select
+from pyhudi_expr.manage.layout.selection import (
+    LAYOUT,
+    Choice,
+    Selection,
+    Size,
+    columns_without_statistics,
+    select,
+    statistics_plan,
+)
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
-from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, slice_files
-from pyhudi_expr.spark.clustering.layout_frames import Part, arrange
-from pyhudi_expr.spark.clustering.layout_samples import samples
-from pyhudi_expr.spark.clustering.layout_statistics import ordered_statistics
-from pyhudi_expr.spark.indexes import refresh_index
+from pyhudi_expr.spark.clustering.layout_frames import Part, arrange, samples
+from pyhudi_expr.spark.clustering.write_client import ClusteringFailed, slice_files
+from pyhudi_expr.spark.indexes import carry_out, refresh_index
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import FILE_NAME, PARTITION_PATH
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.pending_writes import wait_for_instants, writes_pending_before
 from pyhudi_expr.tables.storage import using_storage_options
+
+
+def ordered_statistics(spark: SparkSession, table: str, columns: Sequence[str]) -> Iterator[str]:
+    """Build `column_stats` of the columns where there are none, and yield what was done.
+
+    An existing index is built anew with these columns more. A failure is one of the notes: the
+    rows are laid out by then.
+    """
+    opened = HudiTable.open(table)
+    missing = columns_without_statistics(opened, columns)
+    if not missing:
+        return
+    names = ", ".join(missing)
+    try:
+        plan = statistics_plan(opened, columns)
+        built = None if plan is None else carry_out(spark, plan, BuildOptions())
+    except HudiError as error:
+        yield f"column_stats of {names}, without which no file is skipped, failed: {error}"
+        return
+    if built is not None:
+        yield f"built column_stats of {names}; Hudi's writers keep them by writer_options"
+        yield from built.notes
+
 
 _ATTEMPTS = 3
 _LEAST_FILE_LIMIT = 128 << 20
@@ -165,9 +195,9 @@ def _clustered(
 
 def _refuse_unsupported(table: HudiTable) -> None:
     raw = table.properties.raw
-    if raw.get(config_keys.BOOTSTRAP_BASE_PATH):
+    if raw.get(hudi_names.BOOTSTRAP_BASE_PATH):
         raise InvalidLayout(f"{table.base_path}: tables made by bootstrap cannot be laid out")
-    if "BUCKET" in raw.get(config_keys.INDEX_TYPE, "").upper():
+    if "BUCKET" in raw.get(hudi_names.INDEX_TYPE, "").upper():
         raise InvalidLayout(
             f"{table.base_path}: a bucket index decides the file of each row; it cannot be laid out"
         )

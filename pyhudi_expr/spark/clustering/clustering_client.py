@@ -18,9 +18,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.manage.layout.selection import Group
 from pyhudi_expr.spark.clustering.clustering_commit import CLUSTERING, Clustering, input_groups
-from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, PendingPlan, SliceFiles
-from pyhudi_expr.spark.clustering.write_client import WriteClient
-from pyhudi_expr.spark.jobs.java_calls import JavaObject, to_list
+from pyhudi_expr.spark.clustering.write_client import (
+    ClusteringFailed,
+    PendingPlan,
+    SliceFiles,
+    WriteClient,
+)
+from pyhudi_expr.spark.jobs.job_errors import JavaObject, to_list
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
 
 _STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"

@@ -10,10 +10,9 @@ from pyspark.sql import DataFrame
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.rows.log_rows import have_operations
-from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, SliceFiles
 from pyhudi_expr.spark.clustering.rows_digest import rows_digest
-from pyhudi_expr.spark.clustering.write_client import WriteClient
-from pyhudi_expr.spark.jobs.java_calls import JavaObject, call_private, to_list
+from pyhudi_expr.spark.clustering.write_client import ClusteringFailed, SliceFiles, WriteClient
+from pyhudi_expr.spark.jobs.job_errors import JavaObject, call_private, to_list
 from pyhudi_expr.tables.hudi_names import OPERATION
 
 CLUSTERING = "clustering"

@@ -1,4 +1,4 @@
-"""Hudi's write client in the driver's JVM, and what its callers share: locks, and its failures."""
+"""Hudi's write client in the driver's JVM: locks, failures, and what a clustering rewrites."""
 
 from __future__ import annotations
 
@@ -11,17 +11,62 @@ from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed
-from pyhudi_expr.spark.jobs.java_calls import (
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.rows.slice_files import FileSlice, file_slices
+from pyhudi_expr.spark.jobs.job_errors import (
     JavaObject,
     NoSuchMemberError,
     causes,
     jvm,
+    missing_module,
     private_field,
 )
-from pyhudi_expr.spark.jobs.job_errors import missing_module
+from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.locks import TableLock
 from pyhudi_expr.tables.storage import Storage
+
+
+class ClusteringFailed(HudiError):  # noqa: N818 - names the finding
+    """Hudi refused or failed; the message says in which step, with Hudi's own words."""
+
+
+@dataclass(frozen=True)
+class SliceFiles:
+    """A file slice to rewrite.
+
+    Attributes:
+        base: Path of the base file relative to the base path; "" if there is none.
+        logs: Paths of the log files.
+    """
+
+    partition: str
+    file_id: str
+    base: str
+    logs: tuple[str, ...]
+
+    @staticmethod
+    def of(one: FileSlice) -> SliceFiles:
+        """Return a slice of a listing."""
+        base = "" if one.base is None else one.path(one.base)
+        return SliceFiles(one.partition, one.file_id, base, tuple(map(one.path, one.logs)))
+
+
+def slice_files(listing: FileListing) -> Iterator[SliceFiles]:
+    """Return the slices of a listing, largest first."""
+    return map(SliceFiles.of, file_slices(listing))
+
+
+@dataclass(frozen=True)
+class PendingPlan:
+    """A clustering that is planned or in progress.
+
+    Attributes:
+        parameters: The parameters of its strategy.
+    """
+
+    instant: str
+    is_inflight: bool
+    parameters: Mapping[str, str]
 
 
 @dataclass(frozen=True)

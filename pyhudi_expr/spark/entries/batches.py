@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.spark.jobs.shard_writer import ENTRY_SCHEMA
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_shards import shards as shards_of
+from pyhudi_expr.tables.mdt.bytes.keys import shards as shards_of
 
 ANY_VERSION = 0
 """The version of entries whose payloads follow from their keys."""

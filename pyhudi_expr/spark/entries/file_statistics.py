@@ -31,9 +31,9 @@ from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import read_slices
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType, value_type
-from pyhudi_expr.tables.parquet.stored_types import INT96
+from pyhudi_expr.tables.parquet.calendars import INT96
 
 SCHEMA = arrow_schema_of(
     [

@@ -12,13 +12,12 @@ from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.rows.key_columns import KeyColumns
 from pyhudi_expr.rows.slice_files import FileSlice
 from pyhudi_expr.rows.slice_rows import SliceReader
-from pyhudi_expr.spark.entries.record_index import RecordEntries
-from pyhudi_expr.spark.entries.secondary_index import SecondaryEntries
+from pyhudi_expr.spark.entries.secondary_index import RecordEntries, SecondaryEntries
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import Extract
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 
 
 class RowEntries(Protocol):

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi_expr.spark.jobs.task_options import with_storage_options
+from pyhudi_expr.spark.jobs.executor_archive import with_storage_options
 
 LOCAL_BYTES = 32 << 20
 """Of files to read, or of rows to compare, that this process takes on: its memory stays within a

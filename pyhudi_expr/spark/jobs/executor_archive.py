@@ -1,4 +1,4 @@
-"""The archive that brings this package, and the packages that it needs, to Spark's executors.
+"""What Spark's tasks need: the archive of this package and its packages, storage options.
 
 It is built once for each set of versions, and kept in the user's cache directory; with HDFS as the
 cluster's file system and `hdfs_via=webhdfs` in the user's directory there, too. Executors need a
@@ -13,16 +13,45 @@ import platform
 import re
 import sys
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from importlib.util import cache_from_source
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
-from pyhudi_expr.tables.storage import Storage, process_options
-from pyhudi_expr.tables.storage.hadoop.configuration import hadoop_settings
-from pyhudi_expr.tables.storage.hadoop.name_nodes import default_authority, user_of
-from pyhudi_expr.tables.storage.hadoop.native_library import VIA_OPTION, WEBHDFS
+from pyhudi_expr.tables.storage import (
+    Storage,
+    block_options,
+    joined_options,
+    process_options,
+    using_storage_options,
+)
+from pyhudi_expr.tables.storage.hadoop.configuration import VIA_OPTION, WEBHDFS, hadoop_settings
+from pyhudi_expr.tables.storage.hadoop.name_nodes import carried_options, default_authority, user_of
+
+_Rows = TypeVar("_Rows")
+_Result = TypeVar("_Result")
+
+
+def with_storage_options(
+    step: Callable[[_Rows], Iterator[_Result]],
+) -> Callable[[_Rows], Iterator[_Result]]:
+    """Return a step for tasks that opens storages as this thread does now.
+
+    The options are in the pickled function. Spark shows that nowhere, but does show a function's
+    environment variables. Credentials in variables of the driver (AWS_* and the like) are not given
+    to executors: set them there by `spark.executorEnv`. What WebHDFS needs of files of this machine
+    is given.
+    """
+    options = carried_options(joined_options(process_options(), block_options()))
+
+    def run(rows: _Rows) -> Iterator[_Result]:
+        with using_storage_options(options):
+            yield from step(rows)
+
+    return run
+
 
 SHIP = "spark.pyhudi.ship"
 """The setting that says whether executors get the archive: true or false."""

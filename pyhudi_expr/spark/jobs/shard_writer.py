@@ -25,13 +25,13 @@ from pyspark.sql import functions as sql
 
 from pyhudi_expr.arrays import BoolArray, arrow_schema_of
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.spark.jobs.task_options import with_storage_options
+from pyhudi_expr.spark.jobs.executor_archive import with_storage_options
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile.writer import BLOCK_BYTES, LOOKUP_BLOCK_BYTES, write_batches
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group_names import base_file, file_id, has_rows
 from pyhudi_expr.tables.storage import Storage, is_unfinished
-from pyhudi_expr.tables.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 ENTRIES = "shard int, key binary, value binary, version long"
 """Schema of a DataFrame of entries: the shard (from 0 on; those of a second index follow those of

@@ -23,18 +23,17 @@ from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.index.limits.narrowing import narrowed
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
-from pyhudi_expr.rows.orders import Order, sort_keys
 from pyhudi_expr.rows.schema_evolution import SchemaEvolution
-from pyhudi_expr.rows.sorting import SortKey, wanted_rows
-from pyhudi_expr.rows.supported_tables import check_supported
+from pyhudi_expr.rows.slice_files import check_supported
+from pyhudi_expr.rows.sorting import Order, SortKey, sort_keys, wanted_rows
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
-from pyhudi_expr.spark.clustering.clustering_plan import slice_files
+from pyhudi_expr.spark.clustering.write_client import slice_files
 from pyhudi_expr.spark.jobs.batch_runner import SparkRunner
 from pyhudi_expr.spark.query.partition_columns import ShownColumns
 from pyhudi_expr.spark.query.predicates import predicate_of
-from pyhudi_expr.spark.query.sharded_evaluation import ShardedEvaluation
-from pyhudi_expr.spark.virtual_keys.reading import hide_keys
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.spark.query.sharded_bounds import ShardedEvaluation
+from pyhudi_expr.spark.virtual_keys.key_column import hide_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import COMMIT_TIME
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
@@ -251,10 +250,10 @@ def _by_hudi(
 ) -> DataFrame:
     """Return the rows of slices, merged by Hudi as of the listing's instant."""
     options = {
-        config_keys.METADATA_ENABLE: "false",
-        config_keys.EMBED_TIMELINE_SERVER: "false",
-        config_keys.WRITE_AUTO_UPGRADE: "false",
-        config_keys.WRITE_TABLE_VERSION: str(table.properties.version),
+        hudi_names.METADATA_ENABLE: "false",
+        hudi_names.EMBED_TIMELINE_SERVER: "false",
+        hudi_names.WRITE_AUTO_UPGRADE: "false",
+        hudi_names.WRITE_TABLE_VERSION: str(table.properties.version),
     }
     if evolution is not None:
         options[_SCHEMA_WITH_IDS] = evolution.now.json

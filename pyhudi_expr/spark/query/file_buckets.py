@@ -22,7 +22,7 @@ from pyhudi_expr.spark.jobs.batch_runner import Batches, Row, Runner, each_item
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_hashes import hashes
+from pyhudi_expr.tables.mdt.bytes.keys import hashes
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.parallel_iter import THREADS
 from pyhudi_expr.tables.mdt.store.statistics import (

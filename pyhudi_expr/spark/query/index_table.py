@@ -25,7 +25,7 @@ from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import file_ranges, ordinal_values
-from pyhudi_expr.spark.jobs.arrow_ipc import to_ipc
+from pyhudi_expr.spark.jobs.slice_frames import to_ipc
 
 FILE = "file"
 _FILES_OF_PART = 100_000

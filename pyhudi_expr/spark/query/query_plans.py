@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.expr.nodes import Column, HudiExpression, Unknown, walk
-from pyhudi_expr.spark.jobs.java_calls import JavaObject, jvm
+from pyhudi_expr.spark.jobs.job_errors import JavaObject, jvm
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _LOGICAL_RELATION = f"{_DATASOURCES}.LogicalRelation"

@@ -1,8 +1,12 @@
-"""Read the bounds of whole columns in Spark tasks, to keep them as snapshots.
+"""Read or evaluate whole columns in Spark's tasks, where one machine's memory is too small.
 
 A task gets the entries of some file groups (`file_buckets`), and decodes them as one process would;
 it reads the footers of files whose entries are not trusted as well. The driver puts the parts
 together, so it needs the memory of one column's bounds: 18 bytes for each file, and texts.
+
+A task gets the entries of some file groups (`file_buckets`), and evaluates the leaves as one
+process would. The results are two bits for each leaf and file, those of bounds in memory: leaves
+over several columns and the footers of doubtful files included.
 """
 
 from __future__ import annotations
@@ -15,13 +19,20 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, Leaf, columns, walk
+from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array
 from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
-from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
+from pyhudi_expr.index.statistics.streaming_evaluation import (
+    LeafAnswer,
+    StreamingEvidence,
+    max_leaves,
+)
 from pyhudi_expr.spark.jobs.batch_runner import Runner
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
-from pyhudi_expr.spark.query.file_buckets import BUCKET_BYTES, Buckets, dealt, gathered
+from pyhudi_expr.spark.query.file_buckets import BUCKET_BYTES, Bucket, Buckets, dealt, gathered
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.storage import Storage
@@ -85,3 +96,92 @@ class _Reading:
                     "bounds": pa.array([content], pa.binary()),
                 }
             )
+
+
+_EVALUATED_SCHEMA = "bucket int, answers binary"
+
+
+@dataclass(frozen=True)
+class ShardedEvaluation:
+    """A `Streaming` in Spark tasks.
+
+    Attributes:
+        bucket_bytes: Stored bytes of the index that one task evaluates.
+    """
+
+    runner: Runner
+    bucket_bytes: int = BUCKET_BYTES
+
+    def __call__(
+        self,
+        stats: ColumnStats,
+        listing: FileListing,
+        predicate: BoundExpression,
+        loaded: LoadedBounds,
+        partitions: BoolArray,
+    ) -> Evidence:
+        """Evaluate, see `index.statistics.streaming_evaluation.evaluate_streaming`.
+
+        Leaves over several columns are evaluated, too.
+        """
+        assert stats.entries is not None
+        leaves = _leaves(predicate, loaded.too_large)[: max_leaves(stats, listing)]
+        if not leaves:
+            return StatisticsEvidence(loaded)
+        buckets = Buckets.of(listing, stats.entries.groups(COLUMN_STATS), self.bucket_bytes)
+        needed = {column.name for leaf in leaves for column in columns(leaf).values()}
+        evaluate = _Evaluator(tuple(leaves), stats.storage, stats.entries.meta_fields)
+        answers = [LeafAnswer.unknown(leaf, listing.num_files) for leaf in leaves]
+        with translate_spark_errors():
+            together = dealt(self.runner, stats, buckets, needed, partitions, listing)
+            results = together.then(evaluate, _EVALUATED_SCHEMA).rows()
+        keep = listing.slices_of_partitions(partitions)
+        for row in results:
+            _unpack(row["answers"], answers, buckets.files(listing, keep, row["bucket"]))
+        return StreamingEvidence(answers, StatisticsEvidence(loaded))
+
+
+def _leaves(predicate: BoundExpression, too_large: Sequence[BoundColumn]) -> list[Leaf]:
+    """Return the leaves over one of the columns at least."""
+    found = [node for node in walk(predicate) if isinstance(node, Leaf)]
+    return [leaf for leaf in found if not {*too_large}.isdisjoint(columns(leaf).values())]
+
+
+@dataclass(frozen=True)
+class _Evaluator:
+    """Evaluates the leaves for the files of the buckets of a task."""
+
+    leaves: tuple[Leaf, ...]
+    storage: Storage
+    meta_fields: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number, bucket in gathered(batches):
+            yield pa.record_batch(
+                {
+                    "bucket": pa.array([number], pa.int32()),
+                    "answers": pa.array([self._answers(bucket)], pa.binary()),
+                }
+            )
+
+    def _answers(self, bucket: Bucket) -> bytes:
+        assert bucket.listing is not None
+        listing, stats = bucket.listing, bucket.statistics(self.storage, self.meta_fields)
+        needed = {column: None for leaf in self.leaves for column in columns(leaf).values()}
+        loaded = stats.load([*needed], bucket.all_partitions, threading.TIMEOUT_MAX)
+        evidence = StatisticsEvidence(loaded)
+        flags = [
+            as_array(evidence.may_be(leaf, truth), listing.num_files)
+            for leaf in self.leaves
+            for truth in (True, False)
+        ]
+        return np.packbits(np.concatenate(flags)).tobytes()
+
+
+def _unpack(packed: bytes, answers: Sequence[LeafAnswer], files: Int64Array) -> None:
+    """Write the results of `_Evaluator` for the files at these positions."""
+    bits = np.unpackbits(np.frombuffer(packed, np.uint8), count=2 * len(answers) * len(files))
+    for answer, (true, false) in zip(
+        answers, bits.reshape(len(answers), 2, len(files)).astype(np.bool_), strict=True
+    ):
+        answer.true[files], answer.false[files] = true, false

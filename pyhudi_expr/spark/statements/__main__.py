@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.manage.indexing.statement_reader import StatementError
-from pyhudi_expr.spark.statements.attachment import attach, end_with_parent
-from pyhudi_expr.spark.statements.execution import execute
+from pyhudi_expr.manage.indexing.statements import StatementError
+from pyhudi_expr.spark.statements.execution import attach, end_with_parent, execute
 
 
 def main() -> None:

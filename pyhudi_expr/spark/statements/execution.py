@@ -7,28 +7,37 @@ The columns of the rows are those that the extension announces for the kind of s
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
-from pyhudi_expr.manage.advice.query_history import merge_queries, read_query_log
+from pyhudi_expr.manage.advice.query_history import (
+    ObservedQueries,
+    merge_queries,
+    read_queries,
+    read_query_log,
+)
 from pyhudi_expr.manage.advice.ranking import RankedIndex, advise
-from pyhudi_expr.manage.advice.sql_queries import ObservedQueries, read_queries
 from pyhudi_expr.manage.indexing.build_options import BuildResult
 from pyhudi_expr.manage.indexing.index_plan import KINDS
-from pyhudi_expr.manage.indexing.session_statements import (
+from pyhudi_expr.manage.indexing.statements import (
     AnalyzeIndexes,
+    CreateIndex,
     Optimize,
+    RefreshIndex,
     RefreshIndexes,
     SessionStatement,
-    parse,
+    parse_session_statement,
 )
-from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
 from pyhudi_expr.manage.layout.curves import Curve
 from pyhudi_expr.manage.layout.row_order import Layout, Mapping
 from pyhudi_expr.manage.layout.selection import Size
@@ -37,6 +46,35 @@ from pyhudi_expr.spark.indexes import location, refresh_index, run, session_opti
 from pyhudi_expr.spark.statements.partitions import matching_partitions
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
+
+
+def attach() -> tuple[SparkSession, Any]:
+    """Return the session, and the JVM's object that takes the statement's rows.
+
+    The address of the JVM and its secret are in the environment, as for every driver in Python.
+    """
+    gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    statement = gateway.entry_point
+    java_context = statement.context()
+    settings = SparkConf(_jconf=java_context.getConf())
+    context = SparkContext(gateway=gateway, jsc=java_context, conf=settings)
+    # A first session would become the JVM's default, which is the application's business.
+    session = SparkSession.__new__(SparkSession)
+    session._sc = context
+    SparkSession._instantiatedSession = session
+    session.__init__(context, statement.session())  # type: ignore[misc] # once, and here
+    return session, statement
+
+
+def end_with_parent() -> None:
+    """End this process when the JVM ends: its pipe to standard input is closed then."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
 
 Row: TypeAlias = tuple[str | int | float | bool | None, ...]
 
@@ -66,7 +104,7 @@ def execute(spark: SparkSession, text: str, application: Application) -> list[Ro
         StatementError: The text is no statement of ours.
         HudiError: The statement failed; the table is as before.
     """
-    statement = parse(text)
+    statement = parse_session_statement(text)
     if isinstance(statement, CreateIndex) and statement.kind not in KINDS:
         raise HudiError(
             f"{statement.table}: there is no kind of index {statement.kind!r}: there are"

@@ -1,22 +1,29 @@
-"""Compute record keys in DataFrames whose rows do not have them.
+"""Record keys of DataFrames whose rows do not have them: computed, or null as Hudi reads them.
 
 `key_column` is an expression of Spark's own, for values that it formats as Hudi does; `with_keys`
 adds keys of any definition, computed in Arrow batches if there is not an expression.
+
+Hudi does not know the contingency, and shows stored keys of old files if the schema has the column;
+without a schema, a table without meta fields has no meta columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.rows.slice_rows import leaf
-from pyhudi_expr.tables.keys.definition import KeyDefinition
+from pyhudi_expr.tables.hudi_names import RECORD_KEY
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import KeyDefinition, is_virtual
 from pyhudi_expr.tables.keys.generators import EMPTY, NULL, HudiKeys, KeyGenerator
+from pyhudi_expr.tables.keys.key_columns import require_key_columns
+from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
 
 _CAST = (
     *(t.StringType, t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.BooleanType),
@@ -116,3 +123,33 @@ def _key_from(
             yield pa.RecordBatch.from_arrays(arrays, [*batch.schema.names, name])
 
     return make
+
+
+def load(spark: SparkSession, path: str, options: Mapping[str, str] | None = None) -> DataFrame:
+    """Return the rows of a table, with stored keys if it has no virtual ones.
+
+    `options` are those of Hudi's reader.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
+    frame = spark.read.format("hudi").options(**(options or {})).load(path)
+    return hide_keys(frame, HudiTable.open(path))
+
+
+def hide_keys(frame: DataFrame, table: HudiTable) -> DataFrame:
+    """Replace virtual record keys in the frame of a table's rows by nulls.
+
+    The column is added as the first one if it is missing.
+
+    Raises:
+        MissingKeyColumn: The table does not have a column that its keys are made of.
+    """
+    if not is_virtual(table.properties):
+        return frame
+    require_key_columns(table.properties, table.schema(), table.base_path)
+    warn_of_stored_keys(table)
+    nothing = f.lit(None).cast("string").alias(RECORD_KEY)
+    if RECORD_KEY not in frame.columns:
+        return frame.select(nothing, "*")
+    return frame.withColumn(RECORD_KEY, nothing)

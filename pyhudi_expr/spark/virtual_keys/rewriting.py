@@ -26,9 +26,9 @@ from pyspark.sql import functions as f
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.indexing.writer_options import clustering_options
-from pyhudi_expr.manage.layout.ordered_statistics import statistics_plan
+from pyhudi_expr.manage.invariants import SliceKeys
+from pyhudi_expr.manage.layout.selection import statistics_plan
 from pyhudi_expr.manage.operations import run
-from pyhudi_expr.manage.stored_keys import SliceKeys
 from pyhudi_expr.manage.virtual_keys import (
     DisableVirtualKeys,
     KeyReport,
@@ -36,11 +36,11 @@ from pyhudi_expr.manage.virtual_keys import (
     Rewritten,
 )
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
-from pyhudi_expr.spark.clustering.clustering_plan import SliceFiles, slice_files
+from pyhudi_expr.spark.clustering.write_client import SliceFiles, slice_files
 from pyhudi_expr.spark.indexes import carry_out
 from pyhudi_expr.spark.virtual_keys.key_column import with_keys
 from pyhudi_expr.spark.virtual_keys.writing import service_options
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import (
     COMMIT_SEQNO,
     COMMIT_TIME,
@@ -148,7 +148,7 @@ class AllMetaColumns:
     @property
     def writer_settings(self) -> Mapping[str, str]:
         """With them Hudi also writes the Bloom filter of keys into the footer."""
-        return {config_keys.POPULATE_META_FIELDS: "true"}
+        return {hudi_names.POPULATE_META_FIELDS: "true"}
 
     def of(self, frame: DataFrame, partition: str, instant: str) -> DataFrame:
         """Return the rows with what they lack."""

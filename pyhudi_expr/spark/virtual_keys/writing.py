@@ -23,9 +23,9 @@ from pyhudi_expr.manage.virtual_key_settings import (
     merge_definition,
 )
 from pyhudi_expr.manage.virtual_keys import enable
-from pyhudi_expr.spark.jobs.arrow_types import arrow_type
+from pyhudi_expr.spark.jobs.slice_frames import arrow_type
 from pyhudi_expr.spark.virtual_keys.key_column import column, column_types
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import PROPERTIES_FILE
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import (
@@ -55,20 +55,20 @@ _WITHOUT_LOOKUP = {
     "hoodie.datasource.write.insert.drop.duplicates": "false",
 }
 _PATHS = (
-    config_keys.HIVE_STYLE_PARTITIONING,
-    config_keys.URL_ENCODE_PARTITIONING,
+    hudi_names.HIVE_STYLE_PARTITIONING,
+    hudi_names.URL_ENCODE_PARTITIONING,
 )
 _INDEXES = frozenset({"SIMPLE"})
 """Indexes of Hudi's writers that were found to find rows by keys that are not stored."""
 _DEFAULTS = {
-    config_keys.INDEX_TYPE: "SIMPLE",
+    hudi_names.INDEX_TYPE: "SIMPLE",
     # Hudi's row writer leaves empty texts in the meta columns, all other writers nulls.
     "hoodie.datasource.write.row.writer.enable": "false",
 }
 _RECORD_INDEXES = (
-    config_keys.METADATA_RECORD_INDEX_ENABLE,
-    config_keys.METADATA_GLOBAL_RECORD_LEVEL_INDEX_ENABLE,
-    config_keys.METADATA_RECORD_LEVEL_INDEX_ENABLE,
+    hudi_names.METADATA_RECORD_INDEX_ENABLE,
+    hudi_names.METADATA_GLOBAL_RECORD_LEVEL_INDEX_ENABLE,
+    hudi_names.METADATA_RECORD_LEVEL_INDEX_ENABLE,
 )
 
 
@@ -115,14 +115,14 @@ class VirtualTable:
     def writer_options(self) -> dict[str, str]:
         """Return the options of Hudi's writer that create the table."""
         kind = "MERGE_ON_READ" if self.is_merge_on_read else "COPY_ON_WRITE"
-        ordering = {config_keys.WRITE_PRECOMBINE_FIELD: self.ordering}
+        ordering = {hudi_names.WRITE_PRECOMBINE_FIELD: self.ordering}
         return {
-            config_keys.TABLE_NAME: self.name,
-            config_keys.WRITE_TABLE_TYPE: kind,
-            config_keys.WRITE_RECORDKEY_FIELD: ",".join(self.key),
-            config_keys.WRITE_PARTITIONPATH_FIELD: ",".join(self.partitions),
-            config_keys.WRITE_KEY_GENERATOR_CLASS: self.hudi.class_name,
-            config_keys.POPULATE_META_FIELDS: "false",
+            hudi_names.TABLE_NAME: self.name,
+            hudi_names.WRITE_TABLE_TYPE: kind,
+            hudi_names.WRITE_RECORDKEY_FIELD: ",".join(self.key),
+            hudi_names.WRITE_PARTITIONPATH_FIELD: ",".join(self.partitions),
+            hudi_names.WRITE_KEY_GENERATOR_CLASS: self.hudi.class_name,
+            hudi_names.POPULATE_META_FIELDS: "false",
             **_DEFAULTS,
             **(ordering if self.ordering else {}),
             **_hudi_options(self.options),
@@ -146,7 +146,7 @@ def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
     expected = {
         **definition.settings(),
         **_key_options(definition),
-        config_keys.POPULATE_META_FIELDS: "false",
+        hudi_names.POPULATE_META_FIELDS: "false",
     }
     for key, given_value, has in _differing(expected, table.options):
         raise HudiError(f"{path}: {key} is {given_value!r}, but the table is to have {has!r}")
@@ -198,18 +198,18 @@ def service_options(path: str) -> dict[str, str]:
     ordering = ",".join(properties.ordering_fields)
     return {
         **writer_options(path),
-        config_keys.TABLE_NAME: properties.name,
-        config_keys.WRITE_TABLE_TYPE: properties.table_type.value,
-        config_keys.WRITE_TABLE_VERSION: str(properties.version),
-        config_keys.WRITE_AUTO_UPGRADE: "false",
-        config_keys.WRITE_RECORDKEY_FIELD: ",".join(definition.columns),
-        config_keys.WRITE_PARTITIONPATH_FIELD: raw.get(config_keys.PARTITION_FIELDS, ""),
-        config_keys.WRITE_KEY_GENERATOR_CLASS: definition.hudi.class_name,
-        config_keys.POPULATE_META_FIELDS: str(properties.meta_fields).lower(),
+        hudi_names.TABLE_NAME: properties.name,
+        hudi_names.WRITE_TABLE_TYPE: properties.table_type.value,
+        hudi_names.WRITE_TABLE_VERSION: str(properties.version),
+        hudi_names.WRITE_AUTO_UPGRADE: "false",
+        hudi_names.WRITE_RECORDKEY_FIELD: ",".join(definition.columns),
+        hudi_names.WRITE_PARTITIONPATH_FIELD: raw.get(hudi_names.PARTITION_FIELDS, ""),
+        hudi_names.WRITE_KEY_GENERATOR_CLASS: definition.hudi.class_name,
+        hudi_names.POPULATE_META_FIELDS: str(properties.meta_fields).lower(),
         CONSISTENT_TIMESTAMPS: raw.get(CONSISTENT_TIMESTAMPS, "false"),
         # Checks whether an older Hudi formatted the stored keys; here there are none.
         "hoodie.write.complex.keygen.validation.enable": "false",
-        **({config_keys.WRITE_PRECOMBINE_FIELD: ordering} if ordering else {}),
+        **({hudi_names.WRITE_PRECOMBINE_FIELD: ordering} if ordering else {}),
         **{key: raw[key] for key in _PATHS if key in raw},
     }
 
@@ -219,7 +219,7 @@ def _require_same(table: HudiTable, definition: KeyDefinition, given: Mapping[st
     merge_definition(table, VirtualKeySettings.of(given))
     saved = {
         **_key_options(definition),
-        config_keys.POPULATE_META_FIELDS: str(table.properties.meta_fields).lower(),
+        hudi_names.POPULATE_META_FIELDS: str(table.properties.meta_fields).lower(),
         CONSISTENT_TIMESTAMPS: str(definition.text.consistent_timestamps).lower(),
     }
     for key, given_value, has in _differing(saved, given):
@@ -232,8 +232,8 @@ def _key_options(definition: KeyDefinition) -> dict[str, str]:
     """Return the options of a writer that define the keys."""
     return {
         ENABLED: "true",
-        config_keys.WRITE_RECORDKEY_FIELD: ",".join(definition.columns),
-        config_keys.WRITE_KEY_GENERATOR_CLASS: definition.hudi.class_name,
+        hudi_names.WRITE_RECORDKEY_FIELD: ",".join(definition.columns),
+        hudi_names.WRITE_KEY_GENERATOR_CLASS: definition.hudi.class_name,
     }
 
 
@@ -289,10 +289,10 @@ def _require_appending(label: str, operation: str, given: Mapping[str, str]) -> 
 
 def _require_index(options: Mapping[str, str], label: str) -> None:
     """Raise HudiError if Hudi would look keys up where there are none."""
-    chosen = options.get(config_keys.INDEX_TYPE, "SIMPLE").upper()
+    chosen = options.get(hudi_names.INDEX_TYPE, "SIMPLE").upper()
     if chosen not in _INDEXES:
         raise HudiError(
-            f"{label}: {config_keys.INDEX_TYPE} {chosen} needs keys that are stored; with virtual"
+            f"{label}: {hudi_names.INDEX_TYPE} {chosen} needs keys that are stored; with virtual"
             f" keys take one of {', '.join(sorted(_INDEXES))}"
         )
     for key in _RECORD_INDEXES:
@@ -312,6 +312,6 @@ def _save(
     frame: DataFrame, path: str, options: Mapping[str, str], operation: str, mode: str
 ) -> None:
     writer = (
-        frame.write.format("hudi").options(**options).option(config_keys.WRITE_OPERATION, operation)
+        frame.write.format("hudi").options(**options).option(hudi_names.WRITE_OPERATION, operation)
     )
     writer.mode(mode).save(path)

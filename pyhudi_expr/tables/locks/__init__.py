@@ -15,8 +15,7 @@ A holder of a lock that can end early asks `Lease.check` before each step that o
         publish()
 """
 
-from pyhudi_expr.tables.locks.errors import LockLost, LockNotAcquired, UnknownLock
-from pyhudi_expr.tables.locks.lease import Lease
+from pyhudi_expr.tables.locks.lease import Lease, LockLost, LockNotAcquired, UnknownLock
 from pyhudi_expr.tables.locks.settings import DIRECTORY, PROVIDER, SETTINGS, WAIT
 from pyhudi_expr.tables.locks.table_lock import TableLock
 

@@ -18,9 +18,7 @@ from dataclasses import dataclass
 
 from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR
-from pyhudi_expr.tables.locks.errors import LockLost
-from pyhudi_expr.tables.locks.lease import Lease, wait_for
-from pyhudi_expr.tables.locks.renewed_lease import RenewedLease
+from pyhudi_expr.tables.locks.lease import Lease, LockLost, RenewedLease, wait_for
 from pyhudi_expr.tables.locks.settings import RENEWAL, RENEWAL_BEFORE, VALIDITY, whole_number
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.storage import Storage

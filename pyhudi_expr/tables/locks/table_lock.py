@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pyhudi_expr.tables.locks.dynamodb_lock import DynamodbLock
-from pyhudi_expr.tables.locks.errors import UnknownLock, unknown_lock
 from pyhudi_expr.tables.locks.file_lock import DEFAULT_DIRECTORIES, FileLock
-from pyhudi_expr.tables.locks.lease import Lease
+from pyhudi_expr.tables.locks.lease import Lease, UnknownLock, unknown_lock
 from pyhudi_expr.tables.locks.metastore_lock import MetastoreLock
 from pyhudi_expr.tables.locks.settings import DIRECTORY, PROVIDER, SETTINGS, WAIT, whole_number
 from pyhudi_expr.tables.locks.storage_lease import LEASE_FILE, LeaseTimes, StorageLock

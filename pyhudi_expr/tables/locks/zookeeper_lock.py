@@ -19,22 +19,49 @@ from typing import TYPE_CHECKING, Any
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.optional_dependencies import require_extra
-from pyhudi_expr.tables.locks.errors import LockLost, LockNotAcquired
-from pyhudi_expr.tables.locks.lease import Lease
+from pyhudi_expr.tables.locks.lease import Lease, LockLost, LockNotAcquired
 from pyhudi_expr.tables.locks.settings import (
+    ZOOKEEPER_BASE_PATH,
     ZOOKEEPER_CONNECTION,
+    ZOOKEEPER_KEY,
     ZOOKEEPER_SESSION,
     ZOOKEEPER_URL,
+    missing_setting,
+    path_hash,
     whole_number,
 )
-from pyhudi_expr.tables.locks.table_path import missing_setting
-from pyhudi_expr.tables.locks.zookeeper_path import lock_path
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, this_process
+from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Storage
 
 if TYPE_CHECKING:
     from kazoo.client import KazooClient
     from kazoo.interfaces import IAsyncResult
+
+
+_IMPLICIT = "ZookeeperBasedImplicitBasePathLockProvider"
+_IMPLICIT_KEY = "lock_key"
+
+
+def lock_path(storage: Storage, provider: str, settings: Mapping[str, str]) -> str:
+    """Return the path of a table's lock.
+
+    Args:
+        storage: The table.
+        provider: The class of the writers' lock.
+        settings: The writers' settings.
+
+    Raises:
+        UnknownLock: It is not known.
+    """
+    if provider.endswith(_IMPLICIT):
+        return f"/tmp/{path_hash(storage, provider, settings)}/{_IMPLICIT_KEY}"
+    base = settings.get(ZOOKEEPER_BASE_PATH)
+    if not base:
+        raise missing_setting(storage, provider, ZOOKEEPER_BASE_PATH)
+    key = settings.get(ZOOKEEPER_KEY) or TableProperties.read(storage).name
+    return "/" + "/".join(part for part in f"{base}/{key}".split("/") if part)
+
 
 _MARK = "lock-"
 _PAUSE = 0.1  # seconds

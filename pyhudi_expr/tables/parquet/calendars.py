@@ -1,4 +1,4 @@
-"""Files whose days and times are in the calendar of Java before 8, as their footers say.
+"""What footers say of values: the calendar of days and times, and which columns are INT96.
 
 Spark before 3.0, and later by its setting, counts days before 1582-10-15 in the Julian calendar,
 and times before 1900 by other rules of zones. It writes so into the footer, and its readers show
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,10 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, Int64Array
 from pyhudi_expr.errors import UnsupportedTable
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
 
 _VERSION = b"org.apache.spark.version"
 _ZONE = b"org.apache.spark.timeZone"
@@ -114,3 +119,31 @@ def _gregorian(days: Int64Array) -> Int64Array:
     of_year = count - 1461 * years // 4
     same = of_year + 365 * years + years // 4 - years // 100 + years // 400
     return np.where(days < _GREGORIAN, same - _GREGORIAN_START - _EPOCH, days)
+
+
+INT96_UNIT: Literal["us"] = "us"
+INT96 = pa.timestamp(INT96_UNIT, "UTC")
+"""The type of INT96, which holds instants. pyarrow reads it as wall clocks."""
+
+
+def stored_schema(metadata: pq.FileMetaData) -> pa.Schema:
+    """Return the schema of a file, in which INT96 columns are instants; not those within others.
+
+    Raises:
+        ArrowException: Arrow lacks a type.
+    """
+    schema = metadata.schema.to_arrow_schema()
+    physical = [metadata.schema.column(i).physical_type for i in range(metadata.num_columns)]
+    if "INT96" not in physical:
+        return schema
+    leaves = iter(physical)
+    stored = [(field, [next(leaves) for _ in range(_leaves(field.type))]) for field in schema]
+    return pa.schema(
+        [field.with_type(INT96) if own == ["INT96"] else field for field, own in stored]
+    )
+
+
+def _leaves(type_: pa.DataType) -> int:
+    if not pa.types.is_nested(type_):
+        return 1
+    return sum(_leaves(type_.field(i).type) for i in range(type_.num_fields))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,48 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.tables.parquet.compact_protocol import Fields, NotParquetError, read_struct
-from pyhudi_expr.tables.storage.entries import RandomAccess
+from pyhudi_expr.tables.storage.entries import ManyRanges, RandomAccess
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
+
+
+#: Reading so many bytes too many takes less than another request.
+_GAP_BYTES = 64 * 1024
+#: An offset and a length.
+Range = tuple[int, int]
+
+
+def read_ranges(file: RandomAccess, wanted: Iterable[Range]) -> Mapping[Range, bytes]:
+    """Return the bytes of ranges; near ones are read together.
+
+    A range that the file does not have whole is cut off or empty.
+
+    Raises:
+        OSError, ArrowException: They cannot be read.
+    """
+    ranges = sorted(set(wanted))
+    joined: list[Range] = []
+    for offset, length in ranges:
+        if joined and offset <= sum(joined[-1]) + _GAP_BYTES:
+            start = joined[-1][0]
+            joined[-1] = start, max(sum(joined[-1]), offset + length) - start
+        else:
+            joined.append((offset, length))
+    if not joined:
+        return {}
+    if isinstance(file, ManyRanges):
+        parts = file.read_ranges(joined)
+    else:
+        parts = [file.read_at(length, offset) for offset, length in joined]
+    found, at = {}, 0
+    for offset, length in ranges:
+        while offset >= sum(joined[at]):
+            at += 1
+        start = offset - joined[at][0]
+        found[offset, length] = parts[at][start : start + length]
+    return found
+
 
 MAGIC = b"PAR1"
 #: What is read first of a file: most footers, with the page indexes of small files.

@@ -1,4 +1,4 @@
-"""Avro records as Python values (Avro specification, "Binary encoding").
+"""Avro records as Python values (Avro specification, "Binary encoding"), and files of them.
 
 A decoder in C holds the interpreter for as long as a crafted record likes, and ends the process
 where records hold each other too deeply. This one takes as long as such a library does with real
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.tables.parsing.avro_schemas import (
     AvroSchema,
     AvroValue,
@@ -25,7 +25,8 @@ from pyhudi_expr.tables.parsing.avro_schemas import (
     refuse_empty,
     simple,
 )
-from pyhudi_expr.tables.parsing.budget import OverBudgetError, current
+from pyhudi_expr.tables.parsing.budget import RAW, OverBudgetError, current, inflate
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 #: Decodes the value at a position of the bytes; returns it, and the position behind it.
 Decoder: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
@@ -323,3 +324,38 @@ def _count_at(data: bytes, at: int) -> tuple[int, int]:
 
 def _spend(memory: int) -> None:
     current().decoded("a record", memory)
+
+
+MAGIC = b"Obj\x01"
+_SYNC_BYTES = 16
+_META = record_reader({"type": "map", "values": "bytes"})
+
+
+def first_record(content: bytes, file: str) -> AvroValue:
+    """Return the first record of an Avro file, with values of logical types as stored.
+
+    Returns:
+        None if the file has no record.
+
+    Raises:
+        CorruptFile: It is damaged, or costs more than a question may spend.
+        UnsupportedTable: It is compressed in another way than Avro's own.
+    """
+    try:
+        meta, at = _META.decoder(content, len(MAGIC))
+        reader = record_reader(parse_json(meta["avro.schema"], file))
+        at += _SYNC_BYTES
+        if at == len(content):
+            return None
+        count, at = number_at(content, at)
+        block, at = bytes_at(content, at)
+    except (KeyError, IndexError, ValueError, RecursionError) as error:
+        raise CorruptFile(file, f"not an Avro file: {error!r}") from error
+    match meta.get("avro.codec", b"null"):
+        case b"null":
+            pass
+        case b"deflate":
+            block = inflate(block, RAW, file)
+        case codec:
+            raise UnsupportedTable(f"{file}: Avro's codec {codec!r} is not read (null, deflate)")
+    return reader.read(block, file) if count > 0 else None

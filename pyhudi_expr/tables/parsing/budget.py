@@ -1,4 +1,4 @@
-"""What one question may spend on the files of its table.
+"""What one question may spend on the files of its table, decompression included.
 
 Whoever may write a table decides what its files hold, and a question that others wait for reads
 them. So parsers draw on the question's budget: bytes read, bytes after decompression, memory of
@@ -15,6 +15,7 @@ import contextvars
 import math
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -172,3 +173,25 @@ def check_inflated_size(file: str, stored: int, inflated: int) -> None:
 def inflated_at_most(stored: int) -> int:
     """Return to how many bytes so many stored ones are decompressed."""
     return _INFLATED_AT_LEAST + _INFLATED_OF_A_BYTE * stored
+
+
+#: Forms of deflated bytes, as zlib numbers them.
+RAW, GZIP = -zlib.MAX_WBITS, zlib.MAX_WBITS | 16
+
+
+def inflate(content: bytes, form: int, file: str) -> bytes:
+    """Decompress deflated bytes of a file, RAW or GZIP.
+
+    Raises:
+        CorruptFile: They are damaged, or take more than a question may spend (OverBudgetError).
+    """
+    inflater = zlib.decompressobj(form)
+    most = inflated_at_most(len(content))
+    try:
+        plain = inflater.decompress(content, most + 1)
+    except zlib.error as error:
+        raise CorruptFile(file, f"cannot be decompressed: {error}") from error
+    check_inflated_size(file, len(content), len(plain))
+    if not inflater.eof:
+        raise CorruptFile(file, "cannot be decompressed: the compressed bytes end early")
+    return plain

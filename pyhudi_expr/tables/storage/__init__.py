@@ -12,10 +12,12 @@ from pyhudi_expr.tables.storage.entries import (
     VersionedFile,
 )
 from pyhudi_expr.tables.storage.file_system import is_unfinished
-from pyhudi_expr.tables.storage.option_texts import joined_options, option_texts, parse_options
 from pyhudi_expr.tables.storage.process_options import (
     OPTIONS_VARIABLE,
     block_options,
+    joined_options,
+    option_texts,
+    parse_options,
     process_options,
     set_storage_options,
     using_storage_options,

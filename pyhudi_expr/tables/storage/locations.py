@@ -14,14 +14,14 @@ from pyarrow import fs
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage.entries import Backend
 from pyhudi_expr.tables.storage.file_system import FileSystemBackend
-from pyhudi_expr.tables.storage.hadoop.native_library import (
+from pyhudi_expr.tables.storage.hadoop.configuration import (
     LIBHDFS,
     VIA_OPTION,
     WEBHDFS,
     in_our_words,
 )
 from pyhudi_expr.tables.storage.local_files import LocalBackend
-from pyhudi_expr.tables.storage.option_texts import LINKS_INSIDE, LINKS_OPTION
+from pyhudi_expr.tables.storage.process_options import LINKS_INSIDE, LINKS_OPTION
 
 if TYPE_CHECKING:
     from pyhudi_expr.tables.storage.object_clients import StoreAddress
@@ -129,7 +129,7 @@ def _address(scheme: str, authority: str, options: Mapping[str, str]) -> StoreAd
 def _webhdfs(uri: str, scheme: str, rest: str, options: Mapping[str, str]) -> Location:
     """Return the file system and the path of `//authority/path`, by WebHDFS."""
     # On use: most tables are elsewhere.
-    from pyhudi_expr.tables.storage.hadoop import mount_tables, name_nodes
+    from pyhudi_expr.tables.storage.hadoop import name_nodes
     from pyhudi_expr.tables.storage.hadoop.backend import WebHdfsBackend
 
     authority, _, path = (
@@ -137,7 +137,7 @@ def _webhdfs(uri: str, scheme: str, rest: str, options: Mapping[str, str]) -> Lo
     )
     try:
         if scheme == _VIEW_SCHEME:
-            return locate(mount_tables.mounted_at(authority, path, options), options)
+            return locate(name_nodes.mounted_at(authority, path, options), options)
         if scheme in _WEBHDFS_SCHEMES:
             nodes = name_nodes.of_webhdfs(authority, scheme == "swebhdfs", options)
         else:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage.object_clients import AZURE, GCS, S3, StoreAddress, has_setting
-from pyhudi_expr.tables.storage.option_texts import (
+from pyhudi_expr.tables.storage.process_options import (
     LINKS_OPTION,
     certificate_text,
     joined_options,

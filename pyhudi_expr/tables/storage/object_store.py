@@ -3,6 +3,10 @@
 There are no directories: a directory is a common prefix of names, and is never written. Every
 write is one conditional or unconditional PUT (a multipart upload for large files), so an object is
 there whole or not at all, and readers of an object that is replaced see the old or the new one.
+
+Some servers with S3's protocol take `If-None-Match` and `If-Match`, and write whatever they say. To
+a client this looks as if it had won, so the conditions are tried out: once in each process and
+bucket, with the first write that needs them. Readers never ask.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timezone
+from enum import Enum
 from itertools import chain
 from typing import IO, TypeVar, cast
 
@@ -26,8 +31,6 @@ from obstore import exceptions
 from pyarrow import fs
 
 from pyhudi_expr.tables.parsing.budget import check_file_size
-from pyhudi_expr.tables.storage import condition_proofs
-from pyhudi_expr.tables.storage.condition_proofs import Condition
 from pyhudi_expr.tables.storage.entries import (
     Backend,
     DirectBackend,
@@ -35,14 +38,57 @@ from pyhudi_expr.tables.storage.entries import (
     VersionedFile,
 )
 from pyhudi_expr.tables.storage.object_clients import (
+    NOT_FOUND,
+    S3,
     ObjectStoreClient,
     StoreAddress,
+    as_os_error,
     client,
+    is_missing,
     rust_options,
 )
-from pyhudi_expr.tables.storage.object_errors import NOT_FOUND, as_os_error, is_missing
-from pyhudi_expr.tables.storage.object_input import TAIL_BYTES, ObjectRanges, native_file
+from pyhudi_expr.tables.storage.object_file_system import TAIL_BYTES, ObjectRanges, native_file
 from pyhudi_expr.tables.storage.read_ahead import ReadAheadBackend
+
+
+class Condition(Enum):
+    """What a write may depend on, by the name of HTTP's header."""
+
+    IS_MISSING = "If-None-Match"
+    HAS_VERSION = "If-Match"
+
+
+_obeyed: dict[tuple[StoreAddress, Condition], bool] = {}
+
+
+def is_proved(address: StoreAddress, condition: Condition) -> bool:
+    """Return whether a store is known to obey a condition; only servers of S3's protocol differ.
+
+    Raises:
+        OSError: It is known to ignore it.
+    """
+    obeyed = _obeyed.get((address, condition))
+    if obeyed is False:
+        raise refusal(address, condition)
+    return address.kind != S3 or obeyed is True
+
+
+def note(address: StoreAddress, condition: Condition, obeyed: bool) -> None:
+    """Note whether a store obeys a condition, for this process."""
+    _obeyed[address, condition] = obeyed
+
+
+def refusal(address: StoreAddress, condition: Condition) -> OSError:
+    """Return the error for a store that ignores a condition."""
+    known = dict(address.settings)
+    place = f"{known.get('endpoint', 'S3')} (bucket {known.get('bucket')})"
+    return OSError(
+        f"the object store {place} ignores the header {condition.value} of a PUT, so two writers "
+        "can hold the same lock; queries work there, but index builds, clustering and key switches "
+        "are refused: upgrade the server to a version with conditional writes "
+        "(docs/object-stores.md, What is exclusive)"
+    )
+
 
 _SPOOLED_BYTES = 16 * 1024 * 1024
 _PART_BYTES, _PARTS_AT_ONCE = 5 * 1024 * 1024, 3
@@ -186,7 +232,7 @@ class ObjectStoreBackend(DirectBackend):
         write = uuid.uuid4().hex
         with _translated(path):
             is_created = self._is_created(path, content, write)
-            if is_created and not condition_proofs.is_proved(self.address, Condition.IS_MISSING):
+            if is_created and not is_proved(self.address, Condition.IS_MISSING):
                 self._prove_creation(path, content, write)
         return is_created
 
@@ -240,13 +286,13 @@ class ObjectStoreBackend(DirectBackend):
                 "the object store has no conditional writes, so other processes cannot be kept from"
                 " writing the same file"
             )
-        return condition_proofs.is_proved(self.address, condition)
+        return is_proved(self.address, condition)
 
     def _is_created(self, path: str, content: bytes, write: str) -> bool:
         try:
             self._put(path, content, write, "create")
         except exceptions.AlreadyExistsError:
-            condition_proofs.note(self.address, Condition.IS_MISSING, True)
+            note(self.address, Condition.IS_MISSING, True)
             return self._is_by(path, write)
         except exceptions.BaseError:
             with suppress(exceptions.BaseError):
@@ -263,26 +309,26 @@ class ObjectStoreBackend(DirectBackend):
         try:
             self._put(path, content, write, "create")
         except exceptions.AlreadyExistsError:
-            condition_proofs.note(self.address, Condition.IS_MISSING, True)
+            note(self.address, Condition.IS_MISSING, True)
             return
         except exceptions.BaseError:
             self._withdraw(path)
             raise
-        condition_proofs.note(self.address, Condition.IS_MISSING, False)
+        note(self.address, Condition.IS_MISSING, False)
         self._withdraw(path)
-        raise condition_proofs.refusal(self.address, Condition.IS_MISSING)
+        raise refusal(self.address, Condition.IS_MISSING)
 
     def _prove_replacement(self, path: str, content: bytes, write: str) -> None:
         """Replace a version that the object does not have: the store has to refuse that."""
         try:
             self._put(path, content, write, {"e_tag": _NO_TAG})
         except exceptions.PreconditionError:
-            condition_proofs.note(self.address, Condition.HAS_VERSION, True)
+            note(self.address, Condition.HAS_VERSION, True)
         except NOT_FOUND:
             return  # it has no version at all
         else:
-            condition_proofs.note(self.address, Condition.HAS_VERSION, False)
-            raise condition_proofs.refusal(self.address, Condition.HAS_VERSION)
+            note(self.address, Condition.HAS_VERSION, False)
+            raise refusal(self.address, Condition.HAS_VERSION)
 
     def _withdraw(self, path: str) -> None:
         with suppress(exceptions.BaseError, *NOT_FOUND):
@@ -350,7 +396,7 @@ def _whole(reading: Callable[[], _T]) -> _T:
 
 @contextmanager
 def _translated(path: str) -> Iterator[None]:
-    """Raise OSError for obstore's errors, in one line and without secrets, see `object_errors`."""
+    """Raise OSError for obstore's errors, in one line and without secrets, see `object_clients`."""
     try:
         yield
     except (exceptions.BaseError, *NOT_FOUND) as error:

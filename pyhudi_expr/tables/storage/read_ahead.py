@@ -24,7 +24,12 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pyhudi_expr.tables.storage.entries import Backend, Expected, FileEntry, VersionedFile
-from pyhudi_expr.tables.storage.object_input import ObjectRanges, Ranges, native_file, tail_start
+from pyhudi_expr.tables.storage.object_file_system import (
+    ObjectRanges,
+    Ranges,
+    native_file,
+    tail_start,
+)
 
 _T = TypeVar("_T")
 _RANGE = "range"

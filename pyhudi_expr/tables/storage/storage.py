@@ -27,8 +27,11 @@ from pyhudi_expr.tables.storage.entries import (
     VersionedFile,
 )
 from pyhudi_expr.tables.storage.locations import locate, split_scheme, store_of, trim
-from pyhudi_expr.tables.storage.option_texts import joined_options
-from pyhudi_expr.tables.storage.process_options import block_options, process_options
+from pyhudi_expr.tables.storage.process_options import (
+    block_options,
+    joined_options,
+    process_options,
+)
 
 _REQUESTS_AT_ONCE = 128
 _T = TypeVar("_T")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables.parsing import avro_files
+from pyhudi_expr.tables.parsing import avro_values
 from pyhudi_expr.tables.parsing.budget import check_file_size
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 
@@ -60,8 +60,8 @@ def read_record(content: bytes, file: str) -> dict[str, Any]:
     if not content.strip():
         return {}
     check_file_size(file, len(content))
-    if content.startswith(avro_files.MAGIC):
-        record = avro_files.first_record(content, file)
+    if content.startswith(avro_values.MAGIC):
+        record = avro_values.first_record(content, file)
     else:
         record = parse_json(content, file)
     if not isinstance(record, dict):

@@ -19,8 +19,7 @@ from pyhudi_expr.api.pages.activity import (
     Totals,
     Trend,
 )
-from pyhudi_expr.api.pages.console import TableState, overview_page, table_page
-from pyhudi_expr.api.pages.console_view import View
+from pyhudi_expr.api.pages.console import TableState, View, overview_page, table_page
 from pyhudi_expr.api.pages.explanation import explain_page
 from pyhudi_expr.api.pages.layouts import layouts_page
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate

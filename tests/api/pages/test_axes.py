@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.api.pages.axes import Axis, LinearScale, Ranges, axis_of
+from pyhudi_expr.api.pages.axes import Axis, LinearScale, Ranges, axis_of, short_number, ticks
 from pyhudi_expr.api.pages.regions import region_of
-from pyhudi_expr.api.pages.ticks import short_number, ticks
 from pyhudi_expr.expr.bound import BoundColumn, BoundComparison, BoundLiteral
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of, float_ordinals
 from pyhudi_expr.expr.nodes import Op

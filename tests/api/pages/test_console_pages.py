@@ -14,8 +14,7 @@ from pyhudi_expr.api.pages.activity import (
     Totals,
     Trend,
 )
-from pyhudi_expr.api.pages.console import TableState, overview_page, table_page
-from pyhudi_expr.api.pages.console_view import View
+from pyhudi_expr.api.pages.console import TableState, View, overview_page, table_page
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State
 from tests.api.pages.documents import parsed

@@ -10,9 +10,9 @@ import pytest
 
 from pyhudi_expr.api.pages.explanation import explain_page
 from pyhudi_expr.api.pages.layouts import layouts_page
-from pyhudi_expr.api.pages.ranges import ranges_of
+from pyhudi_expr.api.pages.regions import ranges_of
 from pyhudi_expr.api.pages.render import megabytes
-from pyhudi_expr.api.pages.timeline import draw_timeline
+from pyhudi_expr.api.pages.trends import draw_timeline
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest

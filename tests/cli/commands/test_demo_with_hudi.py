@@ -10,8 +10,7 @@ from pyspark.sql import SparkSession
 
 from devtools.tables import META_COLUMNS, HudiTable, TableSpec, upsert
 from pyhudi_expr import scan
-from pyhudi_expr.cli.demo_indexes import write_demo_indexes
-from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
+from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_indexes, write_demo_table
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog

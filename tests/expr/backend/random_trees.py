@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi_expr.expr.frontend.common.builders import as_boolean_term
+from pyhudi_expr.expr.frontend.common.constants import as_boolean_term
 from pyhudi_expr.expr.nodes import (
     And,
     Between,

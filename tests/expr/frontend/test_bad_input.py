@@ -18,7 +18,7 @@ from pyhudi_expr.expr.frontend.common.json_input import MAX_TEXT
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, SqlDialect, parse_predicate
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.protocol.conversion.texts import filter_text, read_filter
+from pyhudi_expr.protocol.conversion.encoder import filter_text, read_filter
 from tests.examples.predicates import test_row_expression, test_tuple_domain
 
 TABLE = "cow_v9_txns_simple_meta"

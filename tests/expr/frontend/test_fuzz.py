@@ -36,8 +36,7 @@ from pyhudi_expr.expr.render import render
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError, Limits, decode
-from pyhudi_expr.protocol.conversion.encoder import encode
-from pyhudi_expr.protocol.conversion.texts import filter_text, read_filter
+from pyhudi_expr.protocol.conversion.encoder import encode, filter_text, read_filter
 from pyhudi_expr.protocol.generated.ttypes import (
     Literal,
     Node,

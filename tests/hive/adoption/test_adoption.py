@@ -16,10 +16,10 @@ from pyhudi_expr.manage.hive.adoption import (
     adoption,
     undoing,
 )
-from pyhudi_expr.manage.hive.columns import HiveColumn
 from pyhudi_expr.manage.hive.metastore_table import (
     STORAGE_HANDLER,
     FileFormat,
+    HiveColumn,
     MetastoreTable,
     TableName,
 )

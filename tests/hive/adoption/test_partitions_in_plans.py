@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pyhudi_expr.manage.hive.adoption import PARQUET_SERDE, PartitionFormat
-from pyhudi_expr.manage.hive.metastore_partitions import parsed
+from pyhudi_expr.manage.hive.adoption import PARQUET_SERDE, PartitionFormat, parsed
 from pyhudi_expr.manage.hive.metastore_table import FileFormat
 
 PLAN = """\

@@ -16,7 +16,7 @@ from devtools.ddl import create_with_handler
 from devtools.tables import META_COLUMNS
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.hive.query_results import FETCH, TEZ, Hive
 from tests.hive.virtual_key_tables import KEYED, NULLS, PEOPLE, Golden, KeyedTable
@@ -95,7 +95,7 @@ def test_a_table_without_its_key_columns_is_read_with_a_warning(
     query = "SELECT id, name FROM without_key_columns WHERE bytefield = 20"
     assert hive.query(query).scan.outcomes == ("PRUNED",)
     keyless = {"hoodie.table.recordkey.fields": "nope"}
-    properties_writer.update(HudiTable.open(str(path)).storage, keyless)
+    properties.update(HudiTable.open(str(path)).storage, keyless)
     before = len(hive.server.log())
     found = hive.query(query)
     assert found.rows == [(2, "Bob")]

@@ -15,7 +15,7 @@ from pyhudi_expr.index.catalog.status import (
     checked_statuses,
     index_statuses,
 )
-from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.planner import LookupCost
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock

@@ -1,7 +1,7 @@
 """The comments of the metadata views' columns."""
 
 from pyhudi_expr.index.catalog.status import State
-from pyhudi_expr.index.description.metadata_views import INDEXES
+from pyhudi_expr.index.description import INDEXES
 
 
 def test_the_comment_on_an_indexs_state_names_every_state() -> None:

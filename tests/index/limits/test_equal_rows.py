@@ -12,7 +12,7 @@ import pytest
 
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.index.limits.equal_rows import EqualRows, equal_rows
+from pyhudi_expr.index.limits.sure_rows import EqualRows, equal_rows
 from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.rows.scan import scan_snapshot
 

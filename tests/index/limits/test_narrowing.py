@@ -16,9 +16,9 @@ from pyhudi_expr.expr.frontend.sql.dialects import HIVE
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, Column
 from pyhudi_expr.expr.semantics import here
+from pyhudi_expr.index.limits.first_files import OrderColumn, WantedRows
 from pyhudi_expr.index.limits.narrowing import LIMIT, TOP_K, narrowed
 from pyhudi_expr.index.limits.sure_rows import sure_rows
-from pyhudi_expr.index.limits.wanted import OrderColumn, WantedRows
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.rows.scan import parse_filter, scan_snapshot

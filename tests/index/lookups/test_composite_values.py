@@ -16,18 +16,18 @@ from pyhudi_expr.expr.bound import BoundAnd, BoundComparison, BoundExpression, B
 from pyhudi_expr.expr.evaluate import may_be
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.lookups.composite_index import CompositeIndex
-from pyhudi_expr.index.lookups.composite_values import (
+from pyhudi_expr.index.lookups.composite_index import (
     MOST_COMBINATIONS,
+    CompositeIndex,
     CompositeLookup,
     composite_lookups,
 )
-from pyhudi_expr.index.lookups.value_texts import extension_text, lookup_values
+from pyhudi_expr.index.lookups.value_places import extension_text, lookup_values
 from pyhudi_expr.index.partition_semantics import FROM_FILES
 from pyhudi_expr.index.planner import Question
-from pyhudi_expr.index.slice_merging import SliceMerging
+from pyhudi_expr.index.slice_sets import SliceMerging
 from pyhudi_expr.tables.mdt.bytes.keys import composite_value
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import ENGINES, Table

@@ -24,8 +24,8 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.mdt.certificates import stored
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.tables.mdt.store.secondary_keys import entries
 from tests.index.prune.changes.direct_lookups import looked_up_directly
 
 INDEXED = ("cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta")

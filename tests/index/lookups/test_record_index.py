@@ -19,7 +19,7 @@ from pyhudi_expr.index.row_counts import row_counts
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_hashes import hashes
+from pyhudi_expr.tables.mdt.bytes.keys import hashes
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 
 #: After inserts, updates, deletes, insert overwrite, compaction and clustering.

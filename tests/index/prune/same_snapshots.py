@@ -15,7 +15,7 @@ from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.service.verdicts import counts, kept_slices, verdicts
+from pyhudi_expr.service.answers.encoding import counts, kept_slices, verdicts
 from pyhudi_expr.tables.joined_listing import JoinedListing
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.store import listing_following, listing_snapshots

@@ -13,8 +13,8 @@ from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.rows.evaluation import RowEvaluation, RowRanges, evaluate
-from pyhudi_expr.index.rows.file_cache import FileCache
 from pyhudi_expr.index.rows.file_reading import FileReader
+from pyhudi_expr.index.rows.known_file import FileCache
 from pyhudi_expr.tables.storage import Storage
 
 _SECONDS = 60

@@ -20,7 +20,7 @@ from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.column_summaries import ColumnSummary, column_summaries
-from pyhudi_expr.service.column_summaries import to_thrift
+from pyhudi_expr.service.answers.encoding import to_thrift
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 

@@ -24,7 +24,7 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index import slice_sets
 from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.index.statistics import column_stats
-from pyhudi_expr.index.statistics.zone_maps import zone_bounds
+from pyhudi_expr.index.statistics.column_bounds import zone_bounds
 from pyhudi_expr.tables import listing
 from tests.example_counts import examples
 from tests.expr.strategies import Case, cases

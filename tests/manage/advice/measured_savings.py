@@ -14,10 +14,9 @@ from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.index_sizes import index_sizes
 from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.index.prune import Pruner, PruneRequest
-from pyhudi_expr.manage.advice.estimates import Candidate
-from pyhudi_expr.manage.advice.index_costs import build_seconds
+from pyhudi_expr.manage.advice.estimates import Candidate, build_seconds
+from pyhudi_expr.manage.advice.query_history import read_queries
 from pyhudi_expr.manage.advice.ranking import Advice, advise
-from pyhudi_expr.manage.advice.sql_queries import read_queries
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import Verification, verify
 from pyhudi_expr.spark.indexes import execute

@@ -15,10 +15,9 @@ from pyhudi_expr.cli.main import main
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression
-from pyhudi_expr.manage.advice.estimates import Candidate
-from pyhudi_expr.manage.advice.index_costs import CostModel, build_seconds
+from pyhudi_expr.manage.advice.estimates import Candidate, CostModel, build_seconds
+from pyhudi_expr.manage.advice.query_history import read_queries
 from pyhudi_expr.manage.advice.ranking import advise
-from pyhudi_expr.manage.advice.sql_queries import read_queries
 from pyhudi_expr.manage.advice.table_sample import (
     TableSample,
     distinct_values,
@@ -132,7 +131,7 @@ def test_a_registered_index_is_not_recommended_again(rows, tmp_path, kind, colum
 
 
 def test_an_index_that_costs_more_than_the_files_is_not_recommended(rows, tmp_path):
-    """Queries would not use it, by the same rule (`pyhudi_expr.index.costs`)."""
+    """Queries would not use it, by the same rule (`pyhudi_expr.index.planner`)."""
     narrow = written(tmp_path / "narrow", {"a": split(rows.select(["scattered"]), FILES)})
     found = advise(narrow, predicates("scattered = 2500"))
     assert "secondary_index" not in {each.candidate.kind for each in found.recommendations}

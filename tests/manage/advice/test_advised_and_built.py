@@ -12,8 +12,8 @@ from devtools.tables import TableSpec, create
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.index_sizes import index_sizes
 from pyhudi_expr.index.catalog.status import statuses
+from pyhudi_expr.manage.advice.query_history import read_queries
 from pyhudi_expr.manage.advice.ranking import advise
-from pyhudi_expr.manage.advice.sql_queries import read_queries
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable

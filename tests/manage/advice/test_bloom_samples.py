@@ -15,13 +15,16 @@ from pyhudi_expr.cli.options import comma_separated
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression
-from pyhudi_expr.manage.advice.bloom_samples import FilterSample, column_filters, key_filters
-from pyhudi_expr.manage.advice.create_statements import create_statement
-from pyhudi_expr.manage.advice.estimates import Candidate
-from pyhudi_expr.manage.advice.index_costs import filter_seconds
+from pyhudi_expr.manage.advice.candidates import create_statement
+from pyhudi_expr.manage.advice.estimates import Candidate, filter_seconds
+from pyhudi_expr.manage.advice.query_history import read_queries
 from pyhudi_expr.manage.advice.ranking import advise
-from pyhudi_expr.manage.advice.sql_queries import read_queries
-from pyhudi_expr.manage.advice.table_sample import TableSample
+from pyhudi_expr.manage.advice.table_sample import (
+    FilterSample,
+    TableSample,
+    column_filters,
+    key_filters,
+)
 from pyhudi_expr.manage.indexing.index_plan import plan_index
 from pyhudi_expr.manage.indexing.statements import CreateIndex
 from pyhudi_expr.tables.hudi_table import HudiTable

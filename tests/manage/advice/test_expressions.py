@@ -9,18 +9,17 @@ from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.index.lookups.expression_index import Expression
 from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.manage.advice import estimates
-from pyhudi_expr.manage.advice.bloom_samples import column_filters
-from pyhudi_expr.manage.advice.create_statements import create_statement
-from pyhudi_expr.manage.advice.estimates import Candidate
-from pyhudi_expr.manage.advice.expression_ranges import (
+from pyhudi_expr.manage.advice.candidates import create_statement
+from pyhudi_expr.manage.advice.estimates import Candidate, CostModel
+from pyhudi_expr.manage.advice.query_history import read_queries
+from pyhudi_expr.manage.advice.ranking import advise
+from pyhudi_expr.manage.advice.table_sample import (
+    TableSample,
+    column_filters,
     evaluate_function,
     indexable_calls,
     result_ranges,
 )
-from pyhudi_expr.manage.advice.index_costs import CostModel
-from pyhudi_expr.manage.advice.ranking import advise
-from pyhudi_expr.manage.advice.sql_queries import read_queries
-from pyhudi_expr.manage.advice.table_sample import TableSample
 from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.manage.layout.tables import split, written
 

@@ -36,19 +36,23 @@ from pyhudi_expr.tables.mdt.bytes.keys import (
     split_secondary_key,
 )
 from pyhudi_expr.tables.mdt.changes import bootstrap
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, add_definitions
-from pyhudi_expr.tables.mdt.changes.partitions import NewPartition, begin_groups, move_partitions
+from pyhudi_expr.tables.mdt.changes.partitions import (
+    IndexDefinition,
+    NewPartition,
+    add_definitions,
+    begin_groups,
+    move_partitions,
+)
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import metadata_records, payloads
 from pyhudi_expr.tables.mdt.records.bloom_filter import (
     SIMPLE,
     FilterBuilder,
 )
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store import file_group_names
-from pyhudi_expr.tables.timeline.action_records import WrittenFile, commit_record
-from pyhudi_expr.tables.timeline.writer import Action
+from pyhudi_expr.tables.timeline.writer import Action, WrittenFile, commit_record
 from tests.manage.audit.living_rows import (
     BLOOMS,
     BY_NAME,

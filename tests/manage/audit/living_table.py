@@ -18,7 +18,7 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import (
     COLUMN_STATS,
     FILES,
@@ -35,11 +35,10 @@ from pyhudi_expr.tables.mdt.records import metadata_records, payloads
 from pyhudi_expr.tables.mdt.records.bloom_filter import (
     SIMPLE,
 )
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.compaction import compact_group
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.timeline.action_records import WrittenFile, commit_record
-from pyhudi_expr.tables.timeline.writer import Action
+from pyhudi_expr.tables.timeline.writer import Action, WrittenFile, commit_record
 from tests.manage.audit.living_metadata import LivingMetadata
 from tests.manage.audit.living_rows import (
     AVRO,
@@ -179,15 +178,15 @@ class LivingTable(LivingMetadata):
 
     def _properties(self) -> dict[str, str]:
         return {
-            config_keys.TABLE_NAME: "living",
-            config_keys.TABLE_TYPE: "COPY_ON_WRITE",
-            config_keys.TABLE_VERSION: str(self.version),
-            config_keys.TIMELINE_LAYOUT_VERSION: "2",
-            config_keys.RECORDKEY_FIELDS: "id",
-            config_keys.PARTITION_FIELDS: "part",
-            config_keys.KEY_GENERATOR_TYPE: "SIMPLE",
-            config_keys.POPULATE_META_FIELDS: "true",
-            config_keys.CREATE_SCHEMA: json.dumps(AVRO).replace(":", "\\:"),
+            hudi_names.TABLE_NAME: "living",
+            hudi_names.TABLE_TYPE: "COPY_ON_WRITE",
+            hudi_names.TABLE_VERSION: str(self.version),
+            hudi_names.TIMELINE_LAYOUT_VERSION: "2",
+            hudi_names.RECORDKEY_FIELDS: "id",
+            hudi_names.PARTITION_FIELDS: "part",
+            hudi_names.KEY_GENERATOR_TYPE: "SIMPLE",
+            hudi_names.POPULATE_META_FIELDS: "true",
+            hudi_names.CREATE_SCHEMA: json.dumps(AVRO).replace(":", "\\:"),
         }
 
     def _group(self, part: str, rows: Sequence[Row]) -> Group:

@@ -14,7 +14,7 @@ from pyhudi_expr.tables.mdt.bytes.keys import (
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import decode
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.compaction import compact_group
 from tests.manage.audit.living_metadata import shard_of
 from tests.manage.audit.living_rows import BY_NAME, BY_NUMBER, Group

@@ -19,7 +19,7 @@ from pyhudi_expr.manage.audit.findings import Audit, Fault, Severity
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, RECORD_INDEX, RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable

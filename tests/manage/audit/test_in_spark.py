@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.manage.audit.findings import Fault, Finding
-from pyhudi_expr.manage.audit.repairing import TableRepair
+from pyhudi_expr.manage.audit.remedies import TableRepair
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.operations import carry_out

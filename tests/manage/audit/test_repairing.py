@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyhudi_expr.manage.audit.findings import Audit
-from pyhudi_expr.manage.audit.repairing import TableRepair
+from pyhudi_expr.manage.audit.remedies import TableRepair
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.operations import Action, OperationFailed, carry_out, plan_record

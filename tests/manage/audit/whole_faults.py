@@ -26,7 +26,7 @@ from pyhudi_expr.tables.mdt.bytes.keys import (
 )
 from pyhudi_expr.tables.mdt.extension.changes import Extension
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from tests.manage.audit.living_rows import BLOOMS, BY_NAME, BY_NUMBER, LOWERED, LOWERED_FILTER
 from tests.manage.audit.living_table import LivingTable
 from tests.manage.audit.seeding import (

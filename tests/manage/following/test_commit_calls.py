@@ -8,8 +8,7 @@ import time
 import pytest
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.manage.following.commit_calls import CommitCalls, repeat
-from pyhudi_expr.manage.following.commit_messages import HEAD_BYTES
+from pyhudi_expr.manage.following import HEAD_BYTES, CommitCalls, repeat
 
 LONG = 60.0
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pyhudi_expr.manage.following.commit_messages import HEAD_BYTES, committed_table
+from pyhudi_expr.manage.following import HEAD_BYTES, committed_table
 
 _STATS = [{"fileId": f"f{n}", "path": f"p/f{n}.parquet", "basePath": "/none"} for n in range(2000)]
 

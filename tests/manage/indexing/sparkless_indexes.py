@@ -32,20 +32,19 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
 from pyhudi_expr.tables.mdt.bytes.keys import secondary_key
 from pyhudi_expr.tables.mdt.changes import async_indexing, bootstrap, recovery
-from pyhudi_expr.tables.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition
-from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.mdt.changes.partitions import COLUMN_TYPE, IndexDefinition, NewPartition
 from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
 from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
 from pyhudi_expr.tables.mdt.extension.coverage import Coverage, identities
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store import file_group_names
 from pyhudi_expr.tables.mdt.store.compaction import compact_group
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 BY_NAME, BY_NUMBER, OWN = "by_name", "by_number", RECORD_INDEX
 COLUMNS = {BY_NAME: "name", BY_NUMBER: "intField"}

@@ -10,19 +10,22 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_names import METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import LockLost, TableLock
 from pyhudi_expr.tables.locks.storage_lease import LEASE_FILE, LeaseRecord, LeaseTimes, StorageLock
 from pyhudi_expr.tables.mdt.changes import async_indexing
 from pyhudi_expr.tables.mdt.changes.bootstrap import ensure_metadata_table
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition, index_definitions
-from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.mdt.changes.partitions import (
+    IndexDefinition,
+    NewPartition,
+    index_definitions,
+)
 from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.coverage import Coverage
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.timeline.writer import WrittenFile
 from tests.stored_files import StoredFiles
 
 pytestmark = pytest.mark.s3
@@ -150,13 +153,13 @@ def test_properties_that_another_writer_changed_are_kept(
         write(storage, path, content)
         if not written:
             written.append(path)
-            properties_writer.update(others, {"of.another": "1"})
+            properties.update(others, {"of.another": "1"})
 
     monkeypatch.setattr(Storage, "write", meanwhile)
     with pytest.raises(HudiError, match=r"another writer changed .*hoodie\.properties"):
-        properties_writer.update(table.storage, {"own": "1"})
+        properties.update(table.storage, {"own": "1"})
     raw = HudiTable.at(table.storage).properties.raw
     assert raw == {**table.properties.raw, "of.another": "1"}
-    properties_writer.update(table.storage, {"own": "1"})
+    properties.update(table.storage, {"own": "1"})
     assert HudiTable.at(table.storage).properties.raw == {**raw, "own": "1"}
     assert table.storage.stat(".hoodie/hoodie.properties.backup") is None

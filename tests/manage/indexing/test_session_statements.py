@@ -2,14 +2,16 @@
 
 import pytest
 
-from pyhudi_expr.manage.indexing.session_statements import (
+from pyhudi_expr.manage.indexing.statements import (
     AnalyzeIndexes,
+    CreateIndex,
+    DropIndex,
     Optimize,
     RefreshIndexes,
     SessionStatement,
-    parse,
+    StatementError,
+    parse_session_statement,
 )
-from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex, StatementError
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,7 @@ from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex, State
     ],
 )
 def test_statements_are_parsed(text: str, statement: SessionStatement) -> None:
-    assert parse(text) == statement
+    assert parse_session_statement(text) == statement
 
 
 @pytest.mark.parametrize(
@@ -55,4 +57,4 @@ def test_statements_are_parsed(text: str, statement: SessionStatement) -> None:
 )
 def test_others_are_refused_where_they_go_wrong(text: str, message: str) -> None:
     with pytest.raises(StatementError, match=message):
-        parse(text)
+        parse_session_statement(text)

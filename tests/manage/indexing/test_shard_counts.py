@@ -10,7 +10,7 @@ from bench.tables.synthetic import write_table
 from pyhudi_expr.manage.indexing import shard_counts
 from pyhudi_expr.manage.indexing.shard_counts import shard_count
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 
 
 def definition(type_: str, columns: int) -> IndexDefinition:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyhudi_expr.manage.layout.direct_mapping import LAST, UnorderedType, direct, exact, is_wide
+from pyhudi_expr.manage.layout.mappings import LAST, UnorderedType, direct, exact, is_wide
 from tests.example_counts import examples
 from tests.manage.layout.ordered_values import TYPES, Ordered, array
 

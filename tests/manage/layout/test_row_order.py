@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.manage.layout import Curve, InvalidLayout, Layout, Mapping
-from pyhudi_expr.manage.layout.boundary_mapping import Boundaries
 from pyhudi_expr.manage.layout.curves import MAX_BYTES
+from pyhudi_expr.manage.layout.mappings import Boundaries
 from pyhudi_expr.manage.layout.row_order import Pieces, comparable, row_order
 from tests.example_counts import examples
 from tests.manage.layout.ordered_values import TYPES, Ordered, array

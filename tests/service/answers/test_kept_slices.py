@@ -16,8 +16,8 @@ from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.generated import ttypes
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.generated.ttypes import KeptSlices
-from pyhudi_expr.service import verdicts as module
-from pyhudi_expr.service.verdicts import kept_slices
+from pyhudi_expr.service.answers import encoding as module
+from pyhudi_expr.service.answers.encoding import kept_slices
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.timeline.timeline import Timeline

@@ -26,7 +26,7 @@ from pyhudi_expr.protocol.generated.ttypes import (
     PruneStatus,
     SparkCondition,
 )
-from pyhudi_expr.service.answers.spark_conditions import decode_spark, reader_of
+from pyhudi_expr.service.answers.questions import decode_spark, reader_of
 
 TABLE = "cow_v9_txns_simple_meta"
 _PREFIX = "org.apache.spark.sql.catalyst.expressions."

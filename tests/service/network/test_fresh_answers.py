@@ -11,9 +11,9 @@ import pytest
 
 from bench.tables import synthetic
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.known_tables import TableState
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.index.table_state import TableState
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.handler import PruningHandler

@@ -12,8 +12,7 @@ from pyhudi_expr.protocol.generated import PruningService, ttypes
 from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.handler import RefusingHandler
 from pyhudi_expr.service.metrics import Metrics
-from pyhudi_expr.service.network.frames import process_frame
-from pyhudi_expr.service.network.heads import head_of
+from pyhudi_expr.service.network.frames import head_of, process_frame
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 

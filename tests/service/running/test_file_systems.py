@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from devtools.hdfs.servers import write_settings
-from pyhudi_expr.service.running.file_systems import check_file_systems
+from pyhudi_expr.service.running.reloading import check_file_systems
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
-from pyhudi_expr.tables.storage.hadoop import native_library
+from pyhudi_expr.tables.storage.hadoop import configuration
 
 _ROOT = "hdfs://lake/warehouse"
 
@@ -50,7 +50,7 @@ def test_what_can_be_read_is_no_problem(tmp_path: Path, monkeypatch: pytest.Monk
     )
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
     check_file_systems(ServiceSettings(table_roots=(_ROOT,), hdfs_via="webhdfs"))
-    monkeypatch.setattr(native_library, "problem_of", lambda _: "looked for")
+    monkeypatch.setattr(configuration, "problem_of", lambda _: "looked for")
     check_file_systems(ServiceSettings(table_roots=("/local", "s3://lake/warehouse")))
     check_file_systems(ServiceSettings())
     with pytest.raises(SettingsError, match="looked for"):

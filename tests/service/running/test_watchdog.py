@@ -12,7 +12,7 @@ _PATIENCE = 120
 #: Holds the interpreter's lock for hours: 2**40 items without bytes, in C.
 _HANG = """
 import asyncio, io, fastavro
-from pyhudi_expr.service.running.watchdog import watched
+from pyhudi_expr.service.running.single import watched
 schema = fastavro.parse_schema({"type": "array", "items": "null"})
 endless = io.BytesIO(b"\\x80\\x80\\x80\\x80\\x80\\x80\\x40\\0")
 async def run():
@@ -24,7 +24,7 @@ asyncio.run(run())
 """
 _SOUND = """
 import asyncio
-from pyhudi_expr.service.running.watchdog import watched
+from pyhudi_expr.service.running.single import watched
 async def run():
     async with watched(20):
         await asyncio.sleep(2.5)
@@ -32,7 +32,7 @@ asyncio.run(run())
 """
 _LEFT_THREAD = """
 import threading, time
-from pyhudi_expr.service.running.watchdog import end_within
+from pyhudi_expr.service.running.single import end_within
 threading.Thread(target=time.sleep, args=(3600,)).start()
 end_within(1)
 """

@@ -18,7 +18,7 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import State, checked_statuses
-from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.planner import LookupCost
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.layout import Layout
 from pyhudi_expr.rows.log_rows import have_operations

@@ -17,10 +17,9 @@ from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import split_secondary_key
 from pyhudi_expr.tables.mdt.hfile.cells import Cells
-from pyhudi_expr.tables.mdt.records.encoded_records import EncodedRecords
-from pyhudi_expr.tables.mdt.records.metadata_records import is_deleted
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.tables.mdt.store.record_locations import group_of, locations
+from pyhudi_expr.tables.mdt.records.metadata_records import EncodedRecords, is_deleted
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.store.index_records import group_of, locations
 
 _INDEX = "secondary_index_c"
 _INDEXES = KeyIndexes(

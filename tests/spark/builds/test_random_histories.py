@@ -19,7 +19,7 @@ from pyspark.sql import functions as f
 from devtools.tables import HudiTable, TableSpec, TableType, upsert
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus, State, index_statuses
-from pyhudi_expr.index.costs import LookupCost, RemainingRead
+from pyhudi_expr.index.planner import LookupCost, RemainingRead
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
 from pyhudi_expr.spark import writer_options

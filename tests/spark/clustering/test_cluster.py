@@ -29,7 +29,7 @@ from pyhudi_expr.manage.layout.selection import LAYOUT, Size
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.clustering.clustering import Clustered, ClusterOptions, cluster
-from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed
+from pyhudi_expr.spark.clustering.write_client import ClusteringFailed
 from pyhudi_expr.spark.indexes import create_index, execute
 from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.index.prune.matching_slices import assert_no_row_lost, read, request

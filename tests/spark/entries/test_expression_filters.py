@@ -8,12 +8,12 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.spark.entries.expression_filters import filter_maker
+from pyhudi_expr.spark.entries.expression_index import filter_maker
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key
 from pyhudi_expr.tables.mdt.records.bloom_filter import HashedKeys, parse
 from pyhudi_expr.tables.mdt.records.metadata_records import decode
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 
 _SCHEMA = pa.schema([("partition", pa.string()), ("file", pa.string()), ("value", pa.string())])
 _NAME = "f{}-0_0-0-0_20260101000000000.parquet"

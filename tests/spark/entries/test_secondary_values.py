@@ -21,7 +21,7 @@ from pyhudi_expr.expr.domains import domain_of, float_ordinal
 from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.lookups.value_texts import extension_text, lookup_values
+from pyhudi_expr.index.lookups.value_places import extension_text, lookup_values
 from pyhudi_expr.spark.entries.secondary_index import EntryKeys, IndexedColumns, value_texts
 from pyhudi_expr.tables.mdt.bytes.keys import (
     composite_value,
@@ -29,7 +29,7 @@ from pyhudi_expr.tables.mdt.bytes.keys import (
     shard,
     split_secondary_key,
 )
-from pyhudi_expr.tables.mdt.store.secondary_keys import NULL_VALUE
+from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE
 from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import ENGINES

@@ -21,7 +21,7 @@ from pyhudi_expr.spark.entries import entries, slice_entries
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs import batch_runner
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 
 _ROWS = 100_000
 _RESULTS = 1 << 20

@@ -16,8 +16,7 @@ from devtools.s3.server import S3Server
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs.batch_runner import Row, SparkRunner, each_item
-from pyhudi_expr.spark.jobs.java_calls import jvm
-from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
+from pyhudi_expr.spark.jobs.job_errors import jvm, translate_spark_errors
 from pyhudi_expr.tables.storage import Storage, block_options, using_storage_options
 from tests.stored_files import StoredFiles
 

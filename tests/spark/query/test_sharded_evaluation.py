@@ -19,7 +19,7 @@ from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneRes
 from pyhudi_expr.index.statistics.streaming_evaluation import StreamingEvidence
 from pyhudi_expr.spark.jobs.batch_runner import LocalRunner, Runner, SparkRunner
 from pyhudi_expr.spark.query.dataframes import prune_table, pruner_of
-from pyhudi_expr.spark.query.sharded_evaluation import ShardedEvaluation
+from pyhudi_expr.spark.query.sharded_bounds import ShardedEvaluation
 
 FILES = 400
 ROWS = FILES * ROWS_PER_FILE

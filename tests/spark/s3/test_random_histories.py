@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from devtools.s3.proxy import RecordingProxy
 from devtools.s3.recording import Fault
 from devtools.s3.server import S3Server
-from pyhudi_expr.index.costs import LookupCost, RemainingRead
+from pyhudi_expr.index.planner import LookupCost, RemainingRead
 from tests.index.prune.changes.test_random_histories import LIVES, TableHistory, run_histories
 from tests.spark.builds.test_random_histories import IndexedTableHistory
 

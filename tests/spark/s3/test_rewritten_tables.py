@@ -22,7 +22,7 @@ from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.query.dataframes import prune_table, pruned
 from pyhudi_expr.spark.virtual_keys import writing
-from pyhudi_expr.spark.virtual_keys.reading import load
+from pyhudi_expr.spark.virtual_keys.key_column import load
 from pyhudi_expr.spark.virtual_keys.rewriting import restore, rewrite
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable
 from pyhudi_expr.tables.hudi_table import HudiTable

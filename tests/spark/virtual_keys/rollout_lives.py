@@ -13,12 +13,12 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.manage.audit.findings import Fault
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
-from pyhudi_expr.manage.stored_keys import Extent, extent, stored_keys
+from pyhudi_expr.manage.invariants import Extent, extent, stored_keys
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.virtual_keys.rewriting import restore, rewrite
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, service_options
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.locks import TableLock
@@ -154,7 +154,7 @@ class Life:
         options = {
             **spec.writer_options(),
             **QUICK,
-            config_keys.POPULATE_META_FIELDS: str(not (exists and self.is_virtual)).lower(),
+            hudi_names.POPULATE_META_FIELDS: str(not (exists and self.is_virtual)).lower(),
             "hoodie.write.table.version": self.kind.version,
             "hoodie.write.auto.upgrade": "false",
             "hoodie.datasource.write.operation": operation,

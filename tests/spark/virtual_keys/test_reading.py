@@ -15,9 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.query.dataframes import prune_table
-from pyhudi_expr.spark.virtual_keys.key_column import with_keys
-from pyhudi_expr.spark.virtual_keys.reading import load
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.spark.virtual_keys.key_column import load, with_keys
+from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import KeyDefinition, virtual_keys
 from pyhudi_expr.tables.keys.generators import KeyGenerator, MissingKey, register
@@ -81,7 +80,7 @@ def test_tables_without_their_key_columns_or_with_null_keys_are_refused(
             "hoodie.recordkey.virtual.enabled": "true",
             "hoodie.table.keygenerator.type": "NON_PARTITION",
         }
-        properties_writer.update(HudiTable.open(path).storage, settings)
+        properties.update(HudiTable.open(path).storage, settings)
 
     make_key_of("nope")
     with pytest.raises(MissingKeyColumn, match="'nope' is not in the schema"):

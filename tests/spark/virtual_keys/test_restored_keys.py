@@ -11,13 +11,13 @@ import pyhudi_expr as ph
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.audit.findings import Fault
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
+from pyhudi_expr.manage.invariants import Extent, extent, stored_keys
 from pyhudi_expr.manage.operations import OperationFailed, run
-from pyhudi_expr.manage.stored_keys import Extent, extent, stored_keys
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import DisableVirtualKeys, enable
 from pyhudi_expr.spark.virtual_keys.rewriting import COMMIT_BYTES, ClusteringRewriter, restore
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
-from pyhudi_expr.tables import config_keys, properties_writer
+from pyhudi_expr.tables import hudi_names, properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import PREFIX, is_virtual
 from pyhudi_expr.tables.locks import TableLock
@@ -44,8 +44,8 @@ def hudi_write(spark: SparkSession, path: str, rows: Rows, operation: str, index
     options = {
         **VirtualTable("t", ("k",), "v", ("p",)).writer_options(),
         **QUICK,
-        config_keys.POPULATE_META_FIELDS: "true",
-        config_keys.INDEX_TYPE: index,
+        hudi_names.POPULATE_META_FIELDS: "true",
+        hudi_names.INDEX_TYPE: index,
         "hoodie.datasource.write.operation": operation,
     }
     frame(spark, rows).write.format("hudi").options(**options).mode("append").save(path)
@@ -108,8 +108,8 @@ def test_a_table_that_lacks_keys_which_it_says_it_has_is_found_and_mended(
     assert Fault.STORED_KEY_MISSING not in findings(path)
     table = HudiTable.open(path)
     own = dict.fromkeys(key for key in table.properties.raw if key.startswith(PREFIX))
-    changes = {**own, config_keys.POPULATE_META_FIELDS: "true"}
-    properties_writer.update(table.storage, changes)
+    changes = {**own, hudi_names.POPULATE_META_FIELDS: "true"}
+    properties.update(table.storage, changes)
     assert Fault.STORED_KEY_MISSING in findings(path)
     restore(spark, path)
     assert Fault.STORED_KEY_MISSING not in findings(path)

@@ -22,10 +22,10 @@ from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.virtual_keys import rewriting
-from pyhudi_expr.spark.virtual_keys.reading import load
+from pyhudi_expr.spark.virtual_keys.key_column import load
 from pyhudi_expr.spark.virtual_keys.rewriting import restore, rewrite
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
-from pyhudi_expr.tables import config_keys
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.keys.key_storage import key_storage
@@ -61,7 +61,7 @@ class Hudi:
         options = {
             **spec.writer_options(),
             **QUICK,
-            config_keys.POPULATE_META_FIELDS: "true",
+            hudi_names.POPULATE_META_FIELDS: "true",
             "hoodie.write.table.version": self.version,
             "hoodie.write.auto.upgrade": "false",
             "hoodie.datasource.write.operation": operation,

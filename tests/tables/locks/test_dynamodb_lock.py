@@ -18,8 +18,7 @@ import pytest
 from devtools.dynamodb.server import JARS, DynamodbServer
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.locks import LockLost, LockNotAcquired, TableLock, settings
-from pyhudi_expr.tables.locks.dynamodb_items import LockAddress, LockItem, LockRequests
-from pyhudi_expr.tables.locks.dynamodb_lock import DynamodbLock
+from pyhudi_expr.tables.locks.dynamodb_lock import DynamodbLock, LockAddress, LockItem, LockRequests
 from pyhudi_expr.tables.storage import Storage
 from tests.tables.locks.hudi_locks import HudiLock, started
 
@@ -33,7 +32,7 @@ _OTHER = LockItem("another-writer", "1", 100)
 
 _RACER = """
 import os, sys, time
-from pyhudi_expr.tables.locks.dynamodb_items import LockAddress
+from pyhudi_expr.tables.locks.dynamodb_lock import LockAddress
 from pyhudi_expr.tables.locks.dynamodb_lock import DynamodbLock
 
 endpoint, table, key, marker = sys.argv[1:]

@@ -9,8 +9,7 @@ import pytest
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.locks import TableLock, UnknownLock, settings
-from pyhudi_expr.tables.locks.dynamodb_items import LockRequests
-from pyhudi_expr.tables.locks.dynamodb_lock import DynamodbLock
+from pyhudi_expr.tables.locks.dynamodb_lock import DynamodbLock, LockRequests
 from pyhudi_expr.tables.storage import Storage, using_storage_options
 
 _PACKAGE = "org.apache.hudi.aws.transaction.lock"

@@ -12,7 +12,7 @@ import pytest
 from devtools.zookeeper import ZookeeperServer
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.locks import LockLost, LockNotAcquired, TableLock, UnknownLock, settings
-from pyhudi_expr.tables.locks.zookeeper_path import lock_path
+from pyhudi_expr.tables.locks.zookeeper_lock import lock_path
 from pyhudi_expr.tables.storage import Storage
 from tests.tables.locks.hudi_locks import PACKAGE, hudi_lock
 

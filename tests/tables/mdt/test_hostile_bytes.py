@@ -14,7 +14,7 @@ from pyhudi_expr.tables.mdt.hfile.cells import parse as parse_cells
 from pyhudi_expr.tables.mdt.log.reader import MAGIC, BlockKind, LogFile
 from pyhudi_expr.tables.mdt.records import bloom_filter
 from pyhudi_expr.tables.parsing.budget import Budget, Limits, OverBudgetError, spending
-from pyhudi_expr.tables.properties_text import parse_properties
+from pyhudi_expr.tables.properties import parse_properties
 from tests.tables.mdt.file_bytes import log_block
 from tests.tables.parsing.linear import assert_linear
 

@@ -16,7 +16,7 @@ from devtools.tables import HudiTable, TableSpec, create, upsert
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload, decode
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import all_cells
 
 pytestmark = pytest.mark.spark

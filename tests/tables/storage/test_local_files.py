@@ -13,7 +13,7 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.storage.file_system import FileSystemBackend
 from pyhudi_expr.tables.storage.local_files import LocalBackend
-from pyhudi_expr.tables.storage.option_texts import LINKS_INSIDE, LINKS_OPTION
+from pyhudi_expr.tables.storage.process_options import LINKS_INSIDE, LINKS_OPTION
 
 LOCAL = LocalBackend(fs.LocalFileSystem())
 BY_PYARROW = FileSystemBackend(fs.LocalFileSystem())

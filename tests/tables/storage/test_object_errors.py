@@ -14,7 +14,7 @@ from obstore import exceptions
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.storage.object_errors import as_os_error
+from pyhudi_expr.tables.storage.object_clients import as_os_error
 from tests.tables.storage.failing_servers import refusing_port, repeating_server, silent_server
 
 _KEYS = {"access_key_id": "reader", "secret_access_key": "S3CR3T-K3Y"}

@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.runtime import SPARK_JAR, RuntimeMissingError
 from devtools.spark import SHORT_QUERIES, session_settings, spark_session
-from pyhudi_expr.spark.jobs.java_calls import jvm
+from pyhudi_expr.spark.jobs.job_errors import jvm
 from tests.truth.engine import Refusal, SessionOptions
 from tests.truth.engines.java_classes import compiled
 

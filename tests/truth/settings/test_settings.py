@@ -12,7 +12,7 @@ import pyspark
 import pytest
 
 from devtools.runtime import ROOT
-from pyhudi_expr.spark.query import session_semantics
+from pyhudi_expr.spark.query import predicates
 from tests.truth.settings.class_files import references
 from tests.truth.settings.known import DRAWN, HIVE, SPARK
 from tests.truth.witnesses import SPARK_SETTINGS
@@ -69,7 +69,7 @@ def test_what_is_sent_is_not_known_to_be_irrelevant() -> None:
 
 
 def test_sparks_driver_sends_what_its_extension_sends() -> None:
-    assert set(session_semantics.SETTINGS) == SENT_BY_SPARK
+    assert set(predicates.SETTINGS) == SENT_BY_SPARK
 
 
 def test_what_is_said_to_be_drawn_is_drawn() -> None:

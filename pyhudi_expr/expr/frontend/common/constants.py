@@ -1,10 +1,10 @@
-"""Constants: typed literals from text, and casts of literals with a certain result."""
+"""Build predicates: constants, casts of literals with a certain result, flat connectives."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -15,8 +15,65 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import precision_and_scale, zone_of
 from pyhudi_expr.expr.frontend.common.hive_types import Type, decimal_type
-from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
-from pyhudi_expr.expr.time_texts import time_of_text
+from pyhudi_expr.expr.literals import time_of_text
+from pyhudi_expr.expr.nodes import (
+    And,
+    Case,
+    CharType,
+    HudiExpression,
+    Literal,
+    Not,
+    Or,
+    PythonValue,
+    Term,
+    Unknown,
+)
+from pyhudi_expr.expr.rewrites import has_few_branches
+
+#: Limit of levels below the root of a predicate (nested AND, or nested OR, count as one).
+#: Binding and evaluation are recursive.
+MAX_DEPTH = 100
+
+TRUE, FALSE = Literal(True, pa.bool_()), Literal(False, pa.bool_())
+NULL = Literal(None, pa.null())
+
+
+def conjunction(children: Iterable[HudiExpression]) -> HudiExpression:
+    """Return a flat AND of one or more predicates."""
+    flat = _flat(children, And)
+    return flat[0] if len(flat) == 1 else And(flat)
+
+
+def disjunction(children: Iterable[HudiExpression]) -> HudiExpression:
+    """Return a flat OR of one or more predicates."""
+    flat = _flat(children, Or)
+    return flat[0] if len(flat) == 1 else Or(flat)
+
+
+def as_boolean_term(condition: HudiExpression) -> Term:
+    """Return a condition as a term: its boolean, or NULL.
+
+    The condition is in it twice. A condition with too many CASE terms is replaced by an unknown
+    one, or nested conditions would double with each level.
+    """
+    if not has_few_branches(condition):
+        condition = Unknown("the value of a condition on too many choices")
+    return Case(((condition, TRUE), (Not(condition), FALSE)), NULL)
+
+
+def _flat(
+    children: Iterable[HudiExpression], kind: type[And] | type[Or]
+) -> tuple[HudiExpression, ...]:
+    flat: list[HudiExpression] = []
+    for child in children:
+        flat.extend(child.children if isinstance(child, kind) else (child,))
+    return tuple(flat)
+
+
+def rows_equal(fields: Iterable[HudiExpression]) -> HudiExpression:
+    """Return equality of rows: all fields are equal; engines differ for NULLs."""
+    return conjunction((*fields, Unknown("rows with a NULL among their fields")))
+
 
 _WHOLE = re.compile(r"[+-]?\d{1,76}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)

@@ -17,27 +17,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.expr.frontend.common.builders import (
+from pyhudi_expr.expr.frontend.common.constants import (
     MAX_DEPTH,
     NULL,
     as_boolean_term,
     conjunction,
     disjunction,
+    fold_cast,
 )
-from pyhudi_expr.expr.frontend.common.constants import fold_cast
 from pyhudi_expr.expr.frontend.common.functions import as_condition, call
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type
 from pyhudi_expr.expr.frontend.common.json_input import Json
-from pyhudi_expr.expr.frontend.common.like import standard_like
-from pyhudi_expr.expr.frontend.spark.common_expressions import WITH, inlined
-from pyhudi_expr.expr.frontend.spark.data_types import (
+from pyhudi_expr.expr.frontend.common.text_patterns import standard_like
+from pyhudi_expr.expr.frontend.spark.nodes import (
     TIME_TYPES,
+    WITH,
     CatalystError,
     Node,
     column_type,
     data_type,
     declared_type,
     field_path,
+    inlined,
     leaf_type,
     type_of,
 )

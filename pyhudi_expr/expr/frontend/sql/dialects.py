@@ -16,15 +16,20 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from pyhudi_expr.expr.frontend.common import function_vocabularies
-from pyhudi_expr.expr.frontend.common.builders import conjunction, disjunction, rows_equal
-from pyhudi_expr.expr.frontend.common.constants import fold_cast, instant_of_text
+from pyhudi_expr.expr.frontend.common import functions
+from pyhudi_expr.expr.frontend.common.casts_and_intervals import PLUS_EXACT_INTERVAL, plus_interval
+from pyhudi_expr.expr.frontend.common.constants import (
+    conjunction,
+    disjunction,
+    fold_cast,
+    instant_of_text,
+    rows_equal,
+)
 from pyhudi_expr.expr.frontend.common.functions import supported_call
 from pyhudi_expr.expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type, parse_type
-from pyhudi_expr.expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, plus_interval
-from pyhudi_expr.expr.frontend.common.like import like, standard_like
-from pyhudi_expr.expr.frontend.sql.readers import tokens
+from pyhudi_expr.expr.frontend.common.text_patterns import like, standard_like
+from pyhudi_expr.expr.frontend.sql import readers
 from pyhudi_expr.expr.frontend.sql.syntax import Exact
 from pyhudi_expr.expr.frontend.sql.trino_rules import (
     Read,
@@ -200,7 +205,7 @@ def _spark_call(name: str, args: tuple[Term, ...]) -> Term:
         case (Literal(value=str(text), type=type_) as literal,) if name == "to_timestamp":
             if type_ == pa.string() and _WHOLE_TIME.fullmatch(text):
                 return _cast(literal, _CLOCK)
-    return supported_call(function_vocabularies.SPARK, name, args)
+    return supported_call(functions.SPARK, name, args)
 
 
 _WHOLE_TIME = re.compile(r"[1-9]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII)
@@ -322,25 +327,25 @@ def _kind(value: exp.Expr) -> str | None:
 
 
 def _hive_reader() -> type[sqlglot.Dialect]:
-    from pyhudi_expr.expr.frontend.sql.readers.hive import HiveReader
+    from pyhudi_expr.expr.frontend.sql.readers import HiveReader
 
     return HiveReader
 
 
 def _spark_reader() -> type[sqlglot.Dialect]:
-    from pyhudi_expr.expr.frontend.sql.readers.spark import SparkReader
+    from pyhudi_expr.expr.frontend.sql.readers import SparkReader
 
     return SparkReader
 
 
 def _trino_reader() -> type[sqlglot.Dialect]:
-    from pyhudi_expr.expr.frontend.sql.readers.presto import TrinoReader
+    from pyhudi_expr.expr.frontend.sql.readers import TrinoReader
 
     return TrinoReader
 
 
 def _presto_reader() -> type[sqlglot.Dialect]:
-    from pyhudi_expr.expr.frontend.sql.readers.presto import PrestoReader
+    from pyhudi_expr.expr.frontend.sql.readers import PrestoReader
 
     return PrestoReader
 
@@ -348,9 +353,9 @@ def _presto_reader() -> type[sqlglot.Dialect]:
 HIVE = SqlDialect(
     name="hive",
     reader=_hive_reader,
-    exact=tokens.hive_tokens,
+    exact=readers.hive_tokens,
     cast=partial(_hive_cast, certain_cast),
-    call=partial(supported_call, function_vocabularies.HIVE_TEXT),
+    call=partial(supported_call, functions.HIVE_TEXT),
     predicate=_no_predicate,
     like=_hive_like,
     operands=_as_it_is,
@@ -370,7 +375,7 @@ SPARK = replace(
     _HIVE_AS_WRITTEN,
     name="spark",
     reader=_spark_reader,
-    exact=tokens.spark_tokens,
+    exact=readers.spark_tokens,
     cast=_spark_cast,
     call=_spark_call,
     null_safe=_as_it_is,
@@ -379,7 +384,7 @@ SPARK = replace(
 TRINO = SqlDialect(
     name="trino",
     reader=_trino_reader,
-    exact=tokens.plain_tokens,
+    exact=readers.plain_tokens,
     cast=partial(_trino_cast, as_read),
     call=partial(trino_call, as_read),
     predicate=trino_predicate,

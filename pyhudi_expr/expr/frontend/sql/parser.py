@@ -8,16 +8,17 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 from sqlglot import exp
 
-from pyhudi_expr.expr.frontend.common.builders import (
+from pyhudi_expr.expr.frontend.common.constants import (
     NULL,
     as_boolean_term,
     conjunction,
+    decimal_literal,
     disjunction,
+    integer_literal,
 )
-from pyhudi_expr.expr.frontend.common.constants import decimal_literal, integer_literal
 from pyhudi_expr.expr.frontend.common.functions import as_condition, is_null
+from pyhudi_expr.expr.frontend.sql.conditions import PredicateSyntaxError
 from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS, HIVE, PRESTO, SPARK, TRINO, SqlDialect
-from pyhudi_expr.expr.frontend.sql.errors import PredicateSyntaxError
 from pyhudi_expr.expr.frontend.sql.syntax import parse
 from pyhudi_expr.expr.nodes import (
     Call,

@@ -9,8 +9,7 @@ from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token
 
-from pyhudi_expr.expr.frontend.sql.conditions import condition_tokens
-from pyhudi_expr.expr.frontend.sql.errors import PredicateSyntaxError
+from pyhudi_expr.expr.frontend.sql.conditions import PredicateSyntaxError, condition_tokens
 
 #: Limits of a predicate's characters, and of levels of parentheses.
 MAX_TEXT = 1 << 20

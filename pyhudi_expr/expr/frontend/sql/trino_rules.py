@@ -18,13 +18,17 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from pyhudi_expr.expr.frontend.common import function_vocabularies
-from pyhudi_expr.expr.frontend.common.builders import conjunction, disjunction, rows_equal
-from pyhudi_expr.expr.frontend.common.constants import fold_cast
+from pyhudi_expr.expr.frontend.common import functions
+from pyhudi_expr.expr.frontend.common.casts_and_intervals import shift_time
+from pyhudi_expr.expr.frontend.common.constants import (
+    conjunction,
+    disjunction,
+    fold_cast,
+    rows_equal,
+)
 from pyhudi_expr.expr.frontend.common.functions import call
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type
-from pyhudi_expr.expr.frontend.common.intervals import shift_time
-from pyhudi_expr.expr.frontend.common.like import standard_like
+from pyhudi_expr.expr.frontend.common.text_patterns import standard_like
 from pyhudi_expr.expr.nodes import (
     NAN_AS_NULL,
     TO_MILLISECOND_INSTANTS,
@@ -68,7 +72,7 @@ Read = Callable[[Term], Term]
 
 def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
     """Return a call by Hive's name. Raises InexpressibleError."""
-    if name not in function_vocabularies.TRINO and name not in _PARTS:  # EXTRACT has Hive's names
+    if name not in functions.TRINO and name not in _PARTS:  # EXTRACT has Hive's names
         raise InexpressibleError(f"not supported: {name[:60]}()")
     match name, args:
         case "nullif", (_, _):

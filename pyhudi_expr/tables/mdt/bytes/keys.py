@@ -1,7 +1,10 @@
-"""Record keys of the metadata table and the file groups (shards) that hold them.
+"""Record keys of the metadata table, their hashes, and the file groups (shards) that hold them.
 
 RFC-27 defines the keys of the statistics, RFC-77 those of secondary indexes; hashes are Hudi's
 `HashID` (XXH64 with its seed, MD5), as base64 of the big-endian bytes. Keys are ASCII or UTF-8.
+
+Keys are hashed by length, all keys of one length together as rows of words. A hash may belong to
+another key: a look-up by hashes finds too much, never too little.
 """
 
 from __future__ import annotations
@@ -12,7 +15,12 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+import numpy as np
 import xxhash
+
+from pyhudi_expr.arrays import Int64Array, UInt8Array, UInt32Array, UInt64Array
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.kernel import as_bytes
 
 _XXH64_SEED = 0xFFFFFFFFDABADABA
 _ESCAPE, _SEPARATOR, _NULL_SECONDARY = "\\", "$", "\0"
@@ -166,3 +174,110 @@ def java_hash(text: str) -> int:
 def escape(text: str) -> str:
     """Return a value or a record key as the keys of secondary indexes have it (RFC-77)."""
     return text.replace(_ESCAPE, _ESCAPE * 2).replace(_SEPARATOR, _ESCAPE + _SEPARATOR)
+
+
+Hashes = UInt64Array
+
+_C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
+_ROWS = 1 << 18
+_BLOCK_BYTES = 16
+
+
+def hashes(keys: ByteStrings) -> Hashes:
+    """Return one hash for each key, as ``mmh3.hash64(key, signed=False)[0]``."""
+    data, start, lengths = as_bytes(keys.data), keys.start, keys.end - keys.start
+    found = np.empty(len(start), np.uint64)
+    if not len(start):
+        return found
+    order = np.argsort(lengths, kind="stable")
+    edges = np.flatnonzero(np.diff(lengths[order])) + 1
+    for rows in np.split(order, edges):
+        for at in range(0, len(rows), _ROWS):
+            chosen = rows[at : at + _ROWS]
+            found[chosen] = _hash_length(data, start[chosen], int(lengths[chosen[0]]))
+    return found
+
+
+def _hash_length(data: UInt8Array, start: Int64Array, length: int) -> Hashes:
+    blocks = length // _BLOCK_BYTES
+    words = np.zeros((len(start), (blocks + 1) * _BLOCK_BYTES), np.uint8)
+    if length:
+        words[:, :length] = data[start[:, np.newaxis] + np.arange(length)]
+    pairs = words.view("<u8").astype(np.uint64, copy=False)
+    h1 = h2 = np.zeros(len(start), np.uint64)
+    with np.errstate(over="ignore"):
+        for block in range(blocks):
+            h1 = _rotated(h1 ^ _first_mix(pairs[:, 2 * block]), 27) + h2
+            h1 = h1 * np.uint64(5) + np.uint64(0x52DCE729)
+            h2 = _rotated(h2 ^ _second_mix(pairs[:, 2 * block + 1]), 31) + h1
+            h2 = h2 * np.uint64(5) + np.uint64(0x38495AB5)
+        # The rest, padded with zeros: a word of zeros does not change the hash.
+        h2 = h2 ^ _second_mix(pairs[:, 2 * blocks + 1]) ^ np.uint64(length)
+        h1 = h1 ^ _first_mix(pairs[:, 2 * blocks]) ^ np.uint64(length)
+        h1 = h1 + h2
+        h2 = h2 + h1
+        return _finished(h1) + _finished(h2)
+
+
+def _first_mix(word: Hashes) -> Hashes:
+    return _rotated(word * _C1, 31) * _C2
+
+
+def _second_mix(word: Hashes) -> Hashes:
+    return _rotated(word * _C2, 33) * _C1
+
+
+def _rotated(word: Hashes, by: int) -> Hashes:
+    return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
+
+
+def _finished(word: Hashes) -> Hashes:
+    word = (word ^ (word >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    word = (word ^ (word >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return word ^ (word >> np.uint64(33))
+
+
+_FIRST_BEYOND_ASCII = 0x80
+_FEW = 16
+"""Of so many keys each by itself is faster."""
+
+Shards = Int64Array
+
+
+def shards(keys: ByteStrings, count: int) -> Shards:
+    """Return for each key (UTF-8) its file group, from 0 to `count` - 1.
+
+    Java hashes UTF-16 units, which are the bytes of ASCII keys. ASCII keys of one length are hashed
+    together, other keys one by one.
+    """
+    hashed = _one_by_one(keys) if len(keys) <= _FEW else _together(keys)
+    # The magnitude of Java's least int is 2^31, like that of any other.
+    magnitude: Shards = np.abs(hashed.view(np.int32).astype(np.int64))
+    return magnitude % count
+
+
+def _one_by_one(keys: ByteStrings) -> UInt32Array:
+    return np.array([_hash(keys, row) for row in range(len(keys))], np.uint32)
+
+
+def _hash(keys: ByteStrings, row: int) -> int:
+    return java_hash(keys[row].decode()) & 0xFFFFFFFF
+
+
+def _together(keys: ByteStrings) -> UInt32Array:
+    hashed = np.zeros(len(keys), np.uint32)
+    lengths = keys.end - keys.start
+    data = as_bytes(keys.data)
+    order = np.argsort(lengths, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+        length = int(lengths[rows[0]]) if len(rows) else 0
+        beyond = np.zeros(len(rows), np.bool_)
+        found = np.zeros(len(rows), np.uint32)
+        for place in range(length):
+            unit = data[keys.start[rows] + place]
+            beyond |= unit >= _FIRST_BEYOND_ASCII
+            found = found * np.uint32(31) + unit
+        hashed[rows] = found
+        for row in rows[beyond].tolist():
+            hashed[row] = _hash(keys, row)
+    return hashed

@@ -11,7 +11,7 @@ A certificate is about one *state* of the index: certain base files, and certain
 (`states`). For a state with more log blocks it is extended (`extending`): only the keys in the
 added blocks can have changed, so the counts are corrected by where they were and where they are.
 For any other state (a compaction, a rollback of a block, an index that was built anew) it says
-nothing, and the entries are read again (`counting`, `pairing`).
+nothing, and the entries are read again (`certificates`, `pairing`).
 
 An entry that is damaged later in a base file of the same name and length is not noticed, as with
 every file of a table. What a certificate says is compared with the rows of the files that a query

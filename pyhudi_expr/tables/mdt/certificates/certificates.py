@@ -1,4 +1,4 @@
-"""The two kinds of certificates, and how they are stored.
+"""The two kinds of certificates, how they are stored, and the count of a record index's entries.
 
 A stored certificate is one Arrow IPC stream: a table of file groups, and a JSON text with the rest
 in the schema's metadata. `format` changes with the meaning of the content.
@@ -7,15 +7,19 @@ in the schema's metadata. `format` changes with the meaning of the content.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, Int64Array, combined
+from pyhudi_expr.arrays import AnyArray, Int64Array, combined, value_list
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables.mdt.certificates.states import IndexState, ShardState
+from pyhudi_expr.tables.mdt.certificates.states import IndexState, ShardState, state_of
+from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.store.file_group import FileGroup
+from pyhudi_expr.tables.mdt.store.index_records import group_of, locations
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 _FORMAT = 1
@@ -157,3 +161,45 @@ def _state(shards: list[Any]) -> IndexState:
             for path, size, logs, blocks in shards
         )
     )
+
+
+#: Rows of counts that are held before they are added up.
+_MOST_COUNTS = 1_000_000
+
+
+def count_entries(groups: Sequence[FileGroup], check: Callable[[], None]) -> RecordCertificate:
+    """Read a whole record index, some megabytes at a time.
+
+    Args:
+        groups: Its shards.
+        check: Called for each piece.
+
+    Raises:
+        CorruptFile: The index is damaged.
+    """
+    held: list[pa.Table] = []
+    for shard in groups:
+        for records in shard.newest(HFile.scan):
+            check()
+            held.append(_counted(pa.table({"place": locations(records)}), ("place", "count")))
+            if sum(map(len, held)) > _MOST_COUNTS:
+                held = [_summed(held)]
+    total = _summed(held)
+    names = pa.array(named_groups(combined(total.column("place"))), pa.large_string())
+    return RecordCertificate(state_of(groups), names, np.asarray(total.column("count"), np.int64))
+
+
+def named_groups(places: AnyArray) -> list[str]:
+    """Return the names of the file groups of locations."""
+    return [group_name(*group_of(place)) for place in value_list(places)]
+
+
+def _summed(parts: Sequence[pa.Table]) -> pa.Table:
+    if not parts:
+        return pa.table({"place": pa.array([], pa.binary()), "count": pa.array([], pa.int64())})
+    return _counted(pa.concat_tables(parts), ("count", "sum"))
+
+
+def _counted(table: pa.Table, aggregate: tuple[str, Literal["count", "sum"]]) -> pa.Table:
+    found = table.group_by("place").aggregate([aggregate])
+    return pa.table({"place": found.column("place"), "count": found.column("_".join(aggregate))})

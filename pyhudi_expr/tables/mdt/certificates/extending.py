@@ -20,9 +20,12 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, combined
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
-from pyhudi_expr.tables.mdt.bytes.key_shards import shards
-from pyhudi_expr.tables.mdt.certificates.certificates import RecordCertificate, ValueCertificate
-from pyhudi_expr.tables.mdt.certificates.counting import named_groups
+from pyhudi_expr.tables.mdt.bytes.keys import shards
+from pyhudi_expr.tables.mdt.certificates.certificates import (
+    RecordCertificate,
+    ValueCertificate,
+    named_groups,
+)
 from pyhudi_expr.tables.mdt.certificates.pairing import are_numbers
 from pyhudi_expr.tables.mdt.certificates.states import (
     IndexState,
@@ -35,8 +38,7 @@ from pyhudi_expr.tables.mdt.certificates.states import (
 from pyhudi_expr.tables.mdt.hfile.cells import Cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup, Scan
-from pyhudi_expr.tables.mdt.store.record_locations import locations
-from pyhudi_expr.tables.mdt.store.secondary_keys import deleted_flags, split_keys
+from pyhudi_expr.tables.mdt.store.index_records import deleted_flags, locations, split_keys
 
 
 def extend_records(

@@ -18,14 +18,12 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_hashes import Hashes, hashes
-from pyhudi_expr.tables.mdt.certificates.certificates import ValueCertificate
-from pyhudi_expr.tables.mdt.certificates.counting import named_groups
+from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
+from pyhudi_expr.tables.mdt.certificates.certificates import ValueCertificate, named_groups
 from pyhudi_expr.tables.mdt.certificates.states import state_of
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
-from pyhudi_expr.tables.mdt.store.record_locations import locations
-from pyhudi_expr.tables.mdt.store.secondary_keys import NULL_VALUE, entries
+from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE, entries, locations
 
 ROWS_IN_MEMORY = 4_000_000
 """Entries of one range that are compared at once: some 200 MB."""

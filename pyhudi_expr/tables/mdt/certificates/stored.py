@@ -19,10 +19,10 @@ from pyhudi_expr.tables.hudi_names import HOODIE_DIR, RECORD_INDEX
 from pyhudi_expr.tables.mdt.certificates.certificates import (
     RecordCertificate,
     ValueCertificate,
+    count_entries,
     decoded_records,
     decoded_values,
 )
-from pyhudi_expr.tables.mdt.certificates.counting import count_entries
 from pyhudi_expr.tables.mdt.certificates.extending import extend_records, extend_values
 from pyhudi_expr.tables.mdt.certificates.pairing import pair_entries
 from pyhudi_expr.tables.mdt.certificates.states import added_bytes, is_state_of

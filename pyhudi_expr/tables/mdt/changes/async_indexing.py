@@ -27,14 +27,19 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.tables.file_names import base_files, log_files
-from pyhudi_expr.tables.hudi_names import COLUMN_STATS, METADATA_DIR, PARTITION_STATS
+from pyhudi_expr.tables.hudi_names import (
+    COLUMN_STATS,
+    METADATA_DIR,
+    PARTITION_STATS,
+    base_files,
+    log_files,
+)
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import Lease, TableLock
-from pyhudi_expr.tables.mdt.changes.index_definitions import add_definitions
 from pyhudi_expr.tables.mdt.changes.partitions import (
     IndexConflict,
     NewPartition,
+    add_definitions,
     begin_groups,
     check_restores,
     known_times,
@@ -44,15 +49,16 @@ from pyhudi_expr.tables.mdt.changes.partitions import (
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.pending_writes import is_scheduled_clustering, wait_for_instants
 from pyhudi_expr.tables.process_owner import this_process
-from pyhudi_expr.tables.timeline.action_records import (
+from pyhudi_expr.tables.timeline.timeline import Instant, State
+from pyhudi_expr.tables.timeline.writer import (
+    Action,
     IndexedPartition,
     WrittenFile,
     commit_record,
     index_commit,
     index_plan,
+    next_time,
 )
-from pyhudi_expr.tables.timeline.timeline import Instant, State
-from pyhudi_expr.tables.timeline.writer import Action, next_time
 
 ACTION = "indexing"
 _DELTA_COMMIT = "deltacommit"

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pyhudi_expr.arrays import string_list
-from pyhudi_expr.tables import config_keys, properties_writer
+from pyhudi_expr.tables import hudi_names
+from pyhudi_expr.tables import properties as properties_writer
 from pyhudi_expr.tables.hudi_names import FILES, METADATA_DIR, PARTITION_MARKER, PROPERTIES_FILE
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import StoredFiles
@@ -18,14 +19,13 @@ from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, partition_key
 from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, known_times
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store import file_group_names
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.action_records import WrittenFile, commit_record
-from pyhudi_expr.tables.timeline.writer import Action, next_time
+from pyhudi_expr.tables.timeline.writer import Action, WrittenFile, commit_record, next_time
 
 # The instant of Hudi's first action on a metadata table, by timeline layout.
 _FIRST_INSTANT = {1: "00000000000000010", 2: "00000000000000000"}
@@ -66,8 +66,8 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
             properties_writer.update(
                 table.storage,
                 {
-                    config_keys.METADATA_PARTITIONS: FILES,
-                    config_keys.METADATA_PARTITIONS_INFLIGHT: "",
+                    hudi_names.METADATA_PARTITIONS: FILES,
+                    hudi_names.METADATA_PARTITIONS_INFLIGHT: "",
                 },
             )
     return True
@@ -77,23 +77,23 @@ def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable
     """Create an empty metadata table for a data table with the properties `data`."""
     layout = data.timeline_layout
     properties = {
-        config_keys.TABLE_NAME: name,
-        config_keys.TABLE_TYPE: "MERGE_ON_READ",
-        config_keys.TABLE_VERSION: str(data.version),
-        config_keys.INITIAL_VERSION: str(data.version),
-        config_keys.TIMELINE_LAYOUT_VERSION: str(layout),
-        config_keys.TIMELINE_PATH: "timeline",
-        config_keys.TIMELINE_HISTORY_PATH: "history",
-        config_keys.ARCHIVE_FOLDER: "archived" if layout == 1 else "history",
-        config_keys.BASE_FILE_FORMAT: "HFILE",
-        config_keys.RECORDKEY_FIELDS: "key",
-        config_keys.KEY_GENERATOR_TYPE: "HOODIE_TABLE_METADATA",
-        config_keys.PAYLOAD_CLASS: "org.apache.hudi.metadata.HoodieMetadataPayload",
-        config_keys.RECORD_MERGE_MODE: "CUSTOM",
-        config_keys.RECORD_MERGE_STRATEGY_ID: "00000000-0000-0000-0000-000000000000",
-        config_keys.POPULATE_META_FIELDS: "false",
-        config_keys.DROP_PARTITION_COLUMNS: "false",
-        config_keys.TABLE_CHECKSUM: str(zlib.crc32(f".{name}".encode())),
+        hudi_names.TABLE_NAME: name,
+        hudi_names.TABLE_TYPE: "MERGE_ON_READ",
+        hudi_names.TABLE_VERSION: str(data.version),
+        hudi_names.INITIAL_VERSION: str(data.version),
+        hudi_names.TIMELINE_LAYOUT_VERSION: str(layout),
+        hudi_names.TIMELINE_PATH: "timeline",
+        hudi_names.TIMELINE_HISTORY_PATH: "history",
+        hudi_names.ARCHIVE_FOLDER: "archived" if layout == 1 else "history",
+        hudi_names.BASE_FILE_FORMAT: "HFILE",
+        hudi_names.RECORDKEY_FIELDS: "key",
+        hudi_names.KEY_GENERATOR_TYPE: "HOODIE_TABLE_METADATA",
+        hudi_names.PAYLOAD_CLASS: "org.apache.hudi.metadata.HoodieMetadataPayload",
+        hudi_names.RECORD_MERGE_MODE: "CUSTOM",
+        hudi_names.RECORD_MERGE_STRATEGY_ID: "00000000-0000-0000-0000-000000000000",
+        hudi_names.POPULATE_META_FIELDS: "false",
+        hudi_names.DROP_PARTITION_COLUMNS: "false",
+        hudi_names.TABLE_CHECKSUM: str(zlib.crc32(f".{name}".encode())),
     }
     storage.write(PROPERTIES_FILE, properties_writer.dump_properties(properties))
     return HudiTable.at(storage)

@@ -37,23 +37,20 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables import config_keys, properties_writer
-from pyhudi_expr.tables.file_names import base_files, log_files
-from pyhudi_expr.tables.hudi_names import HOODIE_DIR
+from pyhudi_expr.tables import hudi_names, properties
+from pyhudi_expr.tables.hudi_names import HOODIE_DIR, base_files, log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import Lease, TableLock
 from pyhudi_expr.tables.mdt.changes import bootstrap
-from pyhudi_expr.tables.mdt.changes.index_definitions import (
-    IndexDefinition,
-    add_definitions,
-    remove_definitions,
-)
 from pyhudi_expr.tables.mdt.changes.partitions import (
     IndexConflict,
+    IndexDefinition,
     NewPartition,
+    add_definitions,
     begin_groups,
     check_restores,
     known_times,
+    remove_definitions,
 )
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.mdt.extension.coverage import Coverage
@@ -69,8 +66,7 @@ from pyhudi_expr.tables.mdt.extension.reader import (
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.action_records import WrittenFile, commit_record
-from pyhudi_expr.tables.timeline.writer import Action, next_time
+from pyhudi_expr.tables.timeline.writer import Action, WrittenFile, commit_record, next_time
 
 __all__ = [
     "EXTENSION_DIR",
@@ -360,8 +356,8 @@ def _name_partitions(
 ) -> None:
     named = HudiTable.at(extension.storage).properties.metadata_partitions
     changed = (named - set(removed)) | set(added)
-    properties_writer.update(
-        extension.storage, {config_keys.METADATA_PARTITIONS: ",".join(sorted(changed))}
+    properties.update(
+        extension.storage, {hudi_names.METADATA_PARTITIONS: ",".join(sorted(changed))}
     )
 
 

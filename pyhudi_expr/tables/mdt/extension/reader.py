@@ -16,7 +16,7 @@ from pyhudi_expr.tables.storage import Expected, Storage
 from pyhudi_expr.tables.timeline.commit_metadata import read_record
 
 if TYPE_CHECKING:
-    from pyhudi_expr.tables.mdt.changes.index_definitions import IndexDefinition
+    from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
     from pyhudi_expr.tables.mdt.extension.coverage import Coverage
 
 EXTENSION_DIR = f"{HOODIE_DIR}/pyhudi/metadata"
@@ -71,7 +71,7 @@ class Extension:
     @property
     def definitions(self) -> Mapping[str, IndexDefinition]:
         """Definitions of the complete partitions, by name. Raises CorruptFile."""
-        from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
+        from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
 
         every = index_definitions(self.records.metadata)
         return {name: definition for name, definition in every.items() if name in self.partitions}

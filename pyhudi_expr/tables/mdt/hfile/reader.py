@@ -4,12 +4,18 @@ A file is data blocks, a tree of index blocks over them, the file info and a 4,0
 (HBase reference guide, "HFile format"; Hudi's `hudi-io` writes the same with one index level). Only
 the blocks that a look-up needs are read. Everything that can be wrong in a damaged file is checked,
 and raises CorruptFile.
+
+After a commit the same blocks of a base file are asked for again, for the keys of one commit more.
+To read and to uncompress them takes longer than all else that such a look-up does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -25,8 +31,71 @@ from pyhudi_expr.tables.mdt.hfile.block_index import (
 )
 from pyhudi_expr.tables.mdt.hfile.blocks import GZIP, HEADER, UNCOMPRESSED, BlockReader
 from pyhudi_expr.tables.mdt.hfile.cells import Cells, DamagedBlockError, concat_cells, parse
-from pyhudi_expr.tables.mdt.hfile.recent_cells import Chunk, RecentCells
 from pyhudi_expr.tables.storage import RandomAccess
+
+#: Numbers of data blocks, and the cells of these blocks.
+Chunk: TypeAlias = tuple[Int64Array, Cells]
+
+
+class RecentCells:
+    """Chunks by look-up, those used last, up to a limit of bytes. It is thread safe."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes: Final = most_bytes
+        self._held: OrderedDict[Hashable, tuple[Chunk, ...]] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def num_bytes(self) -> int:
+        """Size of all chunks that are held."""
+        return self._bytes
+
+    def get(self, lookup: Hashable) -> tuple[Chunk, ...] | None:
+        """Return the chunks of a look-up; None if they are not held (any more)."""
+        with self._lock:
+            found = self._held.get(lookup)
+            if found is not None:
+                self._held.move_to_end(lookup)
+            return found
+
+    def put(self, lookup: Hashable, chunks: tuple[Chunk, ...]) -> None:
+        """Hold the chunks of a look-up, instead of those that were used longest ago."""
+        with self._lock:
+            self._bytes += _size(chunks) - _size(self._held.pop(lookup, ()))
+            self._held[lookup] = chunks
+            while self._bytes > self._most_bytes:
+                self._bytes -= _size(self._held.popitem(last=False)[1])
+
+
+def _size(chunks: tuple[Chunk, ...]) -> int:
+    return sum(cells.num_bytes for _, cells in chunks)
+
+
+@dataclass(frozen=True)
+class PrefixScan:
+    """`HFile.prefix_scan`."""
+
+    prefixes: tuple[bytes, ...]
+
+    def __call__(self, hfile: HFile) -> Iterator[Cells]:
+        """Return the pieces of the result."""
+        return hfile.prefix_scan(self.prefixes)
+
+
+@dataclass(frozen=True)
+class KeyLookup:
+    """`HFile.lookup` of keys (sorted), as a scan of one piece."""
+
+    keys: ByteStrings
+
+    def __call__(self, hfile: HFile) -> Iterator[Cells]:
+        """Return the result."""
+        yield hfile.lookup(self.keys.to_list())
+
 
 TRAILER_SIZE = 4096
 _RUN_BYTES = 2 * 1024 * 1024

@@ -25,7 +25,7 @@ from pyhudi_expr.arrays import BoolArray, Int64Array, UInt8Array, UInt32Array
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.kernel import as_bytes
-from pyhudi_expr.tables.parsing.inflating import GZIP, inflate
+from pyhudi_expr.tables.parsing.budget import GZIP, inflate
 
 SIMPLE, DYNAMIC = "SIMPLE", "DYNAMIC_V0"
 

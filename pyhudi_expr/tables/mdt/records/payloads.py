@@ -1,4 +1,6 @@
-"""Encode payloads of the metadata table's records: Avro by `schema`, without schema and key.
+"""Encode payloads of the metadata table's records by the schema of Hudi 1.1 and later.
+
+Names, types and their order are those of Hudi's `HoodieMetadataRecord`, without documentation.
 
 A record's key is the row of its HFile cell; the payload's own stays empty, as in Hudi's files.
 Hudi's compaction adds the file's name to the records that it merges; nothing reads it.
@@ -16,6 +18,7 @@ from uuid import UUID
 
 import fastavro
 
+from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.mdt.records.metadata_records import (
     BLOOM_FILTER,
     FILE_LIST,
@@ -24,9 +27,119 @@ from pyhudi_expr.tables.mdt.records.metadata_records import (
     SECONDARY_INDEX,
     Payload,
 )
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType
 from pyhudi_expr.tables.parsing.avro_schemas import AvroSchema
+
+# Makes Avro's Java readers return Strings, as in Hudi's own files.
+_STRING = {"type": "string", "avro.java.string": "String"}
+
+
+def _field(name: str, kind: AvroSchema, **default: AvroSchema) -> dict[str, Any]:
+    return {"name": name, "type": kind, **default}
+
+
+def _optional(name: str, kind: AvroSchema) -> dict[str, Any]:
+    return _field(name, ["null", kind], default=None)
+
+
+def _record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": list(fields)}
+
+
+def _wrapper(name: str, kind: AvroSchema) -> dict[str, Any]:
+    return _record(name, _field("value", kind))
+
+
+_SIMPLE_WRAPPERS = (
+    _wrapper("BooleanWrapper", "boolean"),
+    _wrapper("IntWrapper", "int"),
+    _wrapper("LongWrapper", "long"),
+    _wrapper("FloatWrapper", "float"),
+    _wrapper("DoubleWrapper", "double"),
+    _wrapper("BytesWrapper", "bytes"),
+    _wrapper("StringWrapper", _STRING),
+    _wrapper("DateWrapper", "int"),
+    _wrapper(
+        "DecimalWrapper",
+        {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 15},
+    ),
+    _wrapper("TimeMicrosWrapper", {"type": "long", "logicalType": "time-micros"}),
+    _wrapper("TimestampMicrosWrapper", "long"),
+    _wrapper("LocalDateWrapper", "int"),
+)
+_WRAPPER_NAMES = [wrapper["name"] for wrapper in _SIMPLE_WRAPPERS]
+_ARRAY_WRAPPER = _record(
+    "ArrayWrapper",
+    _optional("wrappedValues", {"type": "array", "items": ["null", *_WRAPPER_NAMES]}),
+)
+
+_FILE_INFO = _record(
+    "HoodieMetadataFileInfo", _field("size", "long"), _field("isDeleted", "boolean")
+)
+_BLOOM_FILTER = _record(
+    "HoodieMetadataBloomFilter",
+    _field("type", _STRING),
+    _field("timestamp", _STRING),
+    _field("bloomFilter", "bytes"),
+    _field("isDeleted", "boolean"),
+)
+_COLUMN_STATS = _record(
+    "HoodieMetadataColumnStats",
+    _optional("fileName", _STRING),
+    _optional("columnName", _STRING),
+    _field("minValue", ["null", *_SIMPLE_WRAPPERS, _ARRAY_WRAPPER], default=None),
+    # A named type is written out at its first use.
+    _field("maxValue", ["null", *_WRAPPER_NAMES, "ArrayWrapper"], default=None),
+    _optional("valueCount", "long"),
+    _optional("nullCount", "long"),
+    _optional("totalSize", "long"),
+    _optional("totalUncompressedSize", "long"),
+    _field("isDeleted", "boolean"),
+    _field("isTightBound", "boolean", default=False),
+    _optional(
+        "valueType",
+        _record(
+            "HoodieValueTypeInfo",
+            _field("typeOrdinal", "int"),
+            _optional("additionalInfo", _STRING),
+        ),
+    ),
+)
+_RECORD_INDEX = _record(
+    "HoodieRecordIndexInfo",
+    _optional("partitionName", _STRING),
+    _optional("fileIdHighBits", "long"),
+    _optional("fileIdLowBits", "long"),
+    _optional("fileIndex", "int"),
+    _optional("fileId", _STRING),
+    _optional("instantTime", "long"),
+    _field("fileIdEncoding", "int", default=0),
+    _optional("position", "long"),
+)
+_SECONDARY_INDEX = _record("HoodieSecondaryIndexInfo", _field("isDeleted", "boolean"))
+
+RECORD_SCHEMA = json.dumps(
+    {
+        "type": "record",
+        "name": "HoodieMetadataRecord",
+        "namespace": "org.apache.hudi.avro.model",
+        "fields": [
+            *(_optional(name, "string") for name in META_COLUMNS),
+            _field("key", _STRING),
+            _field("type", "int"),
+            _field(
+                "filesystemMetadata",
+                ["null", {"type": "map", "values": _FILE_INFO, "avro.java.string": "String"}],
+            ),
+            _optional("BloomFilterMetadata", _BLOOM_FILTER),
+            _optional("ColumnStatsMetadata", _COLUMN_STATS),
+            _optional("recordIndexMetadata", _RECORD_INDEX),
+            _optional("SecondaryIndexMetadata", _SECONDARY_INDEX),
+        ],
+    }
+)
+"""HoodieMetadataRecord, as JSON."""
+
 
 _NAMESPACE = "org.apache.hudi.avro.model."
 _UUID_ENCODING, _TEXT_ENCODING = 0, 1

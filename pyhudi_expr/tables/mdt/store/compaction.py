@@ -20,10 +20,14 @@ from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.byte_strings import concat_byte_strings as one_behind_another
 from pyhudi_expr.tables.mdt.hfile.cells import Cells as StoredCells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.records.encoded_records import EncodedRecords
-from pyhudi_expr.tables.mdt.records.metadata_records import Payload, decode, is_deleted, merge
-from pyhudi_expr.tables.mdt.records.payloads import encoded
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.metadata_records import (
+    EncodedRecords,
+    Payload,
+    decode,
+    is_deleted,
+    merge,
+)
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA, encoded
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 
 Cells = tuple[ByteStrings, ByteStrings]

@@ -13,12 +13,16 @@ from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.tables.mdt.hfile.cells import Cells, concat_cells
-from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.hfile.scans import KeyLookup, PrefixScan
+from pyhudi_expr.tables.mdt.hfile.reader import HFile, KeyLookup, PrefixScan
 from pyhudi_expr.tables.mdt.log.lost_files import RequiredBlocks
 from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogBlock, LogFile
-from pyhudi_expr.tables.mdt.records.encoded_records import EncodedRecords, apart
-from pyhudi_expr.tables.mdt.records.metadata_records import Payload, is_deleted, merge
+from pyhudi_expr.tables.mdt.records.metadata_records import (
+    EncodedRecords,
+    Payload,
+    apart,
+    is_deleted,
+    merge,
+)
 from pyhudi_expr.tables.mdt.store.block_cache import BlockCache, BlockId, StoredFile
 from pyhudi_expr.tables.mdt.store.compacted_blocks import LogContent, with_compacted
 from pyhudi_expr.tables.mdt.store.disk_cache import Identity

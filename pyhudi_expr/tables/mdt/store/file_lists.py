@@ -30,8 +30,7 @@ from pyhudi_expr.tables.mdt.avro.schema import Column, Entries, Numbers, Struct,
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION, partition_key
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.records.encoded_records import joined_by_schema
-from pyhudi_expr.tables.mdt.records.metadata_records import Payload
+from pyhudi_expr.tables.mdt.records.metadata_records import Payload, joined_by_schema
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.tables.mdt.store.file_group import (
     EncodedRecords,

@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
-from pyhudi_expr.tables.file_names import is_parsed, log_files
 from pyhudi_expr.tables.hudi_names import (
     EXPRESSION_INDEX_PREFIX,
     FILES,
     PARTITION_STATS,
     SECONDARY_INDEX_PREFIX,
+    is_parsed,
+    log_files,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView

@@ -35,8 +35,7 @@ from pyhudi_expr.tables.mdt.store.group_state import (
     group_states,
     place_of,
 )
-from pyhudi_expr.tables.timeline.archive import ARCHIVE_VERSION
-from pyhudi_expr.tables.timeline.timeline import Instant, State, Timeline
+from pyhudi_expr.tables.timeline.timeline import ARCHIVE_VERSION, Instant, State, Timeline
 
 _FOLLOWED = frozenset({"commit", "deltacommit", "clean"})
 """Actions that change nothing but the partitions that their log blocks name."""

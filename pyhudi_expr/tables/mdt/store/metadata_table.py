@@ -21,8 +21,7 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.mdt.bytes.keys import shard
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log.lost_files import WrittenFiles
-from pyhudi_expr.tables.mdt.log.valid_instants import BOOTSTRAP_PREFIX, valid_instants
+from pyhudi_expr.tables.mdt.log.lost_files import BOOTSTRAP_PREFIX, WrittenFiles, valid_instants
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload
 from pyhudi_expr.tables.mdt.store import file_lists
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache

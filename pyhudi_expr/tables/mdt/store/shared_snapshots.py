@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.storage.option_texts import LINKS_OPTION
+from pyhudi_expr.tables.storage.process_options import LINKS_OPTION
 
 _CHUNK_BYTES = 8 << 20
 

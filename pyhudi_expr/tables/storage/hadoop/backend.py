@@ -26,7 +26,7 @@ from pyhudi_expr.tables.storage.file_system import UNFINISHED
 from pyhudi_expr.tables.storage.hadoop.client import WebHdfsClient, client
 from pyhudi_expr.tables.storage.hadoop.connections import Body
 from pyhudi_expr.tables.storage.hadoop.name_nodes import NameNodes
-from pyhudi_expr.tables.storage.object_input import ObjectRanges, native_file
+from pyhudi_expr.tables.storage.object_file_system import ObjectRanges, native_file
 from pyhudi_expr.tables.storage.read_ahead import ReadAheadBackend
 
 _SPOOLED_BYTES = 16 << 20

@@ -1,6 +1,9 @@
-"""The NameNodes that a URI names, and their addresses of WebHDFS, by Hadoop's settings.
+"""The NameNodes that a URI names, by Hadoop's settings and mount tables, and what others need.
 
 References: hdfs-default.xml, HDFSHighAvailabilityWithQJM and Federation of Hadoop's documents.
+
+References: ViewFs of Hadoop's documents; `link`, `linkFallback` and `linkMergeSlash` of its
+settings. The other kinds of links (`linkMerge`, `linkNfly`, `linkRegex`) are not followed.
 """
 
 from __future__ import annotations
@@ -11,8 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.tables.storage.hadoop.configuration import hadoop_settings, searched
-from pyhudi_expr.tables.storage.option_texts import certificate_text
+from pyhudi_expr.tables.storage.hadoop.configuration import (
+    DIRECTORY_OPTION,
+    VIA_OPTION,
+    WEBHDFS,
+    hadoop_settings,
+    searched,
+)
+from pyhudi_expr.tables.storage.process_options import certificate_text, joined_options
 
 USER_OPTION = "hadoop_user_name"
 """The option that names HDFS's user, else HADOOP_USER_NAME does, else it is this process's."""
@@ -151,3 +160,48 @@ def _default_port(is_tls: bool) -> str:
 def user_of(options: Mapping[str, str]) -> str:
     """Return the user that asks HDFS."""
     return options.get(USER_OPTION) or os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
+
+
+_PREFIX = "fs.viewfs.mounttable"
+
+
+def mounted_at(authority: str, path: str, options: Mapping[str, str]) -> str:
+    """Return the URI in the file system that holds `viewfs://authority/path`.
+
+    Raises:
+        HudiError: No link of the mount table holds the path.
+    """
+    settings = hadoop_settings(options)
+    default = settings.get(f"{_PREFIX}.default.name.key", "default")
+    table = authority or default_authority(settings, "viewfs") or default
+    parts = [part for part in path.split("/") if part]
+    for depth in range(len(parts), 0, -1):
+        target = settings.get(f"{_PREFIX}.{table}.link./{'/'.join(parts[:depth])}")
+        if target:
+            return "/".join([target.rstrip("/"), *parts[depth:]])
+    for of_root in ("linkMergeSlash", "linkFallback"):
+        target = settings.get(f"{_PREFIX}.{table}.{of_root}")
+        if target:
+            return "/".join([target.rstrip("/"), *parts])
+    raise HudiError(
+        f"no link of the mount table {table!r} holds the path: expected"
+        f" {_PREFIX}.{table}.link./DIRECTORY in core-site.xml; {searched(options)}"
+    )
+
+
+def carried_options(options: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the options with all that reading HDFS by its REST interface needs of this machine.
+
+    Without the option `hdfs_via=webhdfs` they are returned as they are.
+
+    Raises:
+        HudiError: Files of settings, or a certificate, cannot be read.
+    """
+    if options.get(VIA_OPTION) != WEBHDFS:
+        return options
+    own = {**hadoop_settings(options), USER_OPTION: user_of(options)}
+    certificate = certificate_text(options)
+    if certificate:
+        own["root_certificate"] = certificate
+    others = {name: value for name, value in options.items() if name != DIRECTORY_OPTION}
+    return joined_options(others, own)

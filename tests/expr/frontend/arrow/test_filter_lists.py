@@ -15,8 +15,11 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
-from pyhudi_expr.expr.frontend.arrow.filter_lists import FilterError, parse_filters
-from pyhudi_expr.expr.frontend.arrow.python_values import literal_of_python
+from pyhudi_expr.expr.frontend.arrow.filter_lists import (
+    FilterError,
+    literal_of_python,
+    parse_filters,
+)
 from pyhudi_expr.expr.frontend.common.functions import is_in
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.expr.nodes import And, Column, Comparison, IsNull, Literal, Not, Op, Or, Unknown

@@ -14,7 +14,7 @@ import pytest
 from examples.predicates.row_expression import parse_row_expression
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
-from pyhudi_expr.expr.frontend.common.builders import as_boolean_term
+from pyhudi_expr.expr.frontend.common.constants import as_boolean_term
 from pyhudi_expr.expr.frontend.sql.parser import (
     DIALECTS,
     PRESTO,

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.expr.frontend.common.like import like, standard_like
+from pyhudi_expr.expr.frontend.common.text_patterns import like, standard_like
 from pyhudi_expr.expr.nodes import (
     And,
     Column,

@@ -14,7 +14,7 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.frontend.spark.catalyst import Unwritten, parse_catalyst
-from pyhudi_expr.expr.frontend.spark.data_types import CatalystError
+from pyhudi_expr.expr.frontend.spark.nodes import CatalystError
 from pyhudi_expr.expr.nodes import (
     OR_NULL,
     And,

@@ -16,10 +16,10 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import StoredFiles
 from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, column_stats_key, shard
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS as STATS_RECORD
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.records.value_types import value_type
 from pyhudi_expr.tables.mdt.store.compaction import compact_group
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable

@@ -21,7 +21,7 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import PruneOptions, Pruner
-from pyhudi_expr.index.slice_merging import keep_slices
+from pyhudi_expr.index.slice_sets import keep_slices
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.storage import Storage

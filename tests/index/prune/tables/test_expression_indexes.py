@@ -10,12 +10,12 @@ from pyspark.sql import SparkSession
 from devtools.spark import session_settings
 from devtools.tables import TableSpec, TableType, create
 from pyhudi_expr.index.prune import PruneOptions, Pruner
+from pyhudi_expr.manage.advice.query_history import read_queries
 from pyhudi_expr.manage.advice.ranking import advise
-from pyhudi_expr.manage.advice.sql_queries import read_queries
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.entries import entries
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.index.prune.matching_slices import assert_no_row_lost, read, request
 from tests.marks import long

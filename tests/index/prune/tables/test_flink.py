@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.planner import LookupCost
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.rows.slice_files import file_slices
 from pyhudi_expr.rows.slice_rows import SliceReader

@@ -10,7 +10,7 @@ import pytest
 
 from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
 from pyhudi_expr.index.prune import Pruner
-from pyhudi_expr.tables import properties_writer
+from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.index.prune.matching_slices import request
@@ -24,7 +24,7 @@ def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
 
 
 def changed(table: Path, setting: str, value: str) -> None:
-    properties_writer.update(HudiTable.open(str(table)).storage, {setting: value})
+    properties.update(HudiTable.open(str(table)).storage, {setting: value})
 
 
 def indexes(table: Path) -> LookupIndexes:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from devtools.generators.kernel_types import TARGET, generate
 from pyhudi_expr.tables.mdt.bytes import kernel
-from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
-from pyhudi_expr.tables.mdt.bytes.string_index import StringIndex
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, StringIndex, concat_byte_strings
 from pyhudi_expr.tables.mdt.hfile import cells
 from pyhudi_expr.tables.mdt.hfile.block_index import DamagedIndexError, root_index
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_hashes import hashes
+from pyhudi_expr.tables.mdt.bytes.keys import hashes
 
 
 def expected(keys: list[bytes]) -> list[int]:

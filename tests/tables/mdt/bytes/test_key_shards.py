@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.key_shards import shards
-from pyhudi_expr.tables.mdt.bytes.keys import java_hash, shard
+from pyhudi_expr.tables.mdt.bytes.keys import java_hash, shard, shards
 
 #: Its hash is the minimum int, whose absolute value overflows in Java.
 LEAST = "polygenelubricants"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pyhudi_expr.tables.mdt.bytes.keys import secondary_key, secondary_shard_key, shard
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.log.reader import INSTANT, BlockKind
 from pyhudi_expr.tables.mdt.records import payloads
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, StoredFile
 from pyhudi_expr.tables.storage import Storage
 

@@ -20,11 +20,11 @@ from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.certificates.certificates import (
     RecordCertificate,
     ValueCertificate,
+    count_entries,
     decoded_records,
     decoded_values,
     group_name,
 )
-from pyhudi_expr.tables.mdt.certificates.counting import count_entries
 from pyhudi_expr.tables.mdt.certificates.extending import extend_records, extend_values
 from pyhudi_expr.tables.mdt.certificates.pairing import pair_entries
 from pyhudi_expr.tables.mdt.certificates.states import is_state_of

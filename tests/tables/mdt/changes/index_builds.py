@@ -18,11 +18,11 @@ from pyhudi_expr.tables.mdt.changes.async_indexing import Finish
 from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store import file_group_names
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, Records
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.action_records import WrittenFile
+from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 SHARDS = 3
 NOTE = "what it is for"

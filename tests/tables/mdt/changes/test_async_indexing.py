@@ -15,9 +15,8 @@ from pyhudi_expr.tables.hudi_names import COLUMN_STATS, METADATA_DIR, PARTITION_
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import LockNotAcquired, TableLock, UnknownLock
 from pyhudi_expr.tables.mdt.changes import async_indexing, partitions
-from pyhudi_expr.tables.mdt.changes.index_definitions import index_definitions
-from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition
-from pyhudi_expr.tables.mdt.log import writer as log_writer
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition, index_definitions
+from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.store import file_group_names
 from pyhudi_expr.tables.process_owner import PROCESS, this_process
 from pyhudi_expr.tables.storage import Storage

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.hfile import reader
-from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.hfile.recent_cells import RecentCells
+from pyhudi_expr.tables.mdt.hfile.reader import HFile, RecentCells
 from tests.example_counts import examples
 from tests.tables.mdt.file_bytes import hfile
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pyhudi_expr.tables.mdt.hfile.cells import Cells
-from pyhudi_expr.tables.mdt.hfile.recent_cells import Chunk, RecentCells
+from pyhudi_expr.tables.mdt.hfile.reader import Chunk, RecentCells
 
 
 def chunks(value: bytes) -> tuple[Chunk, ...]:

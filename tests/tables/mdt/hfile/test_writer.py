@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.hfile.writer import write, write_batches
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import all_cells
 
 _CELLS = st.dictionaries(st.binary(max_size=40), st.binary(max_size=400), max_size=40)

@@ -29,7 +29,7 @@ from pyhudi_expr.tables.mdt.records.metadata_records import (
     decode,
     wrapper_name,
 )
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.records.value_types import ValueType, signed_bytes, value_type
 from pyhudi_expr.tables.mdt.store.file_group import all_cells
 

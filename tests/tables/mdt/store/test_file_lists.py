@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.tables.listing import StoredFiles
 from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store import file_group, file_lists
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, StoredFile
 from pyhudi_expr.tables.storage import Storage

@@ -19,9 +19,9 @@ from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.hfile.cells import Cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.records.metadata_records import SECONDARY_INDEX
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup, StoredFile
-from pyhudi_expr.tables.mdt.store.secondary_keys import entries
+from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.storage import Storage
 from tests.tables.mdt.file_bytes import log_block
 

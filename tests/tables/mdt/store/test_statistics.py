@@ -18,7 +18,7 @@ from pyhudi_expr.tables.mdt.avro.columns import decode_columns
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile.cells import Cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, all_cells
 from pyhudi_expr.tables.mdt.store.statistics import (
     ColumnStatistics,

@@ -17,7 +17,7 @@ import pytest
 
 import pyhudi_expr as ph
 from devtools.hdfs import HdfsPair, running_pair
-from pyhudi_expr.cli.demo_indexes import write_demo_indexes
+from pyhudi_expr.cli.demo_table import write_demo_indexes
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate

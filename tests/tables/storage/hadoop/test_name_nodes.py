@@ -12,7 +12,7 @@ from devtools.hdfs.servers import write_settings
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.storage.hadoop.backend import WebHdfsBackend
-from pyhudi_expr.tables.storage.hadoop.carried_options import carried_options
+from pyhudi_expr.tables.storage.hadoop.name_nodes import carried_options
 from pyhudi_expr.tables.storage.object_options import unknown_options
 
 _VIA = {"hdfs_via": "webhdfs"}

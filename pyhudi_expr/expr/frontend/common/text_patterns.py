@@ -1,0 +1,157 @@
+"""LIKE and RLIKE: the literal beginning of a pattern, or its whole text.
+
+``%`` stands for any text and ``_`` for one character. Engines differ in how these are escaped. In
+Hive a backslash escapes row by row, but not in vectors: only the pattern before one is used
+(`like`). In Spark a backslash escapes; in standard SQL the character after ESCAPE does, and nothing
+without it (`standard_like`).
+
+Java's regular expressions match anywhere in a text. A text must begin with certain characters only
+if the expression begins with ``^`` and has no alternatives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.frontend.common.constants import conjunction
+from pyhudi_expr.expr.nodes import (
+    Comparison,
+    HudiExpression,
+    Literal,
+    Matches,
+    Op,
+    StartsWith,
+    Term,
+    TextPattern,
+    Unknown,
+)
+
+_WILDCARDS = {"%": ".*", "_": "."}
+_PLAIN = re.compile(r"[^%_\\]*")
+_ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x5b\x5d-\x7f]{0,64}")
+_STANDARD_ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x7f]{0,64}")
+
+
+def like(term: Term, pattern: str) -> HudiExpression:
+    """Return Hive's ``term LIKE pattern`` as far as a prefix or the whole text decides it."""
+    plain = _match(_PLAIN, pattern)
+    rest = pattern[len(plain) :]
+    if not rest:
+        return _is(term, plain)
+    if not rest.strip("%"):
+        return StartsWith(term, plain)
+    # Hive's row by row and vectorised operators differ in backslashes.
+    pieces = None if "\\" in pattern else pattern
+    return _in_part(term, pattern, plain, _match(_ONE_BY_ONE, pattern), pieces)
+
+
+def standard_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
+    """Return ``term LIKE pattern ESCAPE escape``, as far as it can be decided likewise."""
+    if escape is not None and (len(escape) != 1 or escape in "%_"):
+        return Unknown(f"LIKE with the escape {escape[:10]!r}")
+    text, at = _literal_begin(pattern, escape)
+    rest = pattern[at:]
+    if not rest:
+        return _is(term, text)
+    if not rest.strip("%"):
+        return StartsWith(term, text)
+    if escape is None or escape not in pattern:
+        return _in_part(
+            term, pattern, text, _match(_STANDARD_ONE_BY_ONE, pattern), _pieces(pattern, None)
+        )
+    if not _is_well_escaped(rest, escape):
+        return Unknown(f"LIKE {pattern[:100]!r}, which escapes another character than a wildcard")
+    return _in_part(term, pattern, text, "", _pieces(pattern, escape))
+
+
+def _literal_begin(pattern: str, escape: str | None) -> tuple[str, int]:
+    """Return the text before the first wildcard, and the position of that."""
+    text, at = "", 0
+    while at < len(pattern) and pattern[at] not in "%_":
+        if pattern[at] == escape:
+            at += 1
+            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
+                return text, at - 1
+        text += pattern[at]
+        at += 1
+    return text, at
+
+
+def _is_well_escaped(rest: str, escape: str) -> bool:
+    escaped = re.compile(f"(?:[^{re.escape(escape)}]|{re.escape(escape)}[%_{re.escape(escape)}])*")
+    return escaped.fullmatch(rest) is not None
+
+
+def _in_part(
+    term: Term, pattern: str, prefix: str, begin: str, pieces: Sequence[str] | None
+) -> HudiExpression:
+    """Return the necessary condition of a pattern.
+
+    Args:
+        term: The text.
+        pattern: The pattern as it is written.
+        prefix: Its text before the first wildcard.
+        begin: Its first ASCII characters.
+        pieces: Its wildcards and letters, escaped ones with their escape; None if not known.
+    """
+    necessary: list[HudiExpression] = [StartsWith(term, prefix)] if prefix else []
+    if "_" in begin:
+        letters = tuple(None if letter == "_" else letter for letter in begin)
+        necessary.append(Matches(term, letters, begin == pattern))
+    whole = None if pieces is None else TextPattern(term, "".join(map(_regex, pieces)))
+    rest = Unknown(f"the rest of LIKE {pattern[:100]!r} skips no file", whole)
+    return conjunction((*necessary, rest))
+
+
+def _pieces(pattern: str, escape: str | None) -> list[str]:
+    """Return the wildcards and letters of a well escaped pattern, escaped ones in two letters."""
+    escaped = "" if escape is None else f"{re.escape(escape)}.|"
+    return re.findall(f"{escaped}.", pattern, re.DOTALL)
+
+
+def _regex(piece: str) -> str:
+    return _WILDCARDS.get(piece) or re.escape(piece[-1])
+
+
+def _is(term: Term, text: str) -> HudiExpression:
+    # The prefix restricts this to strings: a date or a timestamp that equals the text as a value
+    # may still differ from it as text, which NOT LIKE would take for a proof.
+    equal = Comparison(Op.EQ, term, Literal(text, pa.string()))
+    return conjunction((equal, StartsWith(term, text)))
+
+
+def _match(expression: re.Pattern[str], pattern: str) -> str:
+    found = expression.match(pattern)
+    return found[0] if found else ""
+
+
+_SIGNS = frozenset(".[](){}*+?|^$")
+#: Signs after a character that say how often it is there; not all say that it is there at all.
+_PERHAPS_NONE = frozenset("*?{")
+
+
+def rlike(term: Term, pattern: str) -> HudiExpression:
+    """Return ``term RLIKE pattern``, as far as a literal prefix decides it."""
+    prefix = _prefix(pattern)
+    necessary = [StartsWith(term, prefix)] if prefix else []
+    return conjunction(
+        (*necessary, Unknown(f"the rest of RLIKE {pattern[:100]!r} is not evaluated"))
+    )
+
+
+def _prefix(pattern: str) -> str:
+    if not pattern.startswith("^") or "|" in pattern:
+        return ""
+    letters, rest = [], pattern[1:]
+    while rest:
+        escaped = rest[0] == "\\"
+        letter, rest = rest[escaped : escaped + 1], rest[escaped + 1 :]
+        if letter.isalnum() if escaped else letter in _SIGNS:
+            break  # an escaped letter or digit is a class, a reference, a quotation ...
+        if rest[:1] in _PERHAPS_NONE and rest:
+            break
+        letters.append(letter)
+    return "".join(letters)

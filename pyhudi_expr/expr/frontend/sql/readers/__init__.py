@@ -1,1 +1,0 @@
-"""The sqlglot dialects, corrected where they differ from the engines."""

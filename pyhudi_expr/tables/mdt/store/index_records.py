@@ -1,0 +1,231 @@
+"""Records of key indexes as columns: places of keys, and values with their keys (RFC-77).
+
+A file group's id is a UUID, stored as two longs, in most tables with a number behind it; or, by
+another encoding, a text (Hudi's `HoodieRecordIndexInfo`). Entries also have an instant, which is
+that of the key's first write and does not identify the file slice.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_buffer
+from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.tables.file_slices import GroupId
+from pyhudi_expr.tables.mdt.avro.schema import Column, Numbers, Struct, Texts, Union
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
+from pyhudi_expr.tables.mdt.bytes.keys import split_secondary_key
+from pyhudi_expr.tables.mdt.records.metadata_records import Payload, is_deleted
+from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
+from pyhudi_expr.tables.parsing.avro_schemas import UndecodedError
+
+_LOCATION = "recordIndexMetadata"
+_UUID_ENCODING = 0
+_NO_FILE_INDEX = -1
+
+_PACKED = np.dtype([("is_text", "u1"), ("high", "<i8"), ("low", "<i8"), ("index", "<i4")])
+_IDS = struct.Struct("<?qqi")
+#: The bytes of a UUID's words in `_IDS`, the most significant first.
+_HIGH, _LOW = slice(8, 0, -1), slice(16, 8, -1)
+_IS_TEXT = b"\1"
+_SEPARATOR = b"\0"
+
+
+def locations(records: EncodedRecords) -> AnyArray:
+    """Return each record's location as a binary array; equal groups have equal bytes.
+
+    `group_of` decodes a location. There are few distinct ones, so this decodes none.
+
+    Raises:
+        CorruptFile: The records are damaged.
+    """
+    try:
+        return _from_columns(records.columns(), len(records.cells))
+    except UndecodedError:
+        payloads = records.decoded()
+    try:
+        return pa.array([_place(payload[_LOCATION]) for payload in payloads], pa.binary())
+    except (KeyError, TypeError, struct.error) as error:
+        raise CorruptFile(records.file, f"a record without a location: {error!r}") from error
+
+
+def group_of(place: bytes) -> GroupId:
+    """Return the partition path and the file id of a location."""
+    if place[:1] == _IS_TEXT:
+        text, _, partition = place[1:].partition(_SEPARATOR)
+        return partition.decode(), text.decode()
+    _, _, _, index = _IDS.unpack_from(place)
+    digits = (place[_HIGH] + place[_LOW]).hex()
+    uuid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    file_id = uuid if index == _NO_FILE_INDEX else f"{uuid}-{index}"
+    return place[_IDS.size :].decode(), file_id
+
+
+def _place(location: Payload) -> bytes:
+    partition = (location["partitionName"] or "").encode()
+    if location.get("fileIdEncoding", _UUID_ENCODING) != _UUID_ENCODING:
+        return _IS_TEXT + location["fileId"].encode() + _SEPARATOR + partition
+    ids = (location[name] for name in ("fileIdHighBits", "fileIdLowBits", "fileIndex"))
+    return _IDS.pack(False, *ids) + partition
+
+
+def _from_columns(columns: Struct, size: int) -> AnyArray:
+    entries = _struct(_without_nulls(columns.fields[_LOCATION], size)).fields
+    encoding = entries.get("fileIdEncoding")
+    if encoding is not None and (_numbers(encoding, size) != _UUID_ENCODING).any():
+        raise UndecodedError("file ids that are texts are left to the reader of single records")
+    packed = np.zeros(size, _PACKED)
+    packed["high"] = _numbers(entries["fileIdHighBits"], size)
+    packed["low"] = _numbers(entries["fileIdLowBits"], size)
+    packed["index"] = _numbers(entries["fileIndex"], size)
+    ids = pa.Array.from_buffers(pa.binary(_PACKED.itemsize), size, [None, arrow_buffer(packed)])
+    partitions = _texts(entries["partitionName"], size)
+    return pc.binary_join_element_wise(ids.cast(pa.binary()), partitions.cast(pa.binary()), b"")
+
+
+def _without_nulls(column: Column, size: int) -> Column:
+    """Return a column without nulls: the one branch of an optional field."""
+    if not isinstance(column, Union):
+        return column
+    if len(column.branches) != 1 or len(column.branches[0].rows) != size:
+        raise UndecodedError("a record without a location")
+    return column.branches[0].column
+
+
+def _struct(column: Column) -> Struct:
+    if not isinstance(column, Struct):
+        raise UndecodedError("a location is not a record")
+    return column
+
+
+def _numbers(column: Column, size: int) -> npt.NDArray[Any]:
+    found = _without_nulls(column, size)
+    if not isinstance(found, Numbers):
+        raise UndecodedError("a part of a location is not a number")
+    return found.values
+
+
+def _texts(column: Column, size: int) -> AnyArray:
+    found = _without_nulls(column, size)
+    if not isinstance(found, Texts):
+        raise UndecodedError("a partition is not a text")
+    return found.values.array()
+
+
+NULL_VALUE = b"\0"
+"""What stands for a null secondary value."""
+
+_SECONDARY = "SecondaryIndexMetadata"
+
+
+@dataclass(frozen=True)
+class SecondaryEntries:
+    """Entries as parallel columns.
+
+    Attributes:
+        records: The records' own keys.
+        values: The secondary values, unescaped.
+        keys: The record keys, unescaped.
+        deleted: Whether the record is a tombstone.
+    """
+
+    records: ByteStrings
+    values: ByteStrings
+    keys: ByteStrings
+    deleted: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+def entries(records: EncodedRecords) -> list[SecondaryEntries]:
+    """Return the entries of the records, in no order.
+
+    Nearly all keys have no escape, and are split in place; the others come as a separate part.
+
+    Raises:
+        CorruptFile: The records are damaged.
+    """
+    deleted, every = deleted_flags(records), records.cells.key_strings
+    texts = every.array()
+    escaped = np.asarray(pc.find_substring(texts, b"\\").to_numpy() >= 0)
+    plain = every.take(~escaped)
+    parts = [
+        SecondaryEntries(
+            plain, *_split(plain, texts.filter(pa.array(~escaped)), records.file), deleted[~escaped]
+        )
+    ]
+    if escaped.any():
+        others = every.take(escaped)
+        parts.append(SecondaryEntries(others, *_unescaped(others, records.file), deleted[escaped]))
+    return [part for part in parts if len(part)]
+
+
+def split_keys(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
+    """Return the values and record keys of entries' keys, in their order.
+
+    Args:
+        keys: The keys.
+        file: Where they are from, for errors.
+
+    Raises:
+        CorruptFile: They are no keys of a secondary index.
+    """
+    texts = keys.array()
+    escaped = np.asarray(pc.find_substring(texts, b"\\").to_numpy() >= 0)
+    plain = _split(keys.take(~escaped), texts.filter(pa.array(~escaped)), file)
+    others = _unescaped(keys.take(escaped), file)
+    position = np.argsort(np.argsort(escaped, kind="stable"), kind="stable")
+    values, record_keys = (
+        concat_byte_strings(parts).take(position) for parts in zip(plain, others, strict=True)
+    )
+    return values, record_keys
+
+
+def _split(keys: ByteStrings, texts: AnyArray, file: str) -> tuple[ByteStrings, ByteStrings]:
+    if (pc.count_substring(texts, b"$").to_numpy() != 1).any():
+        raise CorruptFile(file, "not the keys of a secondary index")
+    middle = keys.start + pc.find_substring(texts, b"$").to_numpy()
+    return (
+        ByteStrings(keys.data, keys.start, middle),
+        ByteStrings(keys.data, middle + 1, keys.end),
+    )
+
+
+def _unescaped(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
+    try:
+        pairs = [split_secondary_key(key.decode()) for key in keys.to_list()]
+    except ValueError as error:
+        raise CorruptFile(file, str(error)) from error
+    return (
+        ByteStrings.of([NULL_VALUE if value is None else value.encode() for value, _ in pairs]),
+        ByteStrings.of([key.encode() for _, key in pairs]),
+    )
+
+
+def deleted_flags(records: EncodedRecords) -> BoolArray:
+    """Return for each record whether it is a tombstone. Raises CorruptFile."""
+    try:
+        return _flags(records.columns().fields[_SECONDARY], len(records.cells))
+    except UndecodedError:
+        # Reading record by record reports the damage.
+        return np.array([is_deleted(payload) for payload in records.decoded()], np.bool_)
+
+
+def _flags(column: Column, size: int) -> BoolArray:
+    match column:
+        case Union(branches=(branch,)) if len(branch.rows) == size:
+            match branch.column:
+                case Struct(fields={"isDeleted": Numbers(values=flags)}):
+                    found: BoolArray = flags.astype(np.bool_)
+                    return found
+    if not size:
+        return np.zeros(0, np.bool_)
+    raise UndecodedError("a record of a secondary index without its part")
