@@ -30,8 +30,7 @@ from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.timeline.commit_metadata import read_record
-from pyhudi_expr.tables.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline.timeline import Instant, read_record
 
 UNKNOWN = -1
 

@@ -41,8 +41,7 @@ from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.tables.hudi_names import PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.keys.definition import hidden_columns
-from pyhudi_expr.tables.keys.key_columns import require_key_columns
+from pyhudi_expr.tables.keys.definition import hidden_columns, require_key_columns
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.extension.reader import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable

@@ -37,12 +37,12 @@ from pyhudi_expr.tables.keys.definition import (
     KeyDefinition,
     is_virtual,
     key_definition,
+    key_types,
     python_generator,
     split_names,
     virtual_keys,
 )
 from pyhudi_expr.tables.keys.hudi_limits import require_mergeable
-from pyhudi_expr.tables.keys.key_columns import key_types
 from pyhudi_expr.tables.keys.key_storage import base_files
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix, column_stats_key
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable

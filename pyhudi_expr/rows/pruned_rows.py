@@ -25,6 +25,7 @@ from pyhudi_expr.rows.file_columns import (
     ByName,
     FileColumns,
     Reading,
+    SchemaEvolution,
     file_reads_as_hudi,
     num_rows,
     readings,
@@ -37,7 +38,6 @@ from pyhudi_expr.rows.footer_trust import (
 )
 from pyhudi_expr.rows.key_columns import require_keys
 from pyhudi_expr.rows.key_merged_slices import KeyMergedSlices
-from pyhudi_expr.rows.schema_evolution import SchemaEvolution
 from pyhudi_expr.rows.slice_files import FileSlice, file_slices
 from pyhudi_expr.rows.slice_rows import (
     SliceReader,
@@ -47,8 +47,7 @@ from pyhudi_expr.rows.slice_rows import (
 )
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.keys.definition import hidden_columns, is_virtual
-from pyhudi_expr.tables.keys.key_columns import columns_without_nulls
+from pyhudi_expr.tables.keys.definition import columns_without_nulls, hidden_columns, is_virtual
 from pyhudi_expr.tables.parquet.calendars import INT96_UNIT
 
 _FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit=INT96_UNIT)

@@ -33,11 +33,11 @@ from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.request_checks import check_column, check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.rows.file_columns import SchemaEvolution
 from pyhudi_expr.rows.first_rows import FirstRows, ranked_slices
 from pyhudi_expr.rows.footer_trust import footers_suffice
 from pyhudi_expr.rows.pruned_rows import CAUTIOUS, EAGER, PrunedRows
 from pyhudi_expr.rows.row_filter import columns_of, row_filter
-from pyhudi_expr.rows.schema_evolution import SchemaEvolution
 from pyhudi_expr.rows.slice_files import check_supported
 from pyhudi_expr.rows.sorting import Order, SortKey, check_order, sort_keys, wanted_rows
 from pyhudi_expr.tables.hudi_names import RECORD_KEY

@@ -30,13 +30,14 @@ from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.properties import TableProperties, TableType
 from pyhudi_expr.tables.schema import arrow_schema, with_meta_fields
 from pyhudi_expr.tables.storage import Expected, FileEntry, Storage
-from pyhudi_expr.tables.timeline.commit_metadata import CommitMetadata, read_record
 from pyhudi_expr.tables.timeline.timeline import (
     ARCHIVE_VERSION,
+    CommitMetadata,
     Instant,
     Timeline,
     archived_completion_times,
     query_instant,
+    read_record,
 )
 
 _LISTING_THREADS = 8

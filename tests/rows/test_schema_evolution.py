@@ -15,7 +15,7 @@ import pytest
 
 from pyhudi_expr import scan
 from pyhudi_expr.errors import HudiError, UnsupportedTable
-from pyhudi_expr.rows.schema_evolution import SchemaEvolution
+from pyhudi_expr.rows.file_columns import SchemaEvolution
 from pyhudi_expr.rows.slice_rows import parquet_batches
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable

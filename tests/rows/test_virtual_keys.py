@@ -22,8 +22,8 @@ from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import MissingKeyColumn
 from pyhudi_expr.tables.keys.generators import MissingKey
-from pyhudi_expr.tables.keys.key_columns import MissingKeyColumn
 from pyhudi_expr.tables.locks import TableLock
 from tests.service.test_handler import request
 

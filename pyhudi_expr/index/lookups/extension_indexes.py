@@ -2,7 +2,7 @@
 
 The extension (`mdt.extension.changes`) has indexes of keys and values. They are trusted about
 covered slices: slices whose files are exactly the files that the index was built or refreshed from
-(`mdt.extension.coverage`). So it does not matter what Hudi's writers did since, and an older
+(`mdt.extension.reader`). So it does not matter what Hudi's writers did since, and an older
 instant or a read-optimised view needs no rule of its own: if it shows other files, they are not
 covered. All other slices are kept.
 
@@ -33,8 +33,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import (
     IndexDefinition,
     type_names,
 )
-from pyhudi_expr.tables.mdt.extension.coverage import UNCOVERED
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension.reader import UNCOVERED, Extension
 from pyhudi_expr.tables.schema import nested_type
 
 

@@ -29,7 +29,7 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import TableType
-from pyhudi_expr.tables.timeline.commit_metadata import read_record
+from pyhudi_expr.tables.timeline.timeline import read_record
 
 _INDEXING = "indexing"
 _LOG_FILE_PER_WRITE = 2

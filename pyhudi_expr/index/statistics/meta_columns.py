@@ -26,7 +26,7 @@ from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.statistics_decoding import decode
 from pyhudi_expr.tables.hudi_names import COMMIT_TIME
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.keys.key_columns import columns_without_nulls, key_types, null_key_message
+from pyhudi_expr.tables.keys.definition import columns_without_nulls, key_types, null_key_message
 from pyhudi_expr.tables.listing import FileListing
 
 _COMPLETION_TIMES_LAYOUT = 2

@@ -1,16 +1,29 @@
-"""Options, sources and results of index builds in both metadata tables."""
+"""Options, sources, results and numbers of file groups of builds in both metadata tables.
+
+The minimum is RFC-27's rule for statistics (one file group for ten columns), and Hudi's default for
+the others. Above it, the number allows for twice today's entries in file groups of 256 MiB before
+compression. Rows, and the lengths of their keys and values, are estimated by the footers of a few
+base files: no row is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.tables import hudi_names
+from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.locks import TableLock
-from pyhudi_expr.tables.mdt.extension.coverage import Coverage
+from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.extension.reader import Coverage
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.writer import WrittenFile
@@ -96,3 +109,102 @@ class BuildSource:
     def _coverage(self) -> Coverage:
         rows = np.zeros(self.listing.num_slices, np.int64)
         return Coverage.of(self.table, self.listing, rows)
+
+
+_COLUMNS_PER_SHARD = 10
+_STATISTICS_FLOOR, _FILTERS_FLOOR, _KEYS_FLOOR = 2, 4, 10
+#: Bytes of one entry with its key, before compression.
+_STATISTICS_BYTES, _FILTER_BYTES = 250, 150_000
+#: The same without key and value: the cell, and the payload.
+_LOCATION_BYTES, _SECONDARY_BYTES = 80, 40
+_TEXT_BYTES = 20  # of a number, or of a text without statistics
+_SHARD_BYTES = 256 << 20
+_GROWTH = 2
+_MOST_SHARDS = 9_999  # file ids have four digits
+_SAMPLED_FILES = 8
+
+
+def shard_count(table: HudiTable, definition: IndexDefinition) -> int:
+    """Return the number of file groups for an index of the table as it is now.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
+    snapshot = BuildSource.of(table)
+    return estimated_shard_count(snapshot.table, snapshot.listing, definition)
+
+
+def estimated_shard_count(
+    table: HudiTable, listing: FileListing, definition: IndexDefinition
+) -> int:
+    """Return the number of file groups for an index of the listed slices."""
+    columns = max(len(definition.fields), 1)
+    floor = max(_STATISTICS_FLOOR, math.ceil(columns / _COLUMNS_PER_SHARD))
+    match definition.type:
+        case hudi_names.PARTITION_STATS:
+            floor, size = 1, len(listing.partitions) * columns * _STATISTICS_BYTES
+        case hudi_names.COLUMN_STATS:
+            size = listing.num_files * columns * _STATISTICS_BYTES
+        case hudi_names.BLOOM_FILTERS:
+            floor, size = _FILTERS_FLOOR, listing.num_files * _FILTER_BYTES
+        case hudi_names.SECONDARY_INDEX:
+            floor, size = _KEYS_FLOOR, _size_of_rows(table, listing, definition, _SECONDARY_BYTES)
+        case _:
+            floor, size = _KEYS_FLOOR, _size_of_rows(table, listing, definition, _LOCATION_BYTES)
+    return min(max(floor, math.ceil(_GROWTH * size / _SHARD_BYTES)), _MOST_SHARDS)
+
+
+def _size_of_rows(
+    table: HudiTable, listing: FileListing, definition: IndexDefinition, other_bytes: int
+) -> int:
+    """Return the bytes of an index with an entry for each row."""
+    keys = (RECORD_KEY,) if table.properties.meta_fields else table.properties.record_key_fields
+    sample = _Sample.of(table, listing)
+    columns = (*keys, *definition.fields)
+    return sample.rows * (other_bytes + sum(map(sample.text_bytes, columns)))
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Footers of some base files.
+
+    Attributes:
+        rows: Estimate of all rows.
+    """
+
+    rows: int
+    footers: Sequence[pq.FileMetaData]
+
+    @staticmethod
+    def of(table: HudiTable, listing: FileListing) -> _Sample:
+        bases = np.flatnonzero(~listing.file_is_log)
+        chosen = bases[:: max(math.ceil(len(bases) / _SAMPLED_FILES), 1)]
+        footers = [_footer(table, path) for path in listing.paths(chosen)]
+        share = listing.file_size[chosen].sum() / max(int(listing.file_size.sum()), 1)
+        found = sum(footer.num_rows for footer in footers)
+        return _Sample(math.ceil(found / share) if share else 0, footers)
+
+    def text_bytes(self, column: str) -> int:
+        """Return about how many bytes a value of the column has as text, by the files' bounds."""
+        lengths = [len(bound) for footer in self.footers for bound in _text_bounds(footer, column)]
+        return math.ceil(sum(lengths) / len(lengths)) if lengths else _TEXT_BYTES
+
+
+def _footer(table: HudiTable, path: str) -> pq.FileMetaData:
+    with table.storage.open_input(path) as source:
+        try:
+            return pq.read_metadata(source)
+        except (OSError, pa.ArrowException) as error:
+            raise CorruptFile(f"{table.base_path}/{path}", f"no Parquet: {error}") from error
+
+
+def _text_bounds(footer: pq.FileMetaData, column: str) -> Iterator[str | bytes]:
+    """Return the bounds of a column of texts or bytes in the first row group."""
+    if not footer.num_row_groups:
+        return
+    group = footer.row_group(0)
+    for chunk in map(group.column, range(group.num_columns)):
+        is_text = chunk.path_in_schema == column and chunk.physical_type == "BYTE_ARRAY"
+        if is_text and chunk.statistics is not None:
+            bounds = (chunk.statistics.min, chunk.statistics.max)
+            yield from (bound for bound in bounds if isinstance(bound, str | bytes))

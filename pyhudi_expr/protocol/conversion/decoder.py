@@ -28,8 +28,7 @@ from pyhudi_expr.expr.frontend.common.functions import (
 from pyhudi_expr.expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth, Unknown
-from pyhudi_expr.protocol.conversion.keys import decode_keys
-from pyhudi_expr.protocol.conversion.literals import BadRequestError, decode_literal
+from pyhudi_expr.protocol.conversion.literals import BadRequestError, decode_keys, decode_literal
 from pyhudi_expr.protocol.generated.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 __all__ = ["BadRequestError", "Limits", "decode"]

@@ -19,8 +19,7 @@ from pyhudi_expr.expr.frontend.common.functions import MATCHES
 from pyhudi_expr.expr.frontend.common.hive_types import type_name
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError, decode
-from pyhudi_expr.protocol.conversion.keys import encode_keys
-from pyhudi_expr.protocol.conversion.literals import encode_literal
+from pyhudi_expr.protocol.conversion.literals import encode_keys, encode_literal
 from pyhudi_expr.protocol.generated.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 _OPERATORS = {

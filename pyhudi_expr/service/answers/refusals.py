@@ -8,8 +8,8 @@ from pyhudi_expr.errors import CorruptFile, HudiError, TableNotFound, Unsupporte
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError
 from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.table_roots import RootError
+from pyhudi_expr.tables.keys.definition import MissingKeyColumn
 from pyhudi_expr.tables.keys.generators import MissingKey
-from pyhudi_expr.tables.keys.key_columns import MissingKeyColumn
 from pyhudi_expr.tables.parsing.budget import OverBudgetError
 
 

@@ -20,11 +20,11 @@ from pyhudi_expr.manage.indexing.build_options import (
     BuildOptions,
     BuildResult,
     BuildSource,
+    shard_count,
     sum_by_partition,
 )
 from pyhudi_expr.manage.indexing.index_plan import IndexPlan
 from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, covered_slice_name
-from pyhudi_expr.manage.indexing.shard_counts import shard_count
 from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.spark.builds.extension_refresh import ExtensionRefresh
 from pyhudi_expr.spark.builds.key_changes import is_secondary

@@ -1,7 +1,7 @@
 """Bring the extension's indexes to the table's newest snapshot, and add new ones.
 
 Only file slices that changed since the last time are read: those that are not covered
-(`mdt.extension.coverage`). From each a task takes the record keys and the indexed values, and
+(`mdt.extension.reader`). From each a task takes the record keys and the indexed values, and
 writes them to the reverse mapping (`indexing.reverse_mapping`). Then
 
 * an existing index gets one log file for each of its file groups that change: for keys and values
@@ -64,7 +64,7 @@ from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, NewPartition
 from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
-from pyhudi_expr.tables.mdt.extension.coverage import Coverage, may_be_covered
+from pyhudi_expr.tables.mdt.extension.reader import Coverage, may_be_covered
 from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
 from pyhudi_expr.tables.timeline.writer import WrittenFile
 

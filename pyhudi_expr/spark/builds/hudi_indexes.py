@@ -16,10 +16,10 @@ from pyhudi_expr.manage.indexing.build_options import (
     BuildOptions,
     BuildResult,
     BuildSource,
+    shard_count,
     sum_by_partition,
 )
 from pyhudi_expr.manage.indexing.index_plan import IndexPlan
-from pyhudi_expr.manage.indexing.shard_counts import shard_count
 from pyhudi_expr.rows.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
 from pyhudi_expr.spark.builds import catch_up as catching_up
 from pyhudi_expr.spark.entries import entries_of_each

@@ -23,7 +23,7 @@ from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.index.limits.narrowing import narrowed
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
-from pyhudi_expr.rows.schema_evolution import SchemaEvolution
+from pyhudi_expr.rows.file_columns import SchemaEvolution
 from pyhudi_expr.rows.slice_files import check_supported
 from pyhudi_expr.rows.sorting import Order, SortKey, sort_keys, wanted_rows
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient

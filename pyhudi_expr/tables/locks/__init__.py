@@ -1,7 +1,7 @@
 """The locks that Hudi's writers take to change a table.
 
 A table does not say which lock its writers take. That is in their settings: `TableLock.of` takes
-given settings, else those of the machine (`writer_settings`). Each lock has a module here. Locks
+given settings, else those of the machine (`hudi-defaults.conf`). Each lock has a module here. Locks
 within one process (`InProcessLockProvider`, Hudi's default) cannot be taken from outside; a table
 whose only writer is that process has no other lock. Locks of services that are not known here are
 refused (`TableLock.check`). Only the lease of `StorageBasedLockProvider` leaves a trace in the

@@ -14,8 +14,8 @@ from pyhudi_expr.tables.locks.metastore_lock import MetastoreLock
 from pyhudi_expr.tables.locks.settings import DIRECTORY, PROVIDER, SETTINGS, WAIT, whole_number
 from pyhudi_expr.tables.locks.storage_lease import LEASE_FILE, LeaseTimes, StorageLock
 from pyhudi_expr.tables.locks.zookeeper_lock import ZookeeperLock
+from pyhudi_expr.tables.properties import hudi_defaults
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.writer_settings import hudi_defaults
 
 _WAIT_MS = 60_000
 _FILE = frozenset({"", "FileSystemBasedLockProvider", "InProcessLockProvider", "NoopLockProvider"})

@@ -36,7 +36,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import COLUMN_TYPE, IndexDefiniti
 from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
 from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
-from pyhudi_expr.tables.mdt.extension.coverage import Coverage, identities
+from pyhudi_expr.tables.mdt.extension.reader import Coverage, identities
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads

@@ -23,7 +23,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import (
     index_definitions,
 )
 from pyhudi_expr.tables.mdt.extension import changes as extension
-from pyhudi_expr.tables.mdt.extension.coverage import Coverage
+from pyhudi_expr.tables.mdt.extension.reader import Coverage
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.writer import WrittenFile
 from tests.stored_files import StoredFiles

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.tables.synthetic import write_table
-from pyhudi_expr.manage.indexing import shard_counts
-from pyhudi_expr.manage.indexing.shard_counts import shard_count
+from pyhudi_expr.manage.indexing import build_options
+from pyhudi_expr.manage.indexing.build_options import shard_count
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 
@@ -50,7 +50,7 @@ def test_indexes_of_keys_are_sized_by_the_lengths_of_keys_and_values(
     table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
     name = IndexDefinition("s", "secondary_index", "", ("merchant_name",), {}, "V2")
     both = replace(name, fields=("merchant_name", "currency"))
-    monkeypatch.setattr(shard_counts, "_SHARD_BYTES", 2)  # two entries, as it may grow
+    monkeypatch.setattr(build_options, "_SHARD_BYTES", 2)  # two entries, as it may grow
     records, names, pairs = (
         shard_count(table, one) // 12 for one in (definition("record_index", 0), name, both)
     )

@@ -19,8 +19,8 @@ from pyhudi_expr.service.answers.refusals import (
     refusal,
 )
 from pyhudi_expr.service.table_roots import RootError
+from pyhudi_expr.tables.keys.definition import MissingKeyColumn
 from pyhudi_expr.tables.keys.generators import MissingKey
-from pyhudi_expr.tables.keys.key_columns import MissingKeyColumn
 from pyhudi_expr.tables.parsing.budget import OverBudgetError
 
 #: For each error its status where files are asked for, where rows are, and its reason.

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pyhudi_expr.service.jobs import Job
-from pyhudi_expr.service.network.lane import Lane
+from pyhudi_expr.service.network.evaluation import Lane
 
 _PATIENCE = 20.0
 _LATE_SECONDS = 0.02

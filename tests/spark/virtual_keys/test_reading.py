@@ -18,9 +18,8 @@ from pyhudi_expr.spark.query.dataframes import prune_table
 from pyhudi_expr.spark.virtual_keys.key_column import load, with_keys
 from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.keys.definition import KeyDefinition, virtual_keys
+from pyhudi_expr.tables.keys.definition import KeyDefinition, MissingKeyColumn, virtual_keys
 from pyhudi_expr.tables.keys.generators import KeyGenerator, MissingKey, register
-from pyhudi_expr.tables.keys.key_columns import MissingKeyColumn
 from pyhudi_expr.tables.locks import TableLock
 
 pytestmark = pytest.mark.spark

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.tables import locks, writer_settings
+from pyhudi_expr.tables import locks, properties
 from pyhudi_expr.tables.locks import LockNotAcquired, TableLock, UnknownLock
+from pyhudi_expr.tables.properties import hudi_defaults
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.writer_settings import hudi_defaults
 
 _PACKAGE = "org.apache.hudi.client.transaction.lock"
 
@@ -24,7 +24,7 @@ def table(tmp_path: Path) -> Storage:
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The machine's configuration directory."""
-    monkeypatch.setattr(writer_settings, "_DIRECTORY", str(tmp_path / "none"))
+    monkeypatch.setattr(properties, "_DIRECTORY", str(tmp_path / "none"))
     monkeypatch.setenv("HUDI_CONF_DIR", str(tmp_path / "conf"))
     (tmp_path / "conf").mkdir()
     return tmp_path / "conf/hudi-defaults.conf"

@@ -23,8 +23,7 @@ from pyhudi_expr.tables.mdt.changes.async_indexing import (
 )
 from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition, remove_unread
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
-from pyhudi_expr.tables.timeline.commit_metadata import read_record
-from pyhudi_expr.tables.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline.timeline import Instant, read_record
 
 _Infos = list[dict[str, Any]]
 

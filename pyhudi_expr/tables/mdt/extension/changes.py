@@ -53,13 +53,13 @@ from pyhudi_expr.tables.mdt.changes.partitions import (
     remove_definitions,
 )
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
-from pyhudi_expr.tables.mdt.extension.coverage import Coverage
 from pyhudi_expr.tables.mdt.extension.reader import (
     BEFORE,
     COVERAGE,
     COVERAGE_DIR,
     EXTENSION_DIR,
     INSTANTS,
+    Coverage,
     Extension,
     extension_exists,
 )

@@ -17,7 +17,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, NewPartit
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR, Change, Extension
-from pyhudi_expr.tables.mdt.extension.coverage import Coverage
+from pyhudi_expr.tables.mdt.extension.reader import Coverage
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
