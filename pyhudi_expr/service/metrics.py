@@ -23,9 +23,9 @@ from pyhudi_expr.api.pages.activity import Activity, AnsweredRequest
 from pyhudi_expr.index.catalog.registry import kind_of
 from pyhudi_expr.index.kept_rows import KeptRows
 from pyhudi_expr.index.prune import PruneResult
-from pyhudi_expr.manage.following import Staleness
 from pyhudi_expr.protocol.generated.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.history import History
+from pyhudi_expr.service.staleness import Staleness
 
 #: The content type of `text`.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

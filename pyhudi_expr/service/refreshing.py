@@ -20,7 +20,7 @@ from typing import IO, Any
 import structlog
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.manage.following import IndexLag, index_lags
+from pyhudi_expr.manage.index_lag import IndexLag, index_lags
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.tables.hudi_table import HudiTable
