@@ -10,9 +10,10 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.hive.address import HiveAddress
 from pyhudi_expr.manage.hive.adopting import Adopted, Outcome, adopt_all, tables_of, undo_all
 from pyhudi_expr.manage.hive.metastore_table import TableName
-from pyhudi_expr.manage.hive.session import HiveAddress, open_session
+from pyhudi_expr.manage.hive.session import open_session
 
 
 def adopt(

@@ -13,6 +13,7 @@ from pyhudi_expr.cli.options import table_location
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.terminal import confirm, echo
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.hive.address import HiveAddress
 from pyhudi_expr.manage.hive.doctor import examine
 from pyhudi_expr.manage.hive.guards import Finding, Verdict
 from pyhudi_expr.manage.hive.metastore_table import TableName
@@ -28,7 +29,7 @@ from pyhudi_expr.manage.hive.registration import (
     registration,
     view_registrations,
 )
-from pyhudi_expr.manage.hive.session import ConnectionFailed, HiveAddress, open_session
+from pyhudi_expr.manage.hive.session import ConnectionFailed, open_session
 from pyhudi_expr.manage.operations import carry_out
 from pyhudi_expr.tables.hudi_table import HudiTable
 

@@ -14,7 +14,8 @@ from pyhive import hive
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.manage.hive.session import ConnectionFailed, HiveAddress, open_session
+from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive.session import ConnectionFailed, open_session
 from tests.cli.terminals import at_a_terminal
 
 pytestmark = pytest.mark.hive

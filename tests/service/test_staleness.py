@@ -9,8 +9,8 @@ import pytest
 
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.manage import following
 from pyhudi_expr.manage.index_lag import IndexLag, index_lags
+from pyhudi_expr.service import staleness
 from pyhudi_expr.service.staleness import Staleness
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.extension.reader import Extension
@@ -25,7 +25,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[HudiTable]:
         found.append(table)
         return index_lags(table, extension)
 
-    monkeypatch.setattr(following, "index_lags", counted)
+    monkeypatch.setattr(staleness, "index_lags", counted)
     return found
 
 

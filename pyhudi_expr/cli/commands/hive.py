@@ -12,7 +12,7 @@ from pyhudi_expr.cli.commands.index_follow import SECONDS, listened, repeat_unti
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, complete_directories, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.terminal import DRY_RUN, YES, is_asked
-from pyhudi_expr.manage.hive.session import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
+from pyhudi_expr.manage.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
 from pyhudi_expr.optional_dependencies import require_extra
 
 _Command = Callable[..., None]

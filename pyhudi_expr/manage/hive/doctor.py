@@ -17,6 +17,7 @@ from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses
+from pyhudi_expr.manage.hive.address import HiveAddress
 from pyhudi_expr.manage.hive.adoption import is_of_sync, is_ours, partition_formats
 from pyhudi_expr.manage.hive.guards import Finding, Verdict, guarded
 from pyhudi_expr.manage.hive.metastore_table import (
@@ -27,16 +28,10 @@ from pyhudi_expr.manage.hive.metastore_table import (
     quote_string,
     same_place,
 )
+from pyhudi_expr.manage.hive.missing_jars import jar_to_add
 from pyhudi_expr.manage.hive.probe import Probe, check_splits, find_probe
 from pyhudi_expr.manage.hive.registration import Registration, mismatch
-from pyhudi_expr.manage.hive.session import (
-    ConnectionFailed,
-    HiveAddress,
-    HiveSession,
-    QueryError,
-    jar_to_add,
-    open_session,
-)
+from pyhudi_expr.manage.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from pyhudi_expr.tables.hudi_table import HudiTable

@@ -1,151 +1,24 @@
-"""Sessions with HiveServer2, through PyHive (the extra `hive`), with a limit on every wait.
-
-PyHive's own transports wait forever if a port accepts the connection and does not answer.
-"""
+"""Sessions with HiveServer2, through PyHive (the extra `hive`)."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import getpass
 import http.client
-import logging
-import re
 import socket
-import ssl
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyhive.hive import Connection, get_installed_sasl
 from thrift.Thrift import TException
-from thrift.transport.THttpClient import THttpClient
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport, TTransportException
-from thrift_sasl import TSaslClientTransport  # type: ignore[import-untyped]
+from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive.missing_jars import jar_to_add
 
 if TYPE_CHECKING:
     from pyhive.hive import Connection
 
-
-DEFAULT_PORT = 10000
-TIMEOUT = 30.0
-#: Hive answers a statement when it is done, and DDL may wait for locks and for a large listing.
-STATEMENT_TIMEOUT = 600.0
-
-
-@dataclass(frozen=True)
-class HiveAddress:
-    """The address of a HiveServer2, the user, and time limits.
-
-    Attributes:
-        auth: PyHive's names (NOSASL, NONE, LDAP, CUSTOM, KERBEROS).
-        scheme: binary, http or https.
-        timeout: Seconds to connect, and to wait for each answer until there is a session.
-        statement_timeout: Seconds to wait for each answer in the session.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = DEFAULT_PORT
-    database: str = "default"
-    user: str | None = None
-    password: str | None = None
-    auth: str = "NONE"
-    scheme: str = "binary"
-    kerberos_service: str = "hive"
-    timeout: float = TIMEOUT
-    statement_timeout: float = STATEMENT_TIMEOUT
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
-
-
-# The caller reports a refused connection; by itself Thrift also prints it.
-logging.getLogger("thrift").addHandler(logging.NullHandler())
-
-
-class HiveTransport:
-    """A connection to one HiveServer2, for PyHive's `thrift_transport`; not open yet.
-
-    Attributes:
-        transport: The transport that PyHive opens, reads and writes.
-    """
-
-    def __init__(self, address: HiveAddress) -> None:
-        """Take the address and the user."""
-        self.transport: Any
-        self._waits: Any
-        if address.scheme == "binary":
-            self._waits = TSocket(address.host, address.port)
-            self.transport = _authenticated(self._waits, address)
-        else:
-            self.transport = self._waits = _http(address)
-
-    def wait(self, seconds: float) -> None:
-        """Set the seconds to wait for each answer from now on."""
-        self._waits.setTimeout(seconds * 1000)
-
-
-def _authenticated(
-    socket: TSocket, address: HiveAddress
-) -> TBufferedTransport | TSaslClientTransport:
-    if address.auth == "NOSASL":
-        return TBufferedTransport(socket)
-    kerberos = address.auth == "KERBEROS"
-    mechanism = "GSSAPI" if kerberos else "PLAIN"
-
-    def client() -> object:
-        return get_installed_sasl(
-            host=address.host,
-            sasl_auth=mechanism,
-            service=address.kerberos_service if kerberos else None,
-            username=address.user or getpass.getuser(),
-            # Without authentication the server still expects no empty message.
-            password=address.password or (None if kerberos else "x"),
-        )
-
-    return TSaslClientTransport(client, mechanism, socket)
-
-
-def _http(address: HiveAddress) -> THttpClient:
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    client = THttpClient(
-        f"{address.scheme}://{host}:{address.port}/cliservice",
-        ssl_context=ssl.create_default_context() if address.scheme == "https" else None,
-    )
-    if address.auth == "KERBEROS":
-        Connection._set_kerberos_header(client, address.kerberos_service, address.host)
-    else:
-        name = f"{address.user or getpass.getuser()}:{address.password or 'x'}"
-        credentials = base64.standard_b64encode(name.encode()).decode()
-        client.setCustomHeaders({"Authorization": f"Basic {credentials}"})
-    return client
-
-
-_JARS = {
-    "io.pyhudi": "the storage handler's jar",
-    "com.esotericsoftware": "kryo-shaded-4.0.2.jar, which Hudi needs and Hive does not bring",
-    "org.apache.hudi": "a Hudi bundle and kryo-shaded-4.0.2.jar beside the storage handler's jar",
-}
-_DOTS = "|".join(_JARS).replace(".", r"\.")
-_SLASHES = "|".join(_JARS).replace(".", "/")
-_MISSING = re.compile(
-    # Often the class is all that Hive shows of a NoClassDefFoundError.
-    rf"(?<![\w/])({_SLASHES})/[\w/$]+"
-    rf"|(?:ClassNotFoundException|NoClassDefFoundError|[Cc]annot find class)\W+({_DOTS})\.[\w.$]+"
-)
-
-
-def jar_to_add(error: str) -> str:
-    """Return what to do about an error of HiveServer2 that a missing class explains; else ""."""
-    found = _MISSING.search(error)
-    if found is None:
-        return ""
-    jar = _JARS[(found[1] or found[2]).replace("/", ".")]
-    return f"put {jar} on HiveServer2's auxiliary path (hive.aux.jars.path), and restart it"
-
+    from pyhudi_expr.manage.hive.transport import HiveTransport
 
 _BREAKS = (TException, http.client.HTTPException, OSError, EOFError)
 _SHOWN = 80
@@ -229,6 +102,7 @@ def _connect(address: HiveAddress) -> tuple[HiveTransport, Any]:
     try:
         from pyhive import hive
 
+        from pyhudi_expr.manage.hive.transport import HiveTransport
     except ModuleNotFoundError as error:
         raise ConnectionFailed(
             f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[hive]'"
