@@ -32,7 +32,7 @@ class Refusal:
     Attributes:
         status: Of `PruneStatus`.
         reason: A word for the metrics.
-        message: What the caller is told; it may be logged.
+        message: For the caller; it may be logged.
     """
 
     status: int

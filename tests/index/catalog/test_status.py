@@ -174,5 +174,5 @@ def test_the_index_registry_survives_a_round_trip(table: HudiTable) -> None:
 @pytest.mark.parametrize("content", ["", "[]", '{"indexes": {"i": {"kind": 1}}}'])
 def test_a_damaged_index_registry_is_reported(table: HudiTable, content: str) -> None:
     table.storage.write(".hoodie/pyhudi/indexes.json", content.encode())
-    with pytest.raises(CorruptFile, match="register"):
+    with pytest.raises(CorruptFile, match=r"indexes\.json"):
         index_statuses(table)
