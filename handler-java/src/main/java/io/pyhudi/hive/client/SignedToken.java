@@ -10,10 +10,10 @@ import javax.crypto.spec.SecretKeySpec;
  * A token that lets its holder ask about one table until some time. It is signed with the token
  * that this side shares with the services, and does not reveal it.
  *
- * <p>The service checks the same form (pyhudi_expr/service/access.py): {@code
- * job1.PAYLOAD.MAC}, both in URL-safe Base64 without padding, where the payload is the seconds
- * since 1970 at which the token expires, a newline and the table's base path, and the MAC is
- * HMAC-SHA256 over {@link #PURPOSE} and the payload.
+ * <p>The service checks the same form (pyhudi_expr/service/access.py): {@code job1.PAYLOAD.MAC},
+ * both in URL-safe Base64 without padding, where the payload is the seconds since 1970 at which the
+ * token expires, a newline and the table's base path, and the MAC is HMAC-SHA256 over {@link
+ * #PURPOSE} and the payload.
  */
 final class SignedToken {
   private static final String FORM = "job1";
