@@ -13,7 +13,7 @@ import structlog
 
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
-from pyhudi_expr.index.kept_rows import KeptRows, RowEvaluator
+from pyhudi_expr.index.kept_rows import KeptRows, RowEvaluator, RowOptions
 from pyhudi_expr.index.limits.narrowing import narrowed
 from pyhudi_expr.index.limits.sure_rows import equal_rows
 from pyhudi_expr.index.partition_semantics import PartitionReader
@@ -36,7 +36,6 @@ from pyhudi_expr.service.answers.encoding import (
     encode_metadata,
     encode_metadata_refusal,
     encode_refusal,
-    row_options,
 )
 from pyhudi_expr.service.answers.openings import Announcements, Openings
 from pyhudi_expr.service.answers.questions import decode_spark, reader_of, wanted_rows
@@ -203,6 +202,16 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         with taking_turns(self._evaluating):
             found = metadata_rows(view, snapshot, filter_, decode_semantics(request.semantics))
         return encode_metadata(request, found, self._max_answer_bytes)
+
+
+def row_options(settings: ServiceSettings) -> RowOptions:
+    """Return which files are evaluated, by the settings."""
+    return RowOptions(
+        most_files=settings.row_files,
+        least_bytes=settings.row_file_bytes,
+        seconds=settings.row_seconds,
+        cache_bytes=settings.row_cache_bytes,
+    )
 
 
 class RefusingHandler(PruningService.Iface):  # type: ignore[misc]

@@ -6,7 +6,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.frontend.common.hive_types import type_name
 from pyhudi_expr.expr.nodes import Literal, PythonValue
-from pyhudi_expr.index.kept_rows import KeptRows, RowOptions
+from pyhudi_expr.index.kept_rows import KeptRows
 from pyhudi_expr.index.limits.sure_rows import EqualRows
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.row_counts import RowCount
@@ -38,7 +38,6 @@ from pyhudi_expr.service.answers.answer import Answer, MatchingRows
 from pyhudi_expr.service.answers.refusals import Refusal
 from pyhudi_expr.service.metadata_rows import MetadataRows
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
-from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.positions import ranges
 from pyhudi_expr.tables.timeline.timeline import Timeline
@@ -78,13 +77,7 @@ def encode_answer(request: ttypes.PruneRequest, answer: Answer, started: int) ->
 
 def encode_refusal(request: ttypes.PruneRequest, refusal: Refusal) -> PruneResponse:
     """Return the response of a question without an answer."""
-    return PruneResponse(
-        protocolVersion=PROTOCOL_VERSION,
-        requestId=request.requestId or "",
-        basePath=request.basePath or "",
-        status=refusal.status,
-        message=refusal.message,
-    )
+    return PruneResponse(**_refused(request, refusal))
 
 
 def encode_metadata(
@@ -113,13 +106,20 @@ def encode_metadata(
 
 def encode_metadata_refusal(request: ttypes.MetadataRequest, refusal: Refusal) -> MetadataResponse:
     """Return the response of a question about a table that has no answer."""
-    return MetadataResponse(
-        protocolVersion=PROTOCOL_VERSION,
-        requestId=request.requestId or "",
-        basePath=request.basePath or "",
-        status=refusal.status,
-        message=refusal.message,
-    )
+    return MetadataResponse(**_refused(request, refusal))
+
+
+def _refused(
+    request: ttypes.PruneRequest | ttypes.MetadataRequest, refusal: Refusal
+) -> dict[str, Any]:
+    """Return the fields of every response without an answer; a request may lack its own."""
+    return {
+        "protocolVersion": PROTOCOL_VERSION,
+        "requestId": request.requestId or "",
+        "basePath": request.basePath or "",
+        "status": refusal.status,
+        "message": refusal.message,
+    }
 
 
 def _encoded(part: _Part | None, encode: Callable[[_Part], _Sent | None]) -> _Sent | None:
@@ -182,16 +182,6 @@ def literal(value: PythonValue, column: BoundColumn) -> ttypes.Literal:
         value = value.decode()
     value = bool(value) if pa.types.is_boolean(column.type) else value
     return encode_literal(Literal(value, column.type))
-
-
-def row_options(settings: ServiceSettings) -> RowOptions:
-    """Return which files are evaluated, by the settings."""
-    return RowOptions(
-        most_files=settings.row_files,
-        least_bytes=settings.row_file_bytes,
-        seconds=settings.row_seconds,
-        cache_bytes=settings.row_cache_bytes,
-    )
 
 
 def selected_rows(kept: KeptRows, listing: FileListing) -> list[SelectedRows]:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from pyhudi_expr.index.kept_rows import RowEvaluator
 from pyhudi_expr.index.prune import PruneOptions, Pruner
-from pyhudi_expr.service.answers.encoding import row_options
 from pyhudi_expr.service.answers.openings import Announcements
-from pyhudi_expr.service.handler import PruningHandler
+from pyhudi_expr.service.handler import PruningHandler, row_options
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.network.server import PruningServer
 from pyhudi_expr.service.settings import ServiceSettings
