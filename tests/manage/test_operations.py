@@ -19,9 +19,9 @@ from pyhudi_expr.manage.virtual_keys import (
     RewriteWithoutKeys,
     Rewritten,
 )
-from pyhudi_expr.tables import properties as properties_writer
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.properties import update
 from pyhudi_expr.tables.storage import Storage
 from tests.tables.directory_contents import contents
 
@@ -117,7 +117,7 @@ def test_a_table_that_already_lacks_keys_stays_as_it_is_where_mending_fails(
     golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
     storage = copied(golden, WITHOUT_KEYS, tmp_path)
-    properties_writer.update(storage, {POPULATE: "true"})
+    update(storage, {POPULATE: "true"})
     before = properties(storage)
     with pytest.raises(OperationFailed, match="no stored key"):
         run(disabling(storage))
@@ -141,7 +141,7 @@ def test_enable_is_undone_if_its_properties_are_not_there_afterwards(
     class Disturbed(EnableVirtualKeys):
         def act(self, plan):
             super().act(plan)
-            properties_writer.update(storage, {POPULATE: "true"})
+            update(storage, {POPULATE: "true"})
 
     with pytest.raises(OperationFailed, match=f"{POPULATE} is 'true' afterwards.*are as before"):
         run(Disturbed(storage, VirtualKeySettings(), TableLock(storage, wait=1)))

@@ -23,7 +23,6 @@ from pyhudi_expr.spark.jobs.batch_runner import LocalRunner, Runner, SparkRunner
 from pyhudi_expr.spark.jobs.shard_writer import routes_to
 from pyhudi_expr.spark.jobs.slice_frames import arrow_type, from_ipc, of_slices, to_ipc
 
-_SEED_OF_FILES = 28
 _LOCAL_BYTES = 1 << 30
 """Of files whose few columns this process reads itself, one after the other: that takes less time
 than Spark's Python workers take to begin."""
@@ -47,9 +46,7 @@ def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
         """Sample one slice."""
         if one.base is not None:
-            found = sample_file(
-                storage, one.path(one.base), schema, by_name[one.base], _SEED_OF_FILES
-            )
+            found = sample_file(storage, one.path(one.base), schema, by_name[one.base], _SEED)
             yield pa.record_batch([[one.partition], [to_ipc(found)]], ["partition", "stream"])
 
     found: dict[str, list[pa.Table]] = {name: [] for name in string_list(listing.partitions)}

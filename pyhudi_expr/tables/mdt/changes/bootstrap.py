@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pyhudi_expr.arrays import string_list
-from pyhudi_expr.tables import hudi_names
-from pyhudi_expr.tables import properties as properties_writer
+from pyhudi_expr.tables import hudi_names, properties
 from pyhudi_expr.tables.hudi_names import FILES, METADATA_DIR, PARTITION_MARKER, PROPERTIES_FILE
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import StoredFiles
@@ -63,7 +62,7 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
             metadata = write_table(table.storage.child(METADATA_DIR), name, table.properties)
             _write_files(metadata, table.stored_files())
             lease.check()
-            properties_writer.update(
+            properties.update(
                 table.storage,
                 {
                     hudi_names.METADATA_PARTITIONS: FILES,
@@ -76,7 +75,7 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
 def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable:
     """Create an empty metadata table for a data table with the properties `data`."""
     layout = data.timeline_layout
-    properties = {
+    settings = {
         hudi_names.TABLE_NAME: name,
         hudi_names.TABLE_TYPE: "MERGE_ON_READ",
         hudi_names.TABLE_VERSION: str(data.version),
@@ -95,7 +94,7 @@ def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable
         hudi_names.DROP_PARTITION_COLUMNS: "false",
         hudi_names.TABLE_CHECKSUM: str(zlib.crc32(f".{name}".encode())),
     }
-    storage.write(PROPERTIES_FILE, properties_writer.dump_properties(properties))
+    storage.write(PROPERTIES_FILE, properties.dump_properties(settings))
     return HudiTable.at(storage)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables import hudi_names, properties
-from pyhudi_expr.tables import properties as properties_writer
 from pyhudi_expr.tables.hudi_names import (
     HOODIE_DIR,
     INDEX_DEFINITIONS_FILE,
@@ -170,16 +169,14 @@ def move_partitions(
     removed: Iterable[str] = (),
 ) -> None:
     """Change the lists of complete and in-flight partitions; an added one leaves the other list."""
-    properties = HudiTable.at(table.storage).properties
+    listed = HudiTable.at(table.storage).properties
     gone, complete, inflight = set(removed), set(added), set(added_inflight)
-    properties_writer.update(
+    properties.update(
         table.storage,
         {
-            hudi_names.METADATA_PARTITIONS: _joined(
-                (properties.metadata_partitions - gone) | complete
-            ),
+            hudi_names.METADATA_PARTITIONS: _joined((listed.metadata_partitions - gone) | complete),
             hudi_names.METADATA_PARTITIONS_INFLIGHT: _joined(
-                (properties.metadata_partitions_inflight - gone - complete) | inflight
+                (listed.metadata_partitions_inflight - gone - complete) | inflight
             ),
         },
     )
@@ -213,10 +210,10 @@ def unlisted(table: HudiTable) -> list[str]:
     Raises:
         HudiError: The table cannot be read.
     """
-    properties = table.properties
+    listed = table.properties
     stored = {e.name for e in table.storage.list(METADATA_DIR) if not e.is_file} - {HOODIE_DIR}
     there = stored | index_definitions(table).keys()
-    return sorted(there - properties.metadata_partitions - properties.metadata_partitions_inflight)
+    return sorted(there - listed.metadata_partitions - listed.metadata_partitions_inflight)
 
 
 def remove_unread(table: HudiTable, names: Sequence[str], lease: Lease) -> None:
