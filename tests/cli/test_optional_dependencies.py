@@ -1,4 +1,4 @@
-"""The command line with only the extra `cli`: help works, and missing extras are named."""
+"""Without other extras than its own, a part works: commands give help and name what is missing."""
 
 import json
 import subprocess
@@ -12,16 +12,22 @@ _OF_OTHER_EXTRAS = """
     hudi matplotlib opentelemetry pandas polars prometheus_client puresasl py4j pydantic
     pydantic_settings pyhive pyspark structlog substrait thrift thrift_sasl
 """
-#: Runs each line of standard input as a command; prints exit codes and outputs.
-_PROGRAM = f"""
-import contextlib, io, json, shlex, sys
+_OF_THE_SERVICE = frozenset(
+    ["prometheus_client", "pydantic", "pydantic_settings", "structlog", "thrift"]
+)
+#: Hides the packages that its first argument names.
+_LACKING = """
+import contextlib, importlib, io, json, pkgutil, shlex, sys
 
 class Lacking:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {_OF_OTHER_EXTRAS.split()!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+        if name.partition(".")[0] in sys.argv[1].split():
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Lacking())
+"""
+#: Runs each line of standard input as a command; prints exit codes and outputs.
+_COMMANDS = f"""{_LACKING}
 from pyhudi_expr.cli.main import main
 
 def ran(line):
@@ -32,11 +38,23 @@ def ran(line):
 
 print(json.dumps([ran(line) for line in sys.stdin.read().splitlines()]))
 """
+#: Imports all modules of the service; prints those that it cannot import, and why.
+_SERVICE = f"""{_LACKING}
+import pyhudi_expr.service
+
+failed = dict()
+for module in pkgutil.walk_packages(pyhudi_expr.service.__path__, "pyhudi_expr.service."):
+    try:
+        importlib.import_module(module.name)
+    except Exception as error:
+        failed[module.name] = str(error)
+print(json.dumps(failed))
+"""
 
 
 def run_each(*lines: object) -> list[tuple[int, str, str]]:
     """Exit code, standard output and standard error of each command, without the other packages."""
-    command = [sys.executable, "-c", _PROGRAM]
+    command = [sys.executable, "-c", _COMMANDS, _OF_OTHER_EXTRAS]
     done = subprocess.run(
         command, input="\n".join(map(str, lines)), capture_output=True, text=True, check=True
     )
@@ -70,3 +88,16 @@ def test_a_scan_that_merges_log_files_names_its_extra(golden: Mapping[str, Path]
     assert code == 1
     assert "install the extra: pip install 'pyhudi-expr[reading]'" in err
     assert "[spark]" not in err
+
+
+@pytest.mark.slow
+def test_the_service_needs_only_its_extra() -> None:
+    """Images install it, and Spark's archive for nodes holds it and `cli` only."""
+    lacking = " ".join(set(_OF_OTHER_EXTRAS.split()) - _OF_THE_SERVICE)
+    command = [sys.executable, "-c", _SERVICE, lacking]
+    failed = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert failed == {
+        "pyhudi_expr.service.traces": (
+            "traces_endpoint: the packages for it lack: pip install pyhudi-expr[traces]"
+        )
+    }

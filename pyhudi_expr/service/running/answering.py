@@ -69,7 +69,7 @@ class Answering:
             sites.append(self._callback_site(stack))
         if settings.traces_endpoint:
             # An extra of the package.
-            from pyhudi_expr.service.logs import Traces
+            from pyhudi_expr.service.traces import Traces
 
             traces = Traces(settings.traces_endpoint)
             stack.callback(traces.close)
