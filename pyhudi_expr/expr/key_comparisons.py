@@ -21,9 +21,8 @@ from pyhudi_expr.expr.domains import MIN_ORDINAL, Domain, Kind, domain_of, integ
 from pyhudi_expr.expr.keys import KeyList
 from pyhudi_expr.expr.literals import CALENDAR_MARGINS
 from pyhudi_expr.expr.nodes import Constant, In, InKeys, Literal, Op, Truth
-from pyhudi_expr.expr.semantics import Semantics
+from pyhudi_expr.expr.semantics import Engine, Semantics
 from pyhudi_expr.expr.terms import UnboundError
-from pyhudi_expr.expr.zones import Zone
 
 _SECONDS_PER_DAY = 86_400
 
@@ -42,7 +41,7 @@ def among_keys(term: BoundTerm, keys: KeyList, semantics: Semantics) -> BoundExp
     source = domain_of(keys.type)
     if not isinstance(term, BoundColumn) or term.char is not None or source is None:
         return None
-    options = _options(keys, source, term.domain, semantics.reading_zone)
+    options = _options(keys, source, term.domain, semantics)
     if options is None:
         return None
     if not options:
@@ -50,7 +49,10 @@ def among_keys(term: BoundTerm, keys: KeyList, semantics: Semantics) -> BoundExp
     return BoundComparison(Op.EQ, term, options[0]) if len(options) == 1 else BoundIn(term, options)
 
 
-def _options(keys: KeyList, source: Domain, domain: Domain, zone: Zone | None) -> KeyOptions | None:
+def _options(
+    keys: KeyList, source: Domain, domain: Domain, semantics: Semantics
+) -> KeyOptions | None:
+    reading = semantics.reading_zone
     match domain.kind, source.kind:
         case Kind.TEXT, Kind.TEXT:
             return KeyOptions(keys.lows, keys.highs, domain)
@@ -58,11 +60,17 @@ def _options(keys: KeyList, source: Domain, domain: Domain, zone: Zone | None) -
             return _integers(*_ordinals(keys), domain)
         case Kind.DATE, Kind.DATE:
             return _shown_otherwise(*_ordinals(keys), domain, per_day=1)
-        case (Kind.WALL_CLOCK, Kind.WALL_CLOCK):
+        case (Kind.WALL_CLOCK, Kind.WALL_CLOCK) if _skips_no_time(semantics):
             return _moments(*_ordinals(keys), source.units, domain)
-        case (Kind.INSTANT, Kind.WALL_CLOCK) if zone and zone.fixed_offset == 0:
+        case (Kind.INSTANT, Kind.WALL_CLOCK) if reading and reading.fixed_offset == 0:
             return _moments(*_ordinals(keys), source.units, domain)
     return None
+
+
+def _skips_no_time(semantics: Semantics) -> bool:
+    """Return whether a time is never taken for a later one, see `Zone.equal_times`."""
+    zone = semantics.zone
+    return not semantics.concerns(Engine.SPARK) or bool(zone and zone.fixed_offset is not None)
 
 
 def _ordinals(keys: KeyList) -> tuple[Int64Array, Int64Array]:

@@ -28,7 +28,7 @@ from pyhudi_expr.expr.domains import (
     float_ordinal,
 )
 from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
-from pyhudi_expr.expr.semantics import Semantics
+from pyhudi_expr.expr.semantics import Engine, Semantics
 from pyhudi_expr.expr.zones import ANY_RULES, Zone
 
 _EPOCH = datetime(1970, 1, 1)
@@ -258,6 +258,8 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, semantics: Seman
     low = high = seconds
     if domain.kind is Kind.INSTANT:
         low, high = _as_read(seconds, semantics) if is_instant else _instants(seconds, zone)
+    if domain.kind is source.kind is Kind.WALL_CLOCK and semantics.concerns(Engine.SPARK):
+        low, high = _equal_times(seconds, semantics.zone)
     moves = semantics.zone is None or semantics.zone.fixed_offset is None
     if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and moves:
         # A time that the zone skips is a later one, and at the date line a day later.
@@ -314,6 +316,20 @@ def _instants(wall_seconds: Fraction, zone: Zone | None) -> tuple[Fraction, Frac
     second = math.floor(wall_seconds)
     first, last = zone.instants(second)
     return wall_seconds + (first - second), wall_seconds + (last - second)
+
+
+def _equal_times(wall_seconds: Fraction, zone: Zone | None) -> tuple[Fraction, Fraction]:
+    """Return the times that Spark may take for one, as it compares one with ``TIMESTAMP '...'``.
+
+    It makes instants of TIMESTAMP_NTZ for that, unless the session's own type is that.
+    """
+    if zone is None:
+        return wall_seconds - ANY_RULES, wall_seconds + ANY_RULES
+    second = math.floor(wall_seconds)
+    first, last = zone.equal_times(second)
+    if first == last:
+        return wall_seconds, wall_seconds
+    return Fraction(first), wall_seconds + (last - second)
 
 
 def _as_read(seconds: Fraction, semantics: Semantics) -> tuple[Fraction, Fraction]:

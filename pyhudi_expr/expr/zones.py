@@ -113,6 +113,29 @@ class Zone:
         found = shown or [instant for instant, _ in around]
         return min(found), max(found)
 
+    def equal_times(self, wall: int) -> tuple[int, int]:
+        """Return the first and last of the times that are one with a time, in seconds.
+
+        An engine that makes instants of two times, to compare them, takes one that clocks skip, as
+        they are put forward, for one that is as much later. Each time from the first one on may be
+        taken for this one or a later one, and this one for each up to the last one.
+        """
+        if self.fixed_offset is not None:
+            return wall, wall
+        table = self.offsets
+        if table is None or wall > self.last_day * SECONDS_PER_DAY - ANY_RULES:
+            return wall - ANY_RULES, wall + ANY_RULES
+        first = last = wall
+        begin, end = np.searchsorted(table.starts, [wall - ANY_RULES, wall + ANY_RULES])
+        for k in range(int(begin), int(end)):
+            before, after = int(table.offsets[k]), int(table.offsets[k + 1])
+            skipped = int(table.starts[k]) + before
+            if skipped < wall < skipped + 2 * (after - before):
+                first = min(first, skipped)
+            if skipped <= wall < skipped + (after - before):
+                last = max(last, wall + (after - before))
+        return first, last
+
     def shows(self, instant: int) -> int | None:
         """Return what clocks show at an instant, in seconds; None if rules do not say it."""
         table = self.offsets

@@ -75,8 +75,8 @@ def test_a_comparison_keeps_exactly_the_files_whose_range_admits_a_match(
         ]
 
     comparison = Comparison(op, X, lit(literal, field.type))
-    assert kept(comparison, field.type, *files) == admitted(op)
-    assert kept(Not(comparison), field.type, *files) == admitted(NEGATED[op])
+    assert kept(comparison, field.type, *files, zone="UTC") == admitted(op)
+    assert kept(Not(comparison), field.type, *files, zone="UTC") == admitted(NEGATED[op])
 
 
 @pytest.mark.parametrize("field", TIGHT, ids=lambda field: field.name)
@@ -94,7 +94,7 @@ def test_in_keeps_exactly_the_files_with_an_option_in_range(
         if any(min(map(key, rows)) <= key(option) <= max(map(key, rows)) for option in options)
     ]
     literals = [lit(option, field.type) for option in options]
-    assert kept(among(X, *literals), field.type, *files) == expected
+    assert kept(among(X, *literals), field.type, *files, zone="UTC") == expected
 
 
 @settings(max_examples=examples(200))

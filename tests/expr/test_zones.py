@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, HIVE, SPARK, parse_predicate
 from pyhudi_expr.expr.functions.time_zones import FromWallClock, ToWallClock
 from pyhudi_expr.expr.semantics import Engine, Semantics, here
@@ -50,6 +51,31 @@ def test_a_zone_shows_what_its_clocks_show(name: str, second: int) -> None:
     first, last = zone.instants(wall)
     assert first <= second <= last
     assert last - first <= 2 * 86_400
+
+
+def as_instant(name: str, wall: int) -> int:
+    """The instant that an engine makes of a time: of one that clocks skip, a later one."""
+    zone = timezone(timedelta(hours=9)) if name.startswith("+") else ZoneInfo(name)
+    shown = datetime(1970, 1, 1) + timedelta(seconds=wall)
+    return round((shown.replace(tzinfo=zone, fold=0) - EPOCH).total_seconds())
+
+
+@given(st.sampled_from(NAMES), st.data())
+def test_times_are_equal_where_an_engine_makes_one_instant_of_both(
+    name: str, data: st.DataObject
+) -> None:
+    """Of a time that is at least another, none is before the first that may be equal to it."""
+    zone = local_zone(name)
+    starts = zone.offsets.starts if zone.offsets is not None and len(zone.offsets.starts) else [0]
+    change = int(data.draw(st.sampled_from([int(one) for one in starts])))
+    near = st.integers(-90_000, 180_000).map(lambda seconds: change + seconds)
+    one, other = data.draw(near), data.draw(near)
+    first, last = zone.equal_times(one)
+    assert first <= one <= last
+    if as_instant(name, other) >= as_instant(name, one):
+        assert other >= first
+    if as_instant(name, other) <= as_instant(name, one):
+        assert other <= last
 
 
 @given(st.sampled_from(NAMES), SECONDS, st.integers(0, 90_000))
@@ -183,3 +209,29 @@ def test_python_answers_for_every_engine_where_none_is_named() -> None:
     predicate = parse_predicate("hour(x) = 7", SPARK)
     files = [[hour] for hour in UTC_HOURS]
     assert kept_files.kept(predicate, INSTANTS, *files, zone="UTC") == [7]
+
+
+@pytest.mark.parametrize(
+    ("condition", "dialect", "expected"),
+    [
+        ("t >= TIMESTAMP '2024-03-31 03:00:00'", SPARK, [0, 1]),
+        ("t = TIMESTAMP '2024-03-31 03:30:00'", SPARK, [0]),
+        ("t IN (TIMESTAMP '2024-03-31 02:30:00')", SPARK, [0]),
+        ("t >= TIMESTAMP '2024-03-31 04:00:00'", SPARK, []),
+        ("t >= '2024-03-31 03:00:00'", SPARK, [1]),
+        ("t >= TIMESTAMP '2024-03-31 03:00:00'", HIVE, [1]),
+    ],
+)
+def test_a_time_without_zone_that_clocks_skip_is_a_later_one_in_spark(
+    condition: str, dialect: SqlDialect, expected: list[int]
+) -> None:
+    """Spark makes instants of TIMESTAMP_NTZ to compare them with ``TIMESTAMP '...'``."""
+    half_past_two = 1_711_852_200 * 10**6  # which Berlin's clocks skip
+    kept = kept_files.kept(
+        parse_predicate(condition.replace("t ", "x ", 1), dialect),
+        pa.timestamp("us"),
+        [half_past_two],
+        [half_past_two + 5_399 * 10**6],
+        semantics=here("Europe/Berlin", Engine.SPARK if dialect is SPARK else Engine.HIVE),
+    )
+    assert kept == expected

@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import cycle
 from pathlib import Path
 from typing import Protocol
 
@@ -126,7 +128,7 @@ def _spark_questions(
     found = {"filters_of": question_of_frame(filters_of(result.frame))}
     if session_options.analysis is None:
         # A text that is no session's is read as Spark reads it by default.
-        if _ESCAPED not in session_options.settings:
+        if not _OF_TEXTS & session_options.settings.keys():
             found["sql"] = Question(parse_predicate(text, SPARK), semantics)
         found["predicate_of"] = question_of_frame(predicate_of(result.rows, text))
     if result.request is not None:
@@ -291,6 +293,9 @@ def drawn(rng: random.Random, settings: Mapping[str, Sequence[str]]) -> dict[str
 
 _SET = 0.3
 _ESCAPED = "spark.sql.parser.escapedStringLiterals"
+_AS_TEXTS = "spark.sql.legacy.typeCoercion.datetimeToString.enabled"
+#: Settings by which a text has another meaning.
+_OF_TEXTS = frozenset({_ESCAPED, _AS_TEXTS})
 #: Settings that change what Spark evaluates, and their values; the default one is the first.
 SPARK_SETTINGS: Mapping[str, Sequence[str]] = {
     "spark.sql.legacy.timeParserPolicy": ("EXCEPTION", "CORRECTED", "LEGACY"),
@@ -298,7 +303,7 @@ SPARK_SETTINGS: Mapping[str, Sequence[str]] = {
     "spark.sql.ansi.enabled": ("false", "true"),
     "spark.sql.parquet.datetimeRebaseModeInRead": ("CORRECTED", "LEGACY"),
     "spark.sql.timestampType": ("TIMESTAMP_LTZ", "TIMESTAMP_NTZ"),
-    "spark.sql.legacy.typeCoercion.datetimeToString.enabled": ("false", "true"),
+    _AS_TEXTS: ("false", "true"),
     "spark.sql.legacy.literal.pickMinimumPrecision": ("true", "false"),
     "spark.sql.legacy.exponentLiteralAsDecimal.enabled": ("false", "true"),
     "spark.sql.optimizer.inSetConversionThreshold": ("10", "1"),
@@ -344,8 +349,14 @@ def _constants(
     if isinstance(values, Refusal):  # Spark has no such function
         values = rows[templates.FAMILIES[term.result_family][0]].combine_chunks()
     listed = _written(values.drop_null())[:_MAX_VALUES].to_pylist()
+    if pa.types.is_timestamp(values.type):
+        listed += [one + put for one, put in zip(listed, cycle(_PUT_FORWARD)) if one.year < 9999]
     texts = (spell(one, values.type, shown_in) for one in listed)
     return [text for text in texts if text is not None]
+
+
+#: By as much most clocks are put forward: some times become others.
+_PUT_FORWARD = tuple(timedelta(seconds=seconds) for seconds in (3600, 1800, 3601, 1200, 7200))
 
 
 def _written(values: pa.Array) -> pa.Array:

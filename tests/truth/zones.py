@@ -70,16 +70,17 @@ class Zones:
         return rng.choice(ZONES) if kind < 0.8 else rng.choice(self._regions)
 
     def moments(self, zone: str, rng: random.Random, count: int) -> list[int]:
-        """Seconds since 1970 around changes of a zone's clocks, and where rules are disputed.
+        """Seconds since 1970 around a few changes of a zone's clocks, and where rules are disputed.
 
-        Half of them are what the zone's clocks would show, as if it were UTC: so there are times
+        What clocks make of a time is compared with times of the same change, so they are few. Half
+        of the moments are what the zone's clocks would show, as if it were UTC: so there are times
         without a zone that its clocks never show.
         """
         disputed = self.disputed(zone)
         starts = [one for one in self.rules[zone].starts if one < _LAST]
-        drawn = [rng.choice(disputed if disputed and rng.random() < 0.6 else starts)]
-        drawn += [rng.choice(disputed or starts) for _ in range(count // 2)]
-        drawn += [rng.choice(starts) for _ in range(count // 2)]
+        few = [rng.choice(disputed if disputed and rng.random() < 0.6 else starts)]
+        few += [rng.choice(disputed or starts), *(rng.choice(starts) for _ in range(2))]
+        drawn = [rng.choice(few) for _ in range(count + 1)]
         near = (0, 0, 1, -1, 1800, 3600, -3600, 7200, 43_200, -_AROUND, _AROUND)
         found = [one + rng.choice((*near, rng.randint(-_AROUND, _AROUND))) for one in drawn]
         before = [self.rules[zone].offset(one - 1) for one in drawn]

@@ -156,12 +156,12 @@ def test_literals_compared_with_wall_clocks(
     per_second = {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
     midnight = NEW_YEAR * DAY * per_second
     files = [[midnight - 1], [midnight], [midnight + 1]]
-    assert compared(pa.timestamp(unit), files, literal) == expected
+    assert compared(pa.timestamp(unit), files, literal, "UTC") == expected
 
 
 def test_a_finer_literal_lies_between_two_values_of_the_column() -> None:
     literal = lit(1_500, pa.timestamp("ns"))
-    assert compared(MICROS, [[0], [1], [2], [3]], literal) == (
+    assert compared(MICROS, [[0], [1], [2], [3]], literal, "UTC") == (
         *([1, 2], [0, 1, 2, 3]),
         *([0, 1], [1, 2, 3]),
     )
