@@ -16,23 +16,25 @@ What must hold after each operation:
    (`invariants.stopped_indexes`).
 5. Nothing below the table is removed that the plan does not name.
 
-These operations write below a table's base path, or change a registration:
+These operations write below a table's base path, or change a registration. Each is a class of the
+module that is named first; there is no other way to do it:
 
-=============================  ====================================================  ============
-operation                      where                                                 by protocol
-=============================  ====================================================  ============
-virtual keys: enable           `manage.virtual_keys`                                 yes
-virtual keys: rewrite          `manage.virtual_keys`, `spark.virtual_keys`           yes
-virtual keys: disable          `manage.virtual_keys`, `spark.virtual_keys`           yes
-layout cluster, OPTIMIZE       `spark.clustering.clustering`                         rows only
-index create, refresh, follow  `manage.building`, `spark.builds`                     yes
-index verify --certify         `manage.certifying`, `spark.builds.certifying`        yes
-index drop                     `manage.dropping`                                     yes
-audit --repair                 `manage.audit.remedies`                              yes
-hive register                  `manage.hive.registering`                             yes
-hive adopt, undo               `manage.hive.adopting`                                yes
-snapshot                       `manage.publishing`, in another place                 yes
-leftovers of dead builds       `manage.building`, planned before anything else       yes
-leftovers, other               `manage.indexing.leftovers`, before that             yes
-=============================  ====================================================  ============
+================================  ==================================================================
+operation                         where
+================================  ==================================================================
+virtual-keys enable               `manage.virtual_keys`
+virtual-keys rewrite              `manage.virtual_keys`, `spark.virtual_keys.rewriting`
+virtual-keys disable              `manage.virtual_keys`, `spark.virtual_keys.rewriting`
+layout cluster, OPTIMIZE          `manage.laying_out`, `spark.clustering.clustering`
+index create                      `manage.building`, `spark.builds`
+index refresh                     `manage.building`, `spark.builds`
+index follow                      `manage.building`, `spark.builds`
+index verify --certify            `manage.certifying`, `spark.builds.certifying`
+index drop                        `manage.dropping`
+audit --repair                    `manage.audit.remedies`
+hive register                     `manage.hive.registering`
+hive adopt                        `manage.hive.adopting`; with --undo, too
+snapshot                          `manage.publishing`, in another place
+what dead processes left          `manage.indexing.leftovers`, before each of `index`
+================================  ==================================================================
 """

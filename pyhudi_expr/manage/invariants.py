@@ -16,6 +16,7 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.rows.log_rows import log_keys
 from pyhudi_expr.rows.slice_files import FileSlice, file_slices
+from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.key_storage import BaseFile, base_files
 from pyhudi_expr.tables.listing import FileListing
@@ -137,4 +138,16 @@ def require_stored_keys(table: HudiTable) -> None:
         more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
         raise HudiError(
             f"{table.base_path}: {rows} rows have no stored key, in the file slices {names}{more}"
+        )
+
+
+def require_clusterable(table: HudiTable) -> None:
+    """Check that rows of a table may go to other file groups. Raises HudiError."""
+    raw = table.properties.raw
+    if raw.get(hudi_names.BOOTSTRAP_BASE_PATH):
+        raise HudiError(f"{table.base_path}: files of tables made by bootstrap cannot be rewritten")
+    if "BUCKET" in raw.get(hudi_names.INDEX_TYPE, "").upper():
+        raise HudiError(
+            f"{table.base_path}: a bucket index decides the file of each row; files cannot be "
+            "rewritten"
         )

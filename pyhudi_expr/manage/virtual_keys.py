@@ -17,6 +17,7 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.invariants import (
     SliceKeys,
     active_indexes,
+    require_clusterable,
     require_stored_keys,
     slices_without_keys,
     stopped_indexes,
@@ -223,7 +224,7 @@ class RewriteWithoutKeys:
 
     def check(self, plan: KeyPlan) -> None:
         """Check that the files can be rewritten by clustering."""
-        _require_clusterable(HudiTable.at(self.storage))
+        require_clusterable(HudiTable.at(self.storage))
 
     def act(self, plan: KeyPlan) -> Rewritten:
         """Rewrite the slices."""
@@ -287,7 +288,7 @@ class DisableVirtualKeys:
         require_no_key_indexes(table)
         if plan.slices:
             require_no_hudi_key_indexes(table)
-            _require_clusterable(table)
+            require_clusterable(table)
 
     def act(self, plan: KeyPlan) -> KeyReport:
         """Rewrite the slices, build statistics, then change the properties if no writer works."""
@@ -364,18 +365,6 @@ def _replaced(one: SliceKeys) -> list[Change]:
         *(Change(Action.REPLACE, one.slice.path(name), bytes=one.bytes) for name in base),
         *(Change(Action.REPLACE, one.slice.path(name)) for name in one.slice.logs),
     ]
-
-
-def _require_clusterable(table: HudiTable) -> None:
-    """Raise HudiError if rows of the table cannot go to other file groups."""
-    raw = table.properties.raw
-    if raw.get(hudi_names.BOOTSTRAP_BASE_PATH):
-        raise HudiError(f"{table.base_path}: files of tables made by bootstrap cannot be rewritten")
-    if "BUCKET" in raw.get(hudi_names.INDEX_TYPE, "").upper():
-        raise HudiError(
-            f"{table.base_path}: a bucket index decides the file of each row; files cannot be "
-            "rewritten"
-        )
 
 
 def _require_settings(table: HudiTable, expected: Settings) -> None:

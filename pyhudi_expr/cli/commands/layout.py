@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping as AnyMapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.table import Table
@@ -29,15 +29,15 @@ from pyhudi_expr.cli.terminal import DRY_RUN, YES, confirm, echo, is_asked
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
+from pyhudi_expr.manage.laying_out import Clustered, LayOut, LayoutCommit, LayoutPlan
 from pyhudi_expr.manage.layout.analysis import Analysis, Shares, analyze
 from pyhudi_expr.manage.layout.curves import Curve
 from pyhudi_expr.manage.layout.plots import draw
 from pyhudi_expr.manage.layout.row_order import InvalidLayout, Layout, Mapping
-from pyhudi_expr.manage.layout.selection import Choice, Selection, Size, select
+from pyhudi_expr.manage.layout.selection import Choice, Selection, Size
+from pyhudi_expr.manage.operations import carry_out, plan_record
 from pyhudi_expr.tables.hudi_table import HudiTable
-
-if TYPE_CHECKING:
-    from pyhudi_expr.spark.clustering.clustering import Clustered
+from pyhudi_expr.tables.storage import Storage
 
 _Command = Callable[..., None]
 _COUNT = click.IntRange(min=1)
@@ -177,32 +177,46 @@ def cluster_table(
     Spark needs Apache Hudi's bundle, for example by --conf spark.jars=... or spark.jars.packages.
     """
     target = Layout(comma_separated(columns), Curve(curve), Mapping(mapping))
-    size, options = Size(files, target_file_size), spark_session.key_values(writer)
-    with progress_while(
-        "reading the table"
-    ):  # what is wrong with the command is reported before Spark starts
-        opened = HudiTable.open(table_location(table))
-        target.check(opened.schema())
     chosen = frozenset(partitions) or None, frozenset(groups) or None
-    if dry_run or is_asked(is_confirmed):
-        with progress_while("reading the table"):
-            selected = select(opened, Choice(target, *chosen, size), ())
-        if dry_run:
-            report = _planned(selected)
-            echo(reports.as_json(report) if as_json else f"would rewrite {_plan(selected)}")
-            return
-        confirm(f"Rewrites {_plan(selected)}.")
-    with spark_session.spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
-        from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
-
-        wanted = ClusterOptions(*chosen, size, wait, options, statistics)
-        done = cluster(spark, table_location(table), target, wanted)
+    choice = Choice(target, *chosen, Size(files, target_file_size))
+    path = table_location(table)
+    spark = _SparkWriter(path, wait, spark_session.key_values(writer), master, settings)
+    with progress_while("reading the table"):
+        operation = LayOut(Storage.open(path), choice, statistics, spark)
+        plan = operation.plan()
+    if dry_run:
+        report = {**_planned(plan.selection), **plan_record(plan)}
+        echo(reports.as_json(report) if as_json else f"would rewrite {_plan(plan.selection)}")
+        return
+    if is_asked(is_confirmed):
+        confirm(f"Rewrites {_plan(plan.selection)}.")
+    done = carry_out(operation, plan)
     echo(reports.as_json(asdict(done)) if as_json else _summary(done))
+
+
+@dataclass(frozen=True)
+class _SparkWriter:
+    """Writes slices anew in a session of Spark, which starts when there is something to do."""
+
+    path: str
+    wait: float
+    options: AnyMapping[str, str]
+    master: str | None
+    settings: tuple[str, ...]
+
+    def __call__(self, plan: LayoutPlan) -> LayoutCommit:
+        """Write the slices of a plan anew. Raises HudiError."""
+        started = spark_session.spark_session(
+            "rewriting files", self.master, self.settings, HUDI_SESSION
+        )
+        with started as spark:
+            from pyhudi_expr.spark.clustering.clustering import ClusteringWriter
+
+            return ClusteringWriter(spark, self.path, self.wait, self.options)(plan)
 
 
 def _planned(selected: Selection) -> reports.Report:
     return {
-        "table": selected.table.base_path,
         "layout": str(selected.choice.layout),
         "partitions": list(selected.partitions),
         "files_before": selected.listing.num_files,
@@ -213,12 +227,12 @@ def _planned(selected: Selection) -> reports.Report:
 
 
 def _plan(selected: Selection) -> str:
-    plan = _planned(selected)
+    plan, table = _planned(selected), selected.table.base_path
     notes = "".join(f"; {note}" for note in selected.notes)
     if not plan["files_before"]:
-        return f"nothing of {plan['table']}{notes}"
+        return f"nothing of {table}{notes}"
     return (
-        f"{plan['files_before']:,} files of {plan['table']} ({size_text(plan['bytes_before'])}, "
+        f"{plan['files_before']:,} files of {table} ({size_text(plan['bytes_before'])}, "
         f"{len(plan['partitions'])} partitions) as {plan['files_after']:,} in the order "
         f"{plan['layout']}{notes}"
     )

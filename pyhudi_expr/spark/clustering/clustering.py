@@ -16,11 +16,10 @@ skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-import numpy as np
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.errors import HudiError
@@ -29,49 +28,31 @@ from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.indexing.statements import RefreshIndex
 from pyhudi_expr.manage.indexing.writer_options import clustering_options
-from pyhudi_expr.manage.layout.row_order import InvalidLayout, Layout, Pieces, row_order
+from pyhudi_expr.manage.laying_out import (
+    Clustered,
+    LayOut,
+    LayoutCommit,
+    LayoutPlan,
+)
+from pyhudi_expr.manage.layout.row_order import Layout, Pieces, row_order
 from pyhudi_expr.manage.layout.selection import (
     LAYOUT,
     Choice,
     Selection,
     Size,
-    columns_without_statistics,
     select,
     statistics_plan,
 )
+from pyhudi_expr.manage.operations import run
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.layout_frames import Part, arrange, samples
 from pyhudi_expr.spark.clustering.write_client import ClusteringFailed, slice_files
 from pyhudi_expr.spark.indexes import carry_out, refresh_index
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
-from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import FILE_NAME, PARTITION_PATH
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.pending_writes import wait_for_instants, writes_pending_before
-from pyhudi_expr.tables.storage import using_storage_options
-
-
-def ordered_statistics(spark: SparkSession, table: str, columns: Sequence[str]) -> Iterator[str]:
-    """Build `column_stats` of the columns where there are none, and yield what was done.
-
-    An existing index is built anew with these columns more. A failure is one of the notes: the
-    rows are laid out by then.
-    """
-    opened = HudiTable.open(table)
-    missing = columns_without_statistics(opened, columns)
-    if not missing:
-        return
-    names = ", ".join(missing)
-    try:
-        plan = statistics_plan(opened, columns)
-        built = None if plan is None else carry_out(spark, plan, BuildOptions())
-    except HudiError as error:
-        yield f"column_stats of {names}, without which no file is skipped, failed: {error}"
-        return
-    if built is not None:
-        yield f"built column_stats of {names}; Hudi's writers keep them by writer_options"
-        yield from built.notes
-
+from pyhudi_expr.tables.storage import Storage, using_storage_options
 
 _ATTEMPTS = 3
 _LEAST_FILE_LIMIT = 128 << 20
@@ -101,29 +82,6 @@ class ClusterOptions:
     statistics: bool = True
 
 
-@dataclass(frozen=True)
-class Clustered:
-    """The result of a clustering.
-
-    Attributes:
-        instant: The instant of the replace commit. None if there was nothing to do.
-        partitions: The partitions that were laid out.
-        files_before: Number of files that were rewritten.
-        files_after: Number of files that replace them.
-        bytes_before: Size of the files that were rewritten.
-        bytes_after: Size of the files that replace them.
-        notes: What was left out or repaired.
-    """
-
-    instant: str | None
-    partitions: tuple[str, ...]
-    files_before: int
-    files_after: int
-    bytes_before: int
-    bytes_after: int
-    notes: tuple[str, ...]
-
-
 def cluster(
     spark: SparkSession,
     table: str,
@@ -144,79 +102,103 @@ def cluster(
 
     Raises:
         InvalidLayout: Unknown columns, partitions or file groups, or a type without an order.
-        ClusteringFailed: Another run is active, a writer did not end in time, or Hudi refused.
+        OperationFailed: Another run is active, a writer did not end in time, or Hudi refused.
         HudiError: Another error.
 
-    After an error the rows and the timeline are as before.
+    After an error the rows are as before.
     """
-    with using_storage_options(storage_options), translate_spark_errors():
-        return _clustered(spark, table, layout, options or ClusterOptions())
+    chosen = options or ClusterOptions()
+    choice = Choice(layout, chosen.partitions, chosen.file_groups, chosen.size)
+    writer = ClusteringWriter(spark, table, chosen.wait, chosen.writer)
+    with using_storage_options(storage_options):
+        return run(LayOut(Storage.open(table), choice, chosen.statistics, writer))
 
 
-def _clustered(
-    spark: SparkSession, table: str, layout: Layout, options: ClusterOptions
-) -> Clustered:
-    opened = HudiTable.open(table)
-    layout.check(opened.schema())
-    _refuse_unsupported(opened)
-    choice = Choice(layout, options.partitions, options.file_groups, options.size)
-    settings = {**clustering_options(opened), **options.writer}
-    with closing(ClusteringClient.open(spark, table, settings)) as client:
+@dataclass(frozen=True)
+class ClusteringWriter:
+    """Writes the file slices of plans anew, by Hudi's clustering in a session of Spark.
+
+    Attributes:
+        spark: The session, with Hudi's bundle.
+        path: The base path.
+        wait: Seconds to wait for writers that started before.
+        settings: Options of Hudi's writer, which override the defaults.
+    """
+
+    spark: SparkSession
+    path: str
+    wait: float
+    settings: Mapping[str, str]
+
+    def __call__(self, plan: LayoutPlan) -> LayoutCommit:
+        """Write the slices, then refresh the extension's indexes and build statistics.
+
+        Raises:
+            ClusteringFailed: Another run is active, a writer did not end in time, or Hudi refused.
+            HudiError: Another error; the rows are as before.
+        """
+        table = HudiTable.open(self.path)
+        settings = {**clustering_options(table), **self.settings}
+        with translate_spark_errors():
+            with closing(ClusteringClient.open(self.spark, self.path, settings)) as client:
+                done = self._rewritten(client, table, plan.rewritten)
+            # A run that died after its commit has not refreshed the indexes.
+            followed = (*self._refreshed_indexes(), *self._built_statistics(plan))
+        return replace(done, notes=(*done.notes, *followed))
+
+    def _rewritten(
+        self, client: ClusteringClient, table: HudiTable, choice: Choice
+    ) -> LayoutCommit:
         notes = [
             f"rolled back the clustering {instant}, which an earlier run had started"
             for instant in client.take_back(LAYOUT)
         ]
         for _ in range(_ATTEMPTS):
-            selected = select(opened.refreshed(), choice, client.busy_groups())
+            selected = select(table.refreshed(), choice, client.busy_groups())
+            notes_of_all = (*notes, *selected.notes)
             if not selected.listing.num_slices:
-                # A run that died after its commit has not refreshed the indexes.
-                followed = _indexes_followed(spark, table, layout, options)
-                return Clustered(None, (), 0, 0, 0, 0, (*notes, *selected.notes, *followed))
+                return LayoutCommit(selected, None, 0, notes_of_all)
             instant = _announced(client, selected)
             try:
-                if selected.is_unchanged(
-                    _wait_for_earlier_writers(client, opened, instant, options.wait).listing()
-                ):
-                    _rewritten(spark, client, selected, instant)
-                    break
+                now = _wait_for_earlier_writers(client, table, instant, self.wait)
+                if selected.is_unchanged(now.listing()):
+                    rows = _write(self.spark, client, selected, instant)
+                    return LayoutCommit(selected, instant, rows, notes_of_all)
             except BaseException:
                 client.withdraw(instant)
                 raise
             client.withdraw(instant)
-        else:
-            raise ClusteringFailed(
-                f"{table}: other writers changed the chosen slices {_ATTEMPTS} times while they "
-                "were planned; try again when they are done"
-            )
-    notes.extend(selected.notes)
-    notes.extend(_indexes_followed(spark, table, layout, options))
-    return _outcome(selected, instant, notes)
-
-
-def _refuse_unsupported(table: HudiTable) -> None:
-    raw = table.properties.raw
-    if raw.get(hudi_names.BOOTSTRAP_BASE_PATH):
-        raise InvalidLayout(f"{table.base_path}: tables made by bootstrap cannot be laid out")
-    if "BUCKET" in raw.get(hudi_names.INDEX_TYPE, "").upper():
-        raise InvalidLayout(
-            f"{table.base_path}: a bucket index decides the file of each row; it cannot be laid out"
+        raise ClusteringFailed(
+            f"{self.path}: other writers changed the chosen slices {_ATTEMPTS} times while they "
+            "were planned; try again when they are done"
         )
 
+    def _refreshed_indexes(self) -> Iterator[str]:
+        """Refresh the extension's indexes; Hudi itself maintains its own."""
+        for status in index_statuses(HudiTable.open(self.path)):
+            if status.store is Store.EXTENSION and status.state is State.LAGGING:
+                refresh_index(self.spark, RefreshIndex(status.name, self.path), BuildOptions())
+                yield f"refreshed the index {status.name}"
 
-def _indexes_followed(
-    spark: SparkSession, table: str, layout: Layout, options: ClusterOptions
-) -> Iterator[str]:
-    yield from _refreshed_indexes(spark, table)
-    if options.statistics:
-        yield from ordered_statistics(spark, table, layout.columns)
+    def _built_statistics(self, plan: LayoutPlan) -> Iterator[str]:
+        """Build `column_stats` with the columns that it lacks.
 
-
-def _refreshed_indexes(spark: SparkSession, table: str) -> Iterator[str]:
-    """Refresh the extension's indexes; Hudi itself maintains its own."""
-    for status in index_statuses(HudiTable.open(table)):
-        if status.store is Store.EXTENSION and status.state is State.LAGGING:
-            refresh_index(spark, RefreshIndex(status.name, table), BuildOptions())
-            yield f"refreshed the index {status.name}"
+        An index that exists is built anew with these columns more. A failure is one of the notes:
+        the rows are laid out by then.
+        """
+        if not plan.statistics:
+            return
+        names = ", ".join(plan.statistics)
+        columns = plan.selection.choice.layout.columns
+        try:
+            building = statistics_plan(HudiTable.open(self.path), columns)
+            built = None if building is None else carry_out(self.spark, building, BuildOptions())
+        except HudiError as error:
+            yield f"column_stats of {names}, without which no file is skipped, failed: {error}"
+            return
+        if built is not None:
+            yield f"built column_stats of {names}; Hudi's writers keep them by writer_options"
+            yield from built.notes
 
 
 def _announced(client: ClusteringClient, selected: Selection) -> str:
@@ -239,10 +221,8 @@ def _wait_for_earlier_writers(
     return wait_for_instants(table, earlier, wait, ClusteringFailed)
 
 
-def _rewritten(
-    spark: SparkSession, client: ClusteringClient, selected: Selection, instant: str
-) -> None:
-    """Rewrites the slices, and commits. Raises HudiError."""
+def _write(spark: SparkSession, client: ClusteringClient, selected: Selection, instant: str) -> int:
+    """Write the slices anew, and commit; return the number of rows. Raises HudiError."""
     layout = selected.choice.layout
     found = dict(zip(selected.partitions, samples(spark, selected), strict=True))
     counts = dict(zip(selected.partitions, selected.files, strict=True))
@@ -256,7 +236,7 @@ def _rewritten(
             rows = frame.coalesce(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
             parts.append(Part(rows, layout, order, pieces, first, _constants(selected, name)))
             first += counts[name]
-        clustering.commit(
+        return clustering.commit(
             arrange(parts, first),
             max(2 * selected.file_bytes, _LEAST_FILE_LIMIT),
             {LAYOUT: selected.choice.description},
@@ -272,18 +252,3 @@ def _constants(selected: Selection, partition: str) -> dict[str, str]:
     return {
         name: text for name, text in known.items() if name not in selected.choice.layout.columns
     }
-
-
-def _outcome(selected: Selection, instant: str, notes: Sequence[str]) -> Clustered:
-    before, now = selected.listing, selected.table.refreshed().listing()
-    made = [found == instant for found in now.slice_base_instant.to_pylist()]
-    after = now.some(np.array(made, np.bool_))
-    return Clustered(
-        instant=instant,
-        partitions=selected.partitions,
-        files_before=before.num_files,
-        files_after=after.num_files,
-        bytes_before=int(before.file_size.sum()),
-        bytes_after=int(after.file_size.sum()),
-        notes=tuple(notes),
-    )

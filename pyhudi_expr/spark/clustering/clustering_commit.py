@@ -102,8 +102,10 @@ class Clustering:
         file_bytes: int,
         extra: Mapping[str, str],
         settings: Mapping[str, str],
-    ) -> None:
+    ) -> int:
         """Write the rows, each Spark partition into its own files, and replace the slices.
+
+        Returns the number of rows, which Hudi read from the new files.
 
         Args:
             frame: The rows; each Spark partition has rows of one table partition.
@@ -134,7 +136,7 @@ class Clustering:
             ).of(writer.base_path, self._instant)
             located.persist(_STORAGE_LEVEL, context, key)
             self._check_partitions(located)
-            self._check_rows(located)
+            rows = self._check_rows(located)
             metadata = hudi.table.action.HoodieWriteMetadata()
             metadata.setWriteStatuses(located)
             operation = hudi.common.model.WriteOperationType.CLUSTER
@@ -163,6 +165,7 @@ class Clustering:
                 call_private(
                     spark, services, "commitClustering", [output, self._table, self._instant]
                 )
+        return rows
 
     def _check_partitions(self, statuses: JavaObject) -> None:
         """Raise ClusteringFailed if rows without meta fields were written to other partitions.
@@ -181,8 +184,12 @@ class Clustering:
                 "generator (hoodie.datasource.write.partitionpath.field ...)"
             )
 
-    def _check_rows(self, statuses: JavaObject) -> None:
-        """Raise ClusteringFailed unless Hudi reads the same rows from the new files."""
+    def _check_rows(self, statuses: JavaObject) -> int:
+        """Return how many rows Hudi reads from the new files.
+
+        Raises:
+            ClusteringFailed: They are not those of the slices.
+        """
         before = rows_digest([frame for _, frame in self.frames()])
         stats = [status.getStat() for status in to_list(statuses.collectAsList())]
         written = [
@@ -197,6 +204,7 @@ class Clustering:
                 f"({after.rows}) are not those of the replaced ones ({before.rows}); they were not "
                 "committed"
             )
+        return after.rows
 
     def _writing(self, settings: Mapping[str, str]) -> JavaObject:
         config = (

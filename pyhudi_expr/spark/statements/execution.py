@@ -44,10 +44,11 @@ from pyhudi_expr.manage.indexing.statements import (
     SessionStatement,
     parse_session_statement,
 )
+from pyhudi_expr.manage.laying_out import Clustered
 from pyhudi_expr.manage.layout.curves import Curve
 from pyhudi_expr.manage.layout.row_order import Layout, Mapping
 from pyhudi_expr.manage.layout.selection import Size
-from pyhudi_expr.spark.clustering.clustering import Clustered, ClusterOptions, cluster
+from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.spark.indexes import location, refresh_index, run, session_options
 from pyhudi_expr.spark.query.partition_columns import ShownColumns
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
