@@ -229,7 +229,10 @@ class ServiceSettings(BaseSettings):
         description="Requests that may wait for a thread; more get the answer BUSY.",
     )
     max_connections: int = Field(
-        512, ge=1, description="Open connections; further ones are closed at once."
+        512,
+        ge=1,
+        description="Open connections, in place of silent ones if need be; fewer where `ulimit -n`"
+        " is low.",
     )
     max_frame_bytes: int = Field(
         8 << 20, ge=1 << 10, le=1 << 30, description="Size of a request, in bytes."

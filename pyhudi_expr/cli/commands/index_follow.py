@@ -133,7 +133,8 @@ def follow(
     exit code is 1.
     """
     if (is_once or dry_run) and callback is not None:
-        raise click.UsageError("--once does not wait for callbacks: leave --callback out")
+        given = "--once" if is_once else "--dry-run"
+        raise click.UsageError(f"{given} does not wait for callbacks: leave --callback out")
     if as_json and not (is_once or dry_run):
         raise click.UsageError("--json needs --once: following goes on, and prints lines")
     address = listened(callback)

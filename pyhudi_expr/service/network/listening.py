@@ -29,6 +29,10 @@ def not_listening(settings: ServiceSettings, error: OSError) -> AddressError:
 
 _MOST_AT_ONCE = 64
 _PAUSE_SECONDS = 1.0
+_OWN_DESCRIPTORS = 32
+"""Standard streams, listening sockets, pipes of other processes, and the event loop's."""
+_DESCRIPTORS_OF_THREAD = 2
+"""A thread has a file of a table open, or a connection to its store, and may open another one."""
 
 _log: Any = structlog.get_logger()
 
@@ -41,6 +45,31 @@ def bound(host: str, port: int, backlog: int) -> socket.socket:
     return listening
 
 
+def most_connections(settings: ServiceSettings) -> int:
+    """Return how many connections a process may have open: `max_connections` at most.
+
+    A connection that takes the last descriptor would leave none for the files of tables, so there
+    are fewer where the process may have few (`ulimit -n`); a quarter of them at least.
+    """
+    try:
+        import resource
+    except ImportError:  # no Unix
+        return settings.max_connections
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptors == resource.RLIM_INFINITY:
+        return settings.max_connections
+    own = _OWN_DESCRIPTORS + _DESCRIPTORS_OF_THREAD * settings.threads
+    most = min(settings.max_connections, max(descriptors - own, descriptors // 4, 1))
+    if most < settings.max_connections:
+        _log.warning(
+            "fewer connections than max_connections: the process may open few files (ulimit -n)",
+            connections=most,
+            max_connections=settings.max_connections,
+            descriptors=descriptors,
+        )
+    return most
+
+
 class Listener:
     """Accepts callers at one socket, from now until it is stopped. Use it in one event loop."""
 
@@ -51,11 +80,11 @@ class Listener:
 
         Args:
             listening: The socket, which is closed in the end.
-            take: Serves a caller's socket, which does not block.
+            take: Begins to serve a caller's socket, which does not block. The next caller is
+                accepted when it returns, so that few are neither served nor refused.
         """
         self._listening = listening
         self._take = take
-        self._taking: set[asyncio.Task[None]] = set()
         self._accepting = asyncio.get_running_loop().create_task(self._accept())
         self._accepting.add_done_callback(lambda _: listening.close())
 
@@ -83,10 +112,5 @@ class Listener:
                     await asyncio.sleep(_PAUSE_SECONDS)
                     continue
                 caller.setblocking(False)
-                self._begin(caller)
+                await self._take(caller)
             await asyncio.sleep(0)  # A burst of callers must not keep others waiting.
-
-    def _begin(self, caller: socket.socket) -> None:
-        task = asyncio.get_running_loop().create_task(self._take(caller))
-        self._taking.add(task)
-        task.add_done_callback(self._taking.discard)

@@ -29,7 +29,12 @@ from pyhudi_expr.service.network.connection import Answered, Connection
 from pyhudi_expr.service.network.evaluation import Evaluate, Evaluation
 from pyhudi_expr.service.network.frames import Head, process_frame
 from pyhudi_expr.service.network.handshakes import Handshakes
-from pyhudi_expr.service.network.listening import Listener, bound, not_listening
+from pyhudi_expr.service.network.listening import (
+    Listener,
+    bound,
+    most_connections,
+    not_listening,
+)
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 _ABANDON_SECONDS = 1.0
@@ -51,7 +56,7 @@ class PruningServer:
         self._metrics = metrics or Metrics()
         self._evaluation = Evaluation(settings.threads)
         self._connections: dict[Connection, None] = {}
-        self._opening = 0
+        self._opening = asyncio.Lock()
         self._full_noted = -math.inf
         self._tell_closed: Callable[[], None] = lambda: None
         self._stopping = asyncio.Event()
@@ -73,13 +78,14 @@ class PruningServer:
             raise SettingsError("tls_certificate: TLS begins and ends with a restart only")
         self._access = access
         self._settings = settings
+        self._most_connections = most_connections(settings)
         self._processor = PruningService.Processor(handler)
 
     @property
     def open_connections(self) -> int:
         """Number of connected callers, before TLS as well."""
         shaken = 0 if self._handshakes is None else self._handshakes.running
-        return len(self._connections) + self._opening + shaken
+        return len(self._connections) + shaken
 
     @property
     def unanswered(self) -> int:
@@ -128,26 +134,25 @@ class PruningServer:
     async def take(self, caller: socket.socket) -> None:
         """Serve a connection that was accepted."""
         caller.setblocking(False)
-        if not self._has_room():
-            caller.close()
-            self.lost()
-            return
-        if self._handshakes is not None:
-            self._handshakes.begin(caller)
-            return
-        self._opening += 1
-        try:
-            loop = asyncio.get_running_loop()
-            await loop.connect_accepted_socket(lambda: Connection(self), caller)
-        except OSError:
-            caller.close()  # It has hung up.
-            self.lost()
-        finally:
-            self._opening -= 1
+        # One after the other: one that is not open yet could not make room for the next.
+        async with self._opening:
+            if not self._has_room():
+                caller.close()
+                self.lost()
+                return
+            if self._handshakes is not None:
+                self._handshakes.begin(caller)
+                return
+            try:
+                loop = asyncio.get_running_loop()
+                await loop.connect_accepted_socket(lambda: Connection(self), caller)
+            except OSError:
+                caller.close()  # It has hung up.
+                self.lost()
 
     def _has_room(self) -> bool:
         """Return whether one more connection may be open, if need be instead of a silent one."""
-        if self.open_connections < self._settings.max_connections:
+        if self.open_connections < self._most_connections:
             return True
         self._note_full()
         if self._handshakes is not None and self._handshakes.running:
@@ -166,8 +171,8 @@ class PruningServer:
         now = asyncio.get_running_loop().time()
         if now >= self._full_noted + _NOTED_SECONDS:
             self._full_noted = now
-            most = self._settings.max_connections
-            _log.warning("connections are closed: too many are open", max_connections=most)
+            most = self._most_connections
+            _log.warning("connections are closed: too many are open", connections=most)
 
     def on_closed(self, tell: Callable[[], None]) -> None:
         """Call a function at the end of each connection from now on."""

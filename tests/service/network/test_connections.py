@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import resource
 import select
 import socket
-from collections.abc import Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
+from pyhudi_expr.expr.nodes import Constant, Truth
 from pyhudi_expr.protocol.client import PruningClient
+from pyhudi_expr.protocol.generated.ttypes import PruneStatus
 from pyhudi_expr.service.network.listening import Listener, bound
 from tests.service.certificates import make, service_tls, tls
 from tests.service.running_server import (
@@ -106,6 +113,46 @@ def test_a_full_service_says_so_once_a_second() -> None:
         server.wait_for_refusals("full", 10)
     said = [line for line in lines if "too many are open" in line["event"]]
     assert 1 <= len(said) < 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_tls", [False, True], ids=["plain", "TLS"])
+def test_callers_are_answered_where_a_process_may_open_few_files(
+    with_tls: bool, secrets: Path, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """More connections than descriptors: some stay free for the files of tables."""
+    given = service_tls(secrets) if with_tls else {}
+    settings = tmp_path / "service.toml"
+    lines = [*(f'{name} = "{value}"' for name, value in given.items()), 'log_format = "json"']
+    settings.write_text("\n".join(["port = 0", *lines, ""]))
+    command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(settings)]
+    few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (128, 128))
+    log = tmp_path / "log"
+    with log.open("wb") as written, contextlib.ExitStack() as stack:
+        process = stack.enter_context(subprocess.Popen(command, stderr=written, preexec_fn=few))
+        stack.callback(process.kill)  # which waits for its end, also after a failure
+        port = int(re.findall(r'"port": (\d+)', written_line(log, '"event": "listening"'))[0])
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(("localhost", port), PATIENCE))
+        context = tls(secrets) if with_tls else None
+        client = PruningClient("localhost", port, timeout=PATIENCE, tls=context)
+        with client:
+            answer = client.prune(str(golden["cow_v9_txns_simple_meta"]), Constant(Truth.NO))
+            assert answer.status == PruneStatus.OK
+    said = log.read_text()
+    assert said.count("fewer connections than max_connections") == 1
+    assert "Traceback" not in said
+
+
+def written_line(log: Path, text: str) -> str:
+    """The first line of a log with a text, once it is there."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        for line in log.read_text().splitlines(keepends=True):
+            if text in line and line.endswith("\n"):
+                return line
+        time.sleep(0.05)
+    raise AssertionError(log.read_text())
 
 
 def test_without_file_descriptors_one_line_is_logged_and_callers_are_taken_later() -> None:
