@@ -48,7 +48,7 @@ _REFERENCE = {
         (
             "expr.frontend.sql.parser",
             "expr.frontend.arrow.filter_lists",
-            "expr.frontend.arrow.substrait",
+            "expr.frontend.arrow.expressions",
             "expr.frontend.spark.catalyst",
             "expr.nodes",
             "expr.backend.sql",

@@ -18,12 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pyhudi_expr.errors import FilterNotApplicable
-from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
-from pyhudi_expr.expr.frontend.arrow.substrait import (
+from pyhudi_expr.expr.frontend.arrow.expressions import (
+    ArrowFormatError,
     columns_read,
     missing_path,
+    parse_arrow,
     validation_error,
 )
+from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression, Unknown
 from pyhudi_expr.expr.semantics import here
@@ -204,7 +206,6 @@ def scan_snapshot(
             cannot be applied to rows.
         PredicateSyntaxError: The SQL text is not a condition.
         FilterError: The filter list is malformed.
-        SubstraitError: The expression is malformed.
         InvalidType: `order_by` has another type, or rows cannot be sorted by a column.
         InvalidValue: `order_by` cannot be understood.
     """
@@ -315,14 +316,10 @@ def _for_rows(
 
 
 def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
-    from pyhudi_expr.expr.frontend.arrow.substrait import SubstraitError, parse_arrow
-
     try:
         return parse_arrow(filter, schema)
-    except ImportError:
-        return Unknown("a pyarrow expression: install the extra 'substrait' to prune by it")
-    except (SubstraitError, pa.ArrowException) as error:
-        return Unknown(f"a pyarrow expression that has no Substrait form: {error!s:.200}")
+    except ArrowFormatError as error:
+        return Unknown(f"a pyarrow expression of another version of pyarrow: {error!s:.200}")
 
 
 def _fields(names: Sequence[str], schema: pa.Schema) -> pa.Schema:

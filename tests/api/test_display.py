@@ -97,7 +97,7 @@ import sys
 
 class Lacking:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("jinja2", "rich", "pandas", "polars", "substrait"):
+        if name.partition(".")[0] in ("jinja2", "rich", "pandas", "polars"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Lacking())

@@ -10,7 +10,7 @@ import pytest
 
 _OF_OTHER_EXTRAS = """
     hudi matplotlib opentelemetry pandas polars prometheus_client puresasl py4j pydantic
-    pydantic_settings pyhive pyspark structlog substrait thrift thrift_sasl
+    pydantic_settings pyhive pyspark structlog thrift thrift_sasl
 """
 _OF_THE_SERVICE = frozenset(
     ["prometheus_client", "pydantic", "pydantic_settings", "structlog", "thrift"]

@@ -14,7 +14,7 @@ ALLOWED = re.compile(
     r"Apache|MIT|BSD|ISC|Python Software Foundation|PSF|MPL|Mozilla|Zlib|0BSD|CNRI|Unlicense", re.I
 )
 #: Extras for users, not for developers of the project.
-EXTRAS = ("service", "spark", "hive", "substrait", "pictures")
+EXTRAS = ("service", "spark", "hive", "pictures")
 
 
 def licences(package: Distribution) -> list[str]:

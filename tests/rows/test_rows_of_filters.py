@@ -27,7 +27,7 @@ from devtools.tables import TableSpec, create
 from pyhudi_expr import scan
 from pyhudi_expr.errors import CorruptFile, FilterNotApplicable, HudiError
 from pyhudi_expr.expr.bind import bind
-from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow, validation_error
+from pyhudi_expr.expr.frontend.arrow.expressions import parse_arrow, validation_error
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, HIVE, SPARK, parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope

@@ -21,7 +21,7 @@ from devtools.matrix import SCHEMA, Matrices, Partitioning
 from devtools.tables import TableType
 from pyhudi_expr import scan
 from pyhudi_expr.errors import FilterNotApplicable
-from pyhudi_expr.expr.frontend.arrow.substrait import parse_arrow
+from pyhudi_expr.expr.frontend.arrow.expressions import parse_arrow
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.nodes import Unknown, walk
 from pyhudi_expr.expr.semantics import here
