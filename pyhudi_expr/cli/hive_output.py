@@ -10,6 +10,7 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import table_location
+from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.terminal import confirm, echo
 from pyhudi_expr.errors import HudiError
@@ -30,6 +31,7 @@ from pyhudi_expr.manage.hive.registration import (
     view_registrations,
 )
 from pyhudi_expr.manage.hive.session import ConnectionFailed, open_session
+from pyhudi_expr.manage.hive.unregistering import HiveUnregistration
 from pyhudi_expr.manage.operations import carry_out
 from pyhudi_expr.tables.hudi_table import HudiTable
 
@@ -121,6 +123,24 @@ def register(
         return
     for step in plan.steps:
         _print_registration(step, dry_run)
+
+
+def unregister(address: HiveAddress, name: str, dry_run: bool, as_json: bool, asks: bool) -> None:
+    """Drop a table in Hive by a plan, or in a dry run only print that plan."""
+    with open_session(address) as session:
+        operation = HiveUnregistration(session, TableName.parse(name, address.database))
+        plan = operation.plan()
+        if dry_run:
+            print_plan(plan, as_json)
+            return
+        named = ", ".join(str(one) for one, _ in plan.dropped)
+        if asks:
+            confirm(f"Drops {named} in Hive; the files of {plan.table} stay.")
+        dropped = carry_out(operation, plan)
+    if as_json:
+        echo(reports.as_json({"dropped": [str(one) for one in dropped], "location": plan.table}))
+    else:
+        echo(f"dropped {named}; the files of {plan.table} are there")
 
 
 def _print_registration(step: RegistrationStep, dry_run: bool) -> None:

@@ -210,6 +210,30 @@ def register(
 
 @hive.command(
     epilog=examples(
+        ("pyhudi hive unregister lake.trips --hs2 host:10000 --dry-run", "what would be dropped"),
+        ("pyhudi hive unregister lake.trips --hs2 host:10000", ""),
+    )
+)
+@click.argument("name", metavar="[DATABASE.]TABLE")
+@DRY_RUN
+@YES
+@_with_address
+@AS_JSON
+def unregister(
+    address: HiveAddress, name: str, dry_run: bool, is_confirmed: bool, as_json: bool
+) -> None:
+    """Drop TABLE in Hive, and the tables that describe it; the Hudi table stays as it is.
+
+    TABLE is one that the storage handler reads, as `register` creates it.
+    """
+    with require_extra("hive"):
+        from pyhudi_expr.cli import hive_output
+    asks = not dry_run and is_asked(is_confirmed)
+    hive_output.unregister(address, name, dry_run, as_json, asks)
+
+
+@hive.command(
+    epilog=examples(
         ("pyhudi hive adopt lake.trips --hs2 host:10000 --dry-run", "what would be run"),
         ("pyhudi hive adopt lake --hs2 host:10000", "every table in the database that Hudi synced"),
         ("pyhudi hive adopt lake --hs2 host:10000 --undo", ""),
