@@ -30,7 +30,7 @@ from pyhudi_expr.tables.hudi_names import (
     PROPERTIES_BACKUP_FILE,
     PROPERTIES_FILE,
 )
-from pyhudi_expr.tables.parsing.budget import PROPERTIES_BYTES, check_file_size
+from pyhudi_expr.tables.parsing.budget import PROPERTIES_BYTES, check_size
 from pyhudi_expr.tables.storage import Storage
 
 #: A comment, or a line with the lines that continue it; before it white space, which may be all.
@@ -135,7 +135,7 @@ class TableProperties:
                 break
         else:
             raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
-        check_file_size(f"{storage.uri}/{file}", len(content), PROPERTIES_BYTES)
+        check_size(f"{storage.uri}/{file}", len(content), PROPERTIES_BYTES)
         try:
             return _parsed(content, storage.uri)
         except ValueError as error:

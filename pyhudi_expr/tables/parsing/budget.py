@@ -16,8 +16,7 @@ import math
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -122,17 +121,21 @@ def current() -> Budget:
     return _CURRENT.get() or _UNLIMITED
 
 
-@contextmanager
-def spending(budget: Budget) -> Iterator[None]:
-    """Work for a question within the block."""
-    before = _CURRENT.set(budget)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(before)
+class spending:  # noqa: N801 - read as a function
+    """Work for a question within the block; a generator would take as long as some reads do."""
+
+    def __init__(self, budget: Budget) -> None:
+        """Take what the question spends of."""
+        self._budget = budget
+
+    def __enter__(self) -> None:
+        self._before = _CURRENT.set(self._budget)
+
+    def __exit__(self, *_: object) -> None:
+        _CURRENT.reset(self._before)
 
 
-def spending_as_a_question() -> AbstractContextManager[None]:
+def spending_as_a_question() -> spending:
     """Work for a new question to the service within the block."""
     return spending(Budget(_OF_A_QUESTION))
 
@@ -150,9 +153,14 @@ def in_context(function: Callable[..., _T]) -> Callable[..., _T]:
 
 def check_file_size(file: str, size: int, most: int = FILE_BYTES) -> None:
     """Check, and spend, the size of a file that is read as a whole. Raises OverBudgetError."""
+    check_size(file, size, most)
+    current().read(file, size)
+
+
+def check_size(file: str, size: int, most: int) -> None:
+    """Check the size of a file, which has been spent or is small. Raises OverBudgetError."""
     if size > most:
         raise OverBudgetError(file, f"has {size} bytes; files of its kind are read up to {most}")
-    current().read(file, size)
 
 
 def check_inflated_size(file: str, stored: int, inflated: int) -> None:

@@ -10,7 +10,7 @@ import os
 import stat
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -151,7 +151,12 @@ class LocalBackend(FileSystemBackend):
         descriptor, size = opened(path, self.within)
         try:
             check_file_size(path, size)
-            return b"".join(iter(lambda: os.read(descriptor, _READ_BYTES), b""))
+            content = os.read(descriptor, size + 1)
+            if len(content) == size:
+                return content
+            # It has changed since, or is longer than the system reads at once.
+            rest = iter(lambda: os.read(descriptor, _READ_BYTES), b"")
+            return b"".join((content, *rest))
         finally:
             os.close(descriptor)
 
@@ -182,13 +187,12 @@ class LocalBackend(FileSystemBackend):
             if not entry.is_file:
                 yield from self._listed_below(entry.path)
 
-    @contextmanager
-    def _entries(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+    def _entries(self, path: str) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
         """Open a directory."""
-        if self.within is None:
-            with os.scandir(path) as entries:
-                yield entries
-            return
+        return os.scandir(path) if self.within is None else self._entries_within(path)
+
+    @contextmanager
+    def _entries_within(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             check_within(descriptor, path, self.within)
