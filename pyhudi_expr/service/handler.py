@@ -151,7 +151,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         _check_as_new(result, request)
         self._metrics.count_result(request.basePath, listed)
         if self._log is not None:
-            self._log.add(request.basePath, prune_request.predicate)
+            self._log.add(request.basePath, prune_request.predicate, prune_request.semantics)
         return Answer(
             result=result,
             listed=listed,

@@ -1,8 +1,9 @@
 """A log file of a service's predicates, which `pyhudi advise --query-log` reads.
 
-It has a line for each evaluated request, a JSON object: `at` (UTC), `table`, and `predicate`, the
-protocol's nodes (`protocol.conversion.encoder`). It holds what queries look for, so only its
-owner may read it.
+It has a line for each evaluated request, a JSON object: `at` (UTC), `table`, `predicate`, the
+protocol's nodes (`protocol.conversion.encoder`), and `semantics`, what their meaning depends on as
+well: the engine and its version, zones by their names, settings that are not the defaults. It holds
+what queries look for, so only its owner may read it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pyhudi_expr.expr.nodes import (
     Not,
     Or,
 )
+from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.protocol.conversion.encoder import filter_text
 
 _MOST_BYTES = 64 << 20
@@ -39,10 +41,14 @@ class QueryLog:
         self._path = path
         self._lock = threading.Lock()
 
-    def add(self, table: str, predicate: HudiExpression) -> None:
+    def add(self, table: str, predicate: HudiExpression, semantics: Semantics) -> None:
         """Write a line for a request."""
-        at = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        entry = {"at": at, "table": table, "predicate": filter_text(_shortened(predicate))}
+        entry = {
+            "at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "table": table,
+            "predicate": filter_text(_shortened(predicate)),
+            "semantics": _named(semantics),
+        }
         line = json.dumps(entry, ensure_ascii=False)
         with suppress(OSError), self._lock:
             self._append(f"{line}\n".encode())
@@ -59,6 +65,20 @@ class QueryLog:
         is_full = status.st_size + len(line) > _MOST_BYTES
         if is_full and self._path.stat().st_ino == status.st_ino:
             self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+
+
+def _named(semantics: Semantics) -> dict[str, object]:
+    """Return what is known of a meaning; of zones their names, as their rules are kilobytes."""
+    zone, reading = semantics.zone, semantics.reading_zone
+    found = {
+        "engine": semantics.engine.value,
+        "version": semantics.version,
+        "zone": zone and zone.name,
+        "readingZone": reading and reading.name,
+        "zones": sorted(semantics.zones),
+        "settings": dict(semantics.settings),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _shortened(predicate: HudiExpression) -> HudiExpression:

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, here
 from pyhudi_expr.manage.advice.query_history import read_hive_history, read_query_log
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.service.query_log import QueryLog
@@ -57,7 +59,7 @@ def test_a_full_query_log_starts_over(tmp_path, monkeypatch):
     path = tmp_path / "asked"
     log = QueryLog(path)
     for number in range(11):
-        log.add("/t", parse_predicate(f"a = {number}"))
+        log.add("/t", parse_predicate(f"a = {number}"), UNKNOWN_SEMANTICS)
     before = path.with_name("asked.1")
     assert path.stat().st_size < before.stat().st_size <= 600
     newest = read_query_log((before.read_text() + path.read_text()), "/t").queries[-1]
@@ -65,7 +67,22 @@ def test_a_full_query_log_starts_over(tmp_path, monkeypatch):
 
 
 def test_an_unwritable_query_log_does_not_fail_requests(tmp_path):
-    QueryLog(tmp_path / "no" / "asked").add("/t", parse_predicate("a = 1"))
+    QueryLog(tmp_path / "no" / "asked").add("/t", parse_predicate("a = 1"), UNKNOWN_SEMANTICS)
+
+
+def test_the_log_names_what_the_meaning_of_a_predicate_depends_on(tmp_path: Path) -> None:
+    semantics = replace(
+        here("Asia/Tokyo", Engine.HIVE), version="4.0.1", settings={"hive.x": "true"}
+    )
+    QueryLog(tmp_path / "asked").add("/t", parse_predicate("a = 1"), semantics)
+    entry = json.loads((tmp_path / "asked").read_text())
+    assert entry["semantics"] == {
+        "engine": "hive",
+        "version": "4.0.1",
+        "zone": "Asia/Tokyo",
+        "readingZone": "Asia/Tokyo",
+        "settings": {"hive.x": "true"},
+    }
 
 
 def test_invalid_lines_are_noted():

@@ -12,6 +12,7 @@ import pytest
 from pyhudi_expr.arrays import AnyArray, value_list
 from pyhudi_expr.expr.keys import KeyList
 from pyhudi_expr.expr.nodes import Column, HudiExpression, In, InKeys, Literal
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS
 from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.manage.advice.query_history import read_query_log
 from pyhudi_expr.protocol.client import PruningClient
@@ -76,7 +77,7 @@ def test_what_is_said_of_many_keys_is_short(golden: Mapping[str, Path], tmp_path
     assert "'TXN-017', 'U0000000', 'U0000001', ... 100001 in all" in str(result.explain())
     assert len(repr(result)) < 500
     log = QueryLog(tmp_path / "asked")
-    log.add("/t", question)
+    log.add("/t", question, UNKNOWN_SEMANTICS)
     text = (tmp_path / "asked").read_text()
     assert len(text) < 4_000
     (read,) = read_query_log(text, "/t").queries
