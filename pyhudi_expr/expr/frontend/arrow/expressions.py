@@ -98,7 +98,7 @@ def missing_path(expression: pc.Expression, schema: pa.Schema) -> tuple[str, ...
 def columns_read(expression: pc.Expression, schema: pa.Schema) -> list[str]:
     """Return the schema's top-level columns that the expression reads; all if that is unknown.
 
-    An expression does not list its columns, but pyarrow reports the first one that is missing.
+    pyarrow reports the first one that is missing.
     """
     known = pa.schema([])
     while (missing := _missing(expression, known)) is not None:
