@@ -138,8 +138,12 @@ class Life:
 
     def indexes(self) -> dict[str, str]:
         """The state of each index by its name, as `pyhudi index list` says."""
+        return {name: one["state"] for name, one in self.described_indexes().items()}
+
+    def described_indexes(self) -> dict[str, Mapping[str, Any]]:
+        """What `pyhudi index list --json` says of each index, by its name."""
         listed = json.loads(self.sessions.command("index", "list", "--table", self.uri, "--json"))
-        return {one["name"]: one["state"] for one in listed["indexes"]}
+        return {one["name"]: one for one in listed["indexes"]}
 
     # ---- Hudi's writers
 
@@ -219,11 +223,14 @@ class Life:
             return session.sql(f"CALL {procedure.replace('{t}', self.name)}").collect()
 
     def service(self, procedure: str, arguments: str, *options: str) -> None:
-        """Call a table service with options of its own, and those that the table's keys need."""
+        """Call a table service with options of its own, and those that the table's keys need.
+
+        The latter are the session's: a procedure's own options cannot have commas.
+        """
         needed = service_options(self.uri) if self.keys is Keys.VIRTUAL else {}
-        given = ",".join((*(f"{name}={value}" for name, value in needed.items()), *options))
-        named = f", options => '{given}'" if given else ""
-        self.call(f"{procedure}(table => '{{t}}', {arguments}{named})")
+        named = f", options => '{','.join(options)}'" if options else ""
+        with session_settings(self.sessions.extended, needed):
+            self.call(f"{procedure}(table => '{{t}}', {arguments}{named})")
 
     def ours(self, *arguments: str) -> str:
         """Run a command of ours. Raises Refused, or Harm if it broke down."""
@@ -257,7 +264,7 @@ class Life:
         """Have the table in the catalog, and the life's settings in both sessions."""
         settings = {
             **self.settings,
-            "hoodie.spark.sql.merge.into.partial.updates": str(_merges_partly(self.shape)).lower(),
+            "hoodie.spark.sql.merge.into.partial.updates": str(merges_partly(self.shape)).lower(),
         }
         plain, extended = self.sessions.plain, self.sessions.extended
         with session_settings(plain, settings), session_settings(extended, settings):
@@ -284,7 +291,8 @@ def _literal(value: object, type_: str) -> str:
     return f"if(true, cast('{text}' AS {type_}), NULL)"
 
 
-def _merges_partly(shape: Shape) -> bool:
+def merges_partly(shape: Shape) -> bool:
+    """Whether MERGE INTO may set some columns of a row only."""
     return shape.type is TableType.COW or shape.has_partial_logs
 
 

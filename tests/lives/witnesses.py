@@ -17,8 +17,9 @@ from pyspark.sql import SparkSession
 
 import pyhudi_expr as ph
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.tables.hudi_names import METADATA_DIR
 from tests.lives.life import Harm, Life
-from tests.lives.model import canonical, difference
+from tests.lives.model import ADDED, canonical, difference
 from tests.lives.operations.operation import Operation, Owner
 from tests.lives.predicates import drawn_predicate
 from tests.lives.sessions import CommandError
@@ -28,11 +29,16 @@ KEY, COMMIT_TIME = "_hoodie_record_key", "_hoodie_commit_time"
 _KEPT = ("active", "partial")
 """States of an index in Hudi's metadata table. Of several secondary ones Hudi follows the log
 files in the first only, and the list says so."""
+_NOT_FOLLOWED = "Hudi does not follow log files in it"
+"""What the list says of a secondary index where each slice has a log file since it was built."""
 _KEPT_BESIDE = (*_KEPT, "lagging")
 """States of an index of the extension: what was written since is read."""
 _PREDICATES = 3
 """So many are asked each time."""
-_HUDI_WAITS = ("Not allowed to update the clustering file group",)
+_HUDI_WAITS = (
+    "Not allowed to update the clustering file group",
+    "Please ensure that there are no pending table service actions",
+)
 """What Hudi says when a write has to wait for another action; nothing has changed then."""
 
 
@@ -226,13 +232,21 @@ def _fails(frame: Any) -> bool:
 
 def _indexes_are_there(life: Life, operation: Operation, before: Mapping[str, str]) -> None:
     """What was active is active, or lags behind in the extension, or somebody said that it goes."""
-    after = life.indexes()
+    after = life.described_indexes()
     for name, state in before.items():
-        is_kept = after.get(name) in (_KEPT_BESIDE if name.endswith("_extension") else _KEPT)
-        if state not in _KEPT or name in life.announced or is_kept:
+        if state not in _KEPT or name in life.announced or _is_kept(name, after.get(name)):
             continue
         owner = "Hudi's" if operation.owner is Owner.HUDI else "our"
-        raise Harm("index", f"{owner} {operation.name} left {name} {after.get(name, 'nowhere')}")
+        left = f"{after[name]['state']}: {after[name]['note']}" if name in after else "nowhere"
+        raise Harm("index", f"{owner} {operation.name} left {name} {left}")
+
+
+def _is_kept(name: str, index: Mapping[str, Any] | None) -> bool:
+    if index is None:
+        return False
+    if index["state"] in (_KEPT_BESIDE if name.endswith("_extension") else _KEPT):
+        return True
+    return index["state"] == "doubted" and _NOT_FOLLOWED in index["note"]
 
 
 def _audit_has_nothing_to_say(life: Life) -> None:
@@ -240,6 +254,13 @@ def _audit_has_nothing_to_say(life: Life) -> None:
         life.sessions.command("audit", life.uri)
     except CommandError as failure:
         said = failure.output or str(failure)
+        if "partition_missing" in said and not (life.path / METADATA_DIR).exists():
+            life.note("no metadata table", said[:100])  # the life began so
+            return
+        if "nulls_denied" in said and ADDED.keys() & life.model.types.keys():
+            # Hudi's bounds of a partition leave out files that are older than a column.
+            life.note("nulls denied", said[:100])
+            return
         raise Harm("audit", " ".join(said.split())[:900]) from failure
 
 
