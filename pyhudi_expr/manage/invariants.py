@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.errors import HudiError, TableNotFound
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.rows.log_rows import log_keys
 from pyhudi_expr.rows.slice_files import FileSlice, file_slices
@@ -151,3 +151,17 @@ def require_clusterable(table: HudiTable) -> None:
             f"{table.base_path}: a bucket index decides the file of each row; files cannot be "
             "rewritten"
         )
+    if table.properties.metadata_partitions and not _has_metadata_table(table):
+        raise HudiError(
+            f"{table.base_path}: {hudi_names.METADATA_DIR} is not there, though hoodie.properties "
+            f"says that it is, and Hudi cannot cluster so; pyhudi audit {table.base_path} --repair "
+            "makes it again"
+        )
+
+
+def _has_metadata_table(table: HudiTable) -> bool:
+    try:
+        HudiTable.at(table.storage.child(hudi_names.METADATA_DIR))
+    except TableNotFound:
+        return False
+    return True

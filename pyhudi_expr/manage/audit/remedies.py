@@ -31,8 +31,9 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes import bootstrap, partitions
-from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, index_definitions
 from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
+from pyhudi_expr.tables.pending_writes import wait_for_instants, writers_at_work
 
 _WHOLE_TABLE = frozenset({FILES, "all"})
 """Partitions without which no other is right."""
@@ -263,9 +264,15 @@ class TableRepair:
         return plan_repair(self.found, IndexCatalog.open(HudiTable.open(self.found.table)))
 
     def check(self, plan: Repair) -> None:
-        """Check that the table's lock can be taken, where Hudi's metadata table is changed."""
+        """Check that what is dropped can be built again: no writer is left that builds wait for.
+
+        Where Hudi's metadata table is made again, the table's lock is needed, too.
+        """
+        table = HudiTable.open(plan.table)
+        if plan.built:
+            wait_for_instants(table, writers_at_work(table), self.options.wait, IndexConflict)
         if plan.remakes:
-            self.options.lock(HudiTable.open(plan.table).storage).check()
+            self.options.lock(table.storage).check()
 
     def act(self, plan: Repair) -> None:
         """Drop what is wrong, and build it again: an index that is not there loses no row."""
