@@ -17,6 +17,7 @@ are archived, only the first rule applies. Without a completed index action no f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.tables.hudi_names import log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.changes.partitions import ANNOUNCED
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import TableType
 from pyhudi_expr.tables.timeline.timeline import read_record
@@ -71,7 +73,7 @@ def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> Bool
     if build is None:
         return np.zeros(listing.num_slices, np.bool_)
     covered = _of_build(table, listing, build)
-    if all(completed <= build.requested for completed in table.archived_times.values()):
+    if all(completed <= build.announced for completed in table.archived_times.values()):
         covered |= _later_without_logs(table, build)
     return _slices_with_all(listing, covered)
 
@@ -81,11 +83,11 @@ class _Build:
     """An index action.
 
     Attributes:
-        requested: Its own instant.
+        announced: When it was announced: its own instant, or what this package has noted.
         upto: The instant up to which it covers the table.
     """
 
-    requested: str
+    announced: str
     upto: str
 
 
@@ -106,20 +108,25 @@ def _newest_build(table: HudiTable, index: str) -> _Build | None:
     """Return the build that files' instants can be compared with; None if there is none."""
     if table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
         return None
-    for action in reversed(table.timeline.instants):
+    builds = _builds(table, index)
+    return max(builds, key=lambda build: build.announced, default=None)
+
+
+def _builds(table: HudiTable, index: str) -> Iterator[_Build]:
+    for action in table.timeline.instants:
         if action.action != _INDEXING or not action.is_completed:
             continue
         path = f"{table.properties.timeline_dir}/{action.file_name}"
         record = read_record(table.storage.read(path), f"{table.base_path}/{path}")
         for info in record.get("indexPartitionInfos") or ():
             if info.get("metadataPartitionPath") == index:
-                return _Build(action.requested, info.get("indexUptoInstant") or "")
-    return None
+                noted = (info.get("extraMetadata") or {}).get(ANNOUNCED)
+                yield _Build(noted or action.requested, info.get("indexUptoInstant") or "")
 
 
 def _is_built_from(table: HudiTable, instant: str, build: _Build) -> bool:
     completed = table.completion_time(instant)
-    return instant <= build.upto and completed is not None and completed <= build.requested
+    return instant <= build.upto and completed is not None and completed <= build.announced
 
 
 def _later_without_logs(table: HudiTable, build: _Build) -> set[str]:

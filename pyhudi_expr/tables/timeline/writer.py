@@ -278,6 +278,12 @@ def next_time(properties: TableProperties, known: Iterable[str | None]) -> str:
     return _text(datetime.strptime(latest[:_DIGITS] + "000", _FORMAT) + _MILLISECOND)
 
 
+def time_before(instant: str) -> str:
+    """Return the instant that is a millisecond before another one."""
+    moment = datetime.strptime(instant[:_DIGITS].ljust(_DIGITS, "0") + "000", _FORMAT)
+    return _text(moment - _MILLISECOND)
+
+
 def _with_milliseconds(instant: str) -> str:
     """Return an instant with milliseconds, as Hudi reads it; longer ones are truncated."""
     return instant.ljust(_DIGITS, "9")[:_DIGITS]

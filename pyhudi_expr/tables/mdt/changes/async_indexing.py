@@ -37,6 +37,7 @@ from pyhudi_expr.tables.hudi_names import (
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import Lease, TableLock
 from pyhudi_expr.tables.mdt.changes.partitions import (
+    ANNOUNCED,
     IndexConflict,
     NewPartition,
     add_definitions,
@@ -58,6 +59,7 @@ from pyhudi_expr.tables.timeline.writer import (
     index_commit,
     index_plan,
     next_time,
+    time_before,
 )
 
 ACTION = "indexing"
@@ -84,10 +86,12 @@ class AnnouncedAction:
 
     Attributes:
         instant: The instant of the action, and of its base files.
+        time: When it was announced, as an instant.
     """
 
     table: HudiTable
     instant: str
+    time: str
     partitions: tuple[NewPartition, ...]
     earlier: frozenset[str]
     """Writes that had started before; they do not know of the partitions."""
@@ -124,10 +128,11 @@ def announce(
         lock.check()
         _check(table, partitions)
         metadata = HudiTable.at(table.storage.child(METADATA_DIR))
-        instant = next_time(table.properties, known_times(table, metadata))
-        extra = {BUILDER: BUILDER_NAME, NOTE: note, **this_process()}
+        time = next_time(table.properties, known_times(table, metadata))
+        instant = _instant(table, metadata, time)
+        extra = {BUILDER: BUILDER_NAME, NOTE: note, ANNOUNCED: time, **this_process()}
         plan = [IndexedPartition(p.name, table.instant or "", extra) for p in partitions]
-        announced = AnnouncedAction(table, instant, tuple(partitions), _writing(table), note)
+        announced = AnnouncedAction(table, instant, time, tuple(partitions), _writing(table), note)
         action = _action(table, instant)
         lease.check()
         action.request(index_plan(plan))
@@ -138,6 +143,23 @@ def announce(
             move_partitions(table, added_inflight=_visible_inflight(p.name for p in partitions))
             action.start()
     return announced
+
+
+def _instant(table: HudiTable, metadata: HudiTable, time: str) -> str:
+    """Return the instant of a new action: right before the newest completed one.
+
+    A writer of Hudi 1.2 that initialises a metadata partition does so at the instant of the newest
+    completed action. If that is an index action, it rolls the delta commit of this instant back,
+    and with it the index (`HoodieBackedTableMetadataWriter.generateUniqueInstantTime`). So an index
+    action must not be the newest one.
+    """
+    completed = [instant.requested for instant in table.timeline.instants if instant.is_completed]
+    if not completed:
+        return time
+    known, found = {*known_times(table, metadata)}, time_before(max(completed))
+    while found in known:
+        found = time_before(found)
+    return found
 
 
 def wait_for_writers(announced: AnnouncedAction, wait: float) -> HudiTable:
@@ -337,7 +359,8 @@ def complete(announced: AnnouncedAction, upto: str) -> None:
     """Complete the action; the partitions cover the table up to the instant `upto`."""
     table = HudiTable.at(announced.table.storage)
     metadata = HudiTable.at(table.storage.child(METADATA_DIR))
-    partitions = [IndexedPartition(p.name, upto) for p in announced.partitions]
+    extra = {ANNOUNCED: announced.time}
+    partitions = [IndexedPartition(p.name, upto, extra) for p in announced.partitions]
     completed = next_time(table.properties, known_times(table, metadata))
     _action(table, announced.instant).complete(index_commit(partitions), completed)
 

@@ -21,7 +21,12 @@ from pyhudi_expr.tables.mdt.changes.async_indexing import (
     no_finish,
     take_back,
 )
-from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition, remove_unread
+from pyhudi_expr.tables.mdt.changes.partitions import (
+    ANNOUNCED,
+    IndexConflict,
+    NewPartition,
+    remove_unread,
+)
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.tables.timeline.timeline import Instant, read_record
 
@@ -71,7 +76,8 @@ def _ended(
     names = _names(infos)
     partitions = tuple(NewPartition(name, 0) for name in names)
     note = str(infos[0]["extraMetadata"].get(NOTE, ""))
-    found = AnnouncedAction(table, instant.requested, partitions, frozenset(), note)
+    time = infos[0]["extraMetadata"].get(ANNOUNCED, instant.requested)
+    found = AnnouncedAction(table, instant.requested, time, partitions, frozenset(), note)
     with lock.held(f"recovers {', '.join(names)}") as lease:
         lock.check()
         if found.is_complete:
