@@ -195,11 +195,13 @@ def _not_bool(number: int) -> int:
 
 
 def _named(argument: str, name: object, known: Mapping[str, _Value]) -> _Value:
-    accepted = " or ".join(repr(one) for one in known)
-    if not isinstance(name, str):
-        raise _wrong_type(argument, name, accepted)
-    spelled = name.strip().lower().replace("-", "_").replace(" ", "_")
+    spelled = ""
+    if isinstance(name, str):
+        spelled = name.strip().lower().replace("-", "_").replace(" ", "_")
     if spelled not in known:
+        accepted = " or ".join(map(repr, known))
+        if not isinstance(name, str):
+            raise _wrong_type(argument, name, accepted)
         near = get_close_matches(spelled, known, 1)
         hint = f"; is it {near[0]!r}?" if near else ""
         raise InvalidValue(f"{argument}: expected {accepted}, got {shown(name)}{hint}")

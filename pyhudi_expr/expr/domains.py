@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, AnyScalar, Float64Array, Int64Array, arrow_buffer
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.nodes import PythonValue
 
 Ordinals = Int64Array
@@ -70,7 +71,7 @@ class Domain:
     scale: int = 0
     units: int = 1
 
-    @property
+    @computed_once
     def is_ordinal(self) -> bool:
         """Whether bounds are int64 ordinals; else they are Arrow arrays of `arrow_type`."""
         if self.kind is Kind.DECIMAL:

@@ -308,7 +308,7 @@ def may_be(node: BoundExpression, truth: bool, evidence: Sequence[Evidence]) -> 
         case Unknown():
             return True
         case _:
-            return mask_and(*(source.may_be(node, truth) for source in evidence))
+            return mask_and(*[source.may_be(node, truth) for source in evidence])
 
 
 def _combine(

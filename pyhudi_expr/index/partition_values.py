@@ -78,6 +78,8 @@ class PartitionValues:
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """Return arrays of length P, see `pyhudi_expr.expr.evaluate.Statistics`."""
+        if column.name.lower() not in self._positions:
+            return None
         if column not in self._known:
             self._known[column] = self._derive(column)
         return self._known[column]
@@ -92,9 +94,9 @@ class PartitionValues:
         return [_values(path, self._layout) for path in self._partitions]
 
     def _derive(self, column: BoundColumn) -> Bounds | None:
-        position = self._positions.get(column.name.lower())
+        position = self._positions[column.name.lower()]
         parse = _PARSERS.get(column.domain.kind)
-        if position is None or parse is None:
+        if parse is None:
             return None
         parsed = [
             None

@@ -312,6 +312,14 @@ class CostedSource(ABC):
         """Announce what `answer` will probably read first, see `Storage.expect`."""
 
 
+def announce(sources: Sequence[Source | CostedSource], question: Question) -> None:
+    """Announce what the sources will probably read first: over a network that saves waiting."""
+    for source in sources:
+        if isinstance(source, CostedSource):
+            with suppress(HudiError):  # its answer meets the error, too
+                source.announce(question)
+
+
 def gather(sources: Sequence[Source | CostedSource], question: Question) -> Question:
     """Return the question with the evidence of all sources.
 
@@ -324,9 +332,6 @@ def gather(sources: Sequence[Source | CostedSource], question: Question) -> Ques
             waiting.append(source)
         else:
             free.append(source)
-    for costed in waiting:
-        with suppress(HudiError):  # its answer meets the error, too
-            costed.announce(question)
     for one in free:
         question = _with_evidence_of(one, question)
     while waiting:

@@ -31,7 +31,7 @@ from pyhudi_expr.index.opening import (
 )
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues, path_layout
-from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
+from pyhudi_expr.index.planner import NamedEvidence, Question, Source, announce, gather
 from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
@@ -277,6 +277,8 @@ class TableSnapshot:
         question = Question(
             predicate, columns, self.listing, self.merging, partitions, footer_wait, reading
         )
+        if self.table.storage.is_remote:
+            announce(self.sources, question)
         return gather(self.sources, question)
 
     @computed_once

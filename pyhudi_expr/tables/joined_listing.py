@@ -145,12 +145,12 @@ class JoinedListing(FileListing):
         offsets = np.cumsum([0, *map(len, parts)])
         return np.concatenate(parts)[offsets[self.part_of] + self.place]
 
-    @property
+    @computed_once
     def num_files(self) -> int:
         """See `FileListing`."""
         return int(self.file_runs.starts[-1])
 
-    @property
+    @computed_once
     def num_slices(self) -> int:
         """See `FileListing`."""
         return int(self.slice_runs.starts[-1])

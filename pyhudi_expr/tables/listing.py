@@ -93,12 +93,12 @@ class FileListing:
         own = [known.name for known in fields(self) if not known.name.startswith("_")]
         return FileListing, tuple(getattr(self, name) for name in own)
 
-    @property
+    @computed_once
     def num_files(self) -> int:
         """Number of files."""
         return len(self.file_slice)
 
-    @property
+    @computed_once
     def num_slices(self) -> int:
         """Number of slices."""
         return len(self.slice_partition)

@@ -90,7 +90,7 @@ class ColumnBounds:
 def bounds_bytes(bounds: Bounds) -> int:
     """Return the memory of bounds that are arrays."""
     arrays: tuple[Any, ...] = (bounds.lower, bounds.upper, bounds.may_be_value, bounds.may_be_null)
-    return sum(int(array.nbytes) for array in arrays)
+    return sum([int(array.nbytes) for array in arrays])
 
 
 def no_rows(size: int, domain: Domain) -> Bounds:

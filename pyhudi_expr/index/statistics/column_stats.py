@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -127,7 +128,7 @@ class ColumnStats:
         self._listing = listing
         self._all_partitions = table_partitions or len(listing.partitions)
         self._positions = EntryPositions(listing)
-        self._columns: dict[BoundColumn, _Column] = {}  # the most recently requested column is last
+        self._columns: OrderedDict[BoundColumn, _Column] = OrderedDict()  # the latest used is last
         self._lock = threading.RLock()
 
     @property
@@ -159,6 +160,9 @@ class ColumnStats:
             HudiError: The index cannot be read.
         """
         with self._lock:
+            held = self._held(columns, partitions)
+            if held is not None:
+                return held
             self._map_kept(columns)
             missing = {
                 column: partitions & ~known.loaded
@@ -179,6 +183,19 @@ class ColumnStats:
             waiting = sorted({column.name for column, known in requested.items() if known.checks})
         notes = [f"footers are still being read for {name}" for name in waiting]
         return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes), zones)
+
+    def _held(self, columns: Sequence[BoundColumn], partitions: BoolArray) -> LoadedBounds | None:
+        """Return the bounds of columns if all that `load` is asked for is in memory."""
+        found = [self._columns.get(column) for column in columns]
+        requested: dict[BoundColumn, _Column] = {}
+        for column, known in zip(columns, found, strict=True):
+            if known is None or known.checks or (partitions & ~known.loaded).any():
+                return None
+            requested[column] = known
+        for column in columns:
+            self._columns.move_to_end(column)
+        bounds = {column: known.store.bounds() for column, known in requested.items()}
+        return LoadedBounds(bounds, zones=self._zones(requested))
 
     def _zones(self, requested: Mapping[BoundColumn, _Column]) -> LoadedBounds | None:
         starts = self._listing.zone_starts

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 import pyarrow as pa
 from pyarrow import fs
@@ -173,35 +173,35 @@ class Storage:
 
         With `recursive`, the directories below it may be left out.
         """
-        with self._translated(path):
+        with _Translated(self.uri, path, "read"):
             return [
                 self._relative(entry) for entry in self.backend.list(self.full(path), recursive)
             ]
 
     def names(self, path: str) -> Sequence[str]:
         """Return the names of a directory's files: quicker than `list`; none if it is missing."""
-        with self._translated(path):
+        with _Translated(self.uri, path, "read"):
             return self.backend.names(self.full(path))
 
     def stat(self, path: str) -> FileEntry | None:
         """Return the file or directory; None if it does not exist."""
-        with self._translated(path):
+        with _Translated(self.uri, path, "read"):
             found = self.backend.stat(self.full(path))
         return None if found is None else self._relative(found)
 
     def read(self, path: str) -> bytes:
         """Read a whole file."""
-        with self._translated(path):
+        with _Translated(self.uri, path, "read"):
             return self.backend.read(self.full(path))
 
     def read_versioned(self, path: str) -> VersionedFile | None:
         """Read a whole file, and its version for `replace`; None if it does not exist."""
-        with self._translated(path):
+        with _Translated(self.uri, path, "read"):
             return self.backend.read_versioned(self.full(path))
 
     def read_if_present(self, path: str) -> bytes | None:
         """Read a whole file; None if it does not exist."""
-        with self._translated(path):
+        with _Translated(self.uri, path, "read"):
             return self.backend.read_if_present(self.full(path))
 
     def at_once(self, request: Callable[[_Item], _T], items: Sequence[_Item]) -> Sequence[_T]:
@@ -220,12 +220,12 @@ class Storage:
             path: The file.
             size: Its length, if a listing gave it: it saves a request to an object store.
         """
-        with self._translated(path):
+        with _Translated(self.uri, path, "read"):
             return self.backend.open_input(self.full(path), size)
 
     def open_ranges(self, path: str, size: int | None = None) -> RandomAccess:
         """Open a file to read ranges of it; see `open_input`, and `ManyRanges`."""
-        with self._translated(path):
+        with _Translated(self.uri, path, "read"):
             return self.backend.open_ranges(self.full(path), size)
 
     def write(self, path: str, content: bytes) -> None:
@@ -236,7 +236,10 @@ class Storage:
     @contextmanager
     def writing(self, path: str) -> Iterator[IO[bytes]]:
         """Open a stream to write a file, which appears if the context ends without an error."""
-        with self._translated(path, "written"), self.backend.writing(self.full(path)) as stream:
+        with (
+            _Translated(self.uri, path, "written"),
+            self.backend.writing(self.full(path)) as stream,
+        ):
             yield stream
 
     def create(self, path: str, content: bytes) -> bool:
@@ -244,7 +247,7 @@ class Storage:
 
         Of several processes that create a file at once one succeeds.
         """
-        with self._translated(path, "written"):
+        with _Translated(self.uri, path, "written"):
             return self.backend.create(self.full(path), content)
 
     def replace(self, path: str, content: bytes, version: str) -> str | None:
@@ -254,39 +257,35 @@ class Storage:
             The new version, or None if another process has changed or deleted the file. Where there
             are no conditional writes the caller must hold a lock.
         """
-        with self._translated(path, "written"):
+        with _Translated(self.uri, path, "written"):
             return self.backend.replace(self.full(path), content, version)
 
     def move(self, source: str, target: str) -> None:
         """Rename a file; the target must not exist."""
-        with self._translated(source, "renamed"):
+        with _Translated(self.uri, source, "renamed"):
             self.backend.move(self.full(source), self.full(target))
 
     def delete(self, path: str) -> None:
         """Delete the file if it exists."""
-        with self._translated(path, "deleted"):
+        with _Translated(self.uri, path, "deleted"):
             self.backend.delete(self.full(path))
 
     def delete_dir(self, path: str) -> None:
         """Delete the directory with all its contents, if it exists."""
-        with self._translated(path, "deleted"):
+        with _Translated(self.uri, path, "deleted"):
             self.backend.delete_dir(self.full(path))
 
     def _relative(self, entry: FileEntry) -> FileEntry:
         path = entry.path[len(self.root) :].strip("/")
         return FileEntry(entry.name, path, entry.size, entry.is_file, entry.modified_ns, entry.tag)
 
-    def _translated(self, path: str, purpose: str = "read") -> _Translated:
-        return _Translated(self.uri, path, purpose)
 
-
-class _Translated:
+class _Translated(NamedTuple):
     """Translates the errors of a backend. A generator would take longer than some calls do."""
 
-    def __init__(self, uri: str, path: str, purpose: str) -> None:
-        self._uri = uri
-        self._path = path
-        self._purpose = purpose
+    uri: str
+    path: str
+    purpose: str
 
     def __enter__(self) -> None:
         pass
@@ -294,11 +293,11 @@ class _Translated:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is None:
             return
-        where = f"{self._uri}: file {self._path!r}"
+        where = f"{self.uri}: file {self.path!r}"
         if isinstance(error, FileNotFoundError):
             raise HudiError(f"{where} does not exist") from error
         if isinstance(error, OSError | pa.ArrowException):
-            raise HudiError(f"{where} cannot be {self._purpose}: {error}") from error
+            raise HudiError(f"{where} cannot be {self.purpose}: {error}") from error
 
 
 def _place(storage: Storage) -> tuple[str, str]:

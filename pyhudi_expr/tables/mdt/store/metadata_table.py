@@ -72,6 +72,7 @@ class MetadataTable:
     """Where what base files say is kept between processes."""
     _earlier: dict[str, list[FileGroup]] = field(default_factory=dict, repr=False, compare=False)
     _groups: dict[str, list[FileGroup]] = field(default_factory=dict, repr=False, compare=False)
+    _sizes: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @staticmethod
@@ -216,12 +217,15 @@ class MetadataTable:
 
     def stored_bytes(self, partition: str) -> int:
         """Return the size of the partition's current base and log files."""
-        groups = self._file_groups(partition)
-        return sum(
-            file.size
-            for group in groups
-            for file in (*filter(None, [group.base]), *(log for log, _ in group.logs))
-        )
+        known = self._sizes.get(partition)
+        if known is None:
+            groups = self._file_groups(partition)
+            known = self._sizes[partition] = sum(
+                file.size
+                for group in groups
+                for file in (*filter(None, [group.base]), *(log for log, _ in group.logs))
+            )
+        return known
 
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
         """Return entries of column_stats, partition_stats or expression indexes, in no order."""
