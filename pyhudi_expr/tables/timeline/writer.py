@@ -275,18 +275,31 @@ def next_time(properties: TableProperties, known: Iterable[str | None]) -> str:
     latest = max((_with_milliseconds(instant) for instant in known if instant), default="")
     if now > latest:
         return now
-    return _text(datetime.strptime(latest[:_DIGITS] + "000", _FORMAT) + _MILLISECOND)
+    return _text(_moment(latest) + _MILLISECOND)
 
 
 def time_before(instant: str) -> str:
     """Return the instant that is a millisecond before another one."""
-    moment = datetime.strptime(instant[:_DIGITS].ljust(_DIGITS, "0") + "000", _FORMAT)
-    return _text(moment - _MILLISECOND)
+    return _text(_moment(instant) - _MILLISECOND)
 
 
 def _with_milliseconds(instant: str) -> str:
     """Return an instant with milliseconds, as Hudi reads it; longer ones are truncated."""
     return instant.ljust(_DIGITS, "9")[:_DIGITS]
+
+
+def _moment(instant: str) -> datetime:
+    """Return the moment of an instant; milliseconds that are not given are 0."""
+    day, time = instant[:8], instant[8:14]
+    return datetime(
+        int(day[:4]),
+        int(day[4:6]),
+        int(day[6:]),
+        int(time[:2]),
+        int(time[2:4]),
+        int(time[4:]),
+        int(instant[14:_DIGITS].ljust(3, "0")) * 1000,
+    )
 
 
 def _text(moment: datetime) -> str:

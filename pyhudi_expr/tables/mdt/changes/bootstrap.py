@@ -8,9 +8,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pyhudi_expr.arrays import string_list
+from pyhudi_expr.arrays import arrow_numbers, string_list
 from pyhudi_expr.tables import hudi_names, properties
-from pyhudi_expr.tables.hudi_names import FILES, METADATA_DIR, PARTITION_MARKER, PROPERTIES_FILE
+from pyhudi_expr.tables.hudi_names import (
+    FILES,
+    METADATA_DIR,
+    PARTITION_MARKER,
+    PROPERTIES_FILE,
+    base_files,
+    log_files,
+)
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import StoredFiles
 from pyhudi_expr.tables.locks import TableLock
@@ -60,7 +67,7 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
         with rollback_on_failure(remove):
             name = f"{table.properties.name}_metadata"
             metadata = write_table(table.storage.child(METADATA_DIR), name, table.properties)
-            _write_files(metadata, table.stored_files())
+            _write_files(metadata, _data_files(table))
             lease.check()
             properties.update(
                 table.storage,
@@ -96,6 +103,23 @@ def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable
     }
     storage.write(PROPERTIES_FILE, properties.dump_properties(settings))
     return HudiTable.at(storage)
+
+
+def _data_files(table: HudiTable) -> StoredFiles:
+    """Return the base and log files, and no others, as Hudi lists them.
+
+    Hudi's readers take each name that is listed and has the base files' format in it for a base
+    file: also that of a checksum, `.(name).parquet.crc`, which Hadoop keeps on local disks.
+    """
+    stored = table.stored_files()
+    bases = base_files(stored.name, table.properties.base_file_format.lower())
+    rows = np.sort(np.concatenate([bases.row, log_files(stored.name).row]))
+    return StoredFiles(
+        stored.partitions,
+        stored.partition[rows],
+        stored.name.take(arrow_numbers(rows)),
+        stored.size[rows],
+    )
 
 
 def _write_files(metadata: HudiTable, stored: StoredFiles) -> None:

@@ -72,6 +72,16 @@ def test_a_partition_is_invisible_until_it_is_published(path: str) -> None:
     assert not (Path(path) / METADATA_DIR / COLUMN_STATS).exists()
 
 
+def test_an_action_is_never_the_newest_one(path: str) -> None:
+    """A writer of Hudi that initialises a partition would roll the delta commit of it back."""
+    found, known = entries(path), HudiTable.open(path).timeline.instants
+    drop(path)
+    build(path, found, NewPartition(COLUMN_STATS, SHARDS))
+    (own,) = [one for one in HudiTable.open(path).timeline.instants if one not in known]
+    assert own.action == async_indexing.ACTION
+    assert own.requested < max(one.requested for one in known if one.is_completed)
+
+
 def test_an_existing_partition_is_not_built(path: str) -> None:
     before = contents(Path(path))
     with pytest.raises(IndexConflict, match="exists already"):

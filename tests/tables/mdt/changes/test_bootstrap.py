@@ -41,6 +41,18 @@ def test_the_new_metadata_table_lists_all_files(table: HudiTable) -> None:
     assert sorted(listed.size.tolist()) == sorted(found.size.tolist())
 
 
+def test_checksums_of_local_disks_are_not_listed(table: HudiTable) -> None:
+    files = [path for path in Path(table.base_path).rglob("*") if path.suffix == ".parquet"]
+    for file in files:
+        file.with_name(f".{file.name}.crc").write_bytes(b"crc")
+    ensure_metadata_table(table, TableLock(table.storage))
+    metadata = MetadataTable.open(table.refreshed())
+    assert metadata is not None
+    names = metadata.stored_files().name.to_pylist()
+    assert {file.name for file in files} <= {*names}
+    assert not [name for name in names if name.endswith(".crc")]
+
+
 def test_an_existing_metadata_table_is_kept(table: HudiTable) -> None:
     ensure_metadata_table(table, TableLock(table.storage))
     before = sorted(Path(table.base_path).rglob("*"))
