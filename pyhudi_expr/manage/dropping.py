@@ -80,9 +80,9 @@ class IndexDrop:
             InvalidIndex: There is no such index.
             HudiError: The table cannot be read.
         """
-        name = self.request.name
         table = HudiTable.open(self.request.table)
-        status = index_status(table, name)
+        status = index_status(table, self.request.name)
+        name = self.request.name if status is None else status.name
         registered = name in Registry.read(table.storage).indexes
         others = active_indexes(table) - {name}
         if status is None:
@@ -119,8 +119,8 @@ class IndexDrop:
     def verify(self, plan: DropPlan, done: None) -> tuple[str, ...]:
         """Check that nothing of it is left; return a line for each other index that stopped."""
         table = HudiTable.open(self.request.table)
-        status = index_status(table, plan.name)
-        if status is not None:
+        still = (status for status in index_statuses(table) if status.name == plan.name)
+        for status in still:
             raise HudiError(f"the index {plan.name} is still there: {status.state.value}")
         left = sorted(set(plan.partitions) & set(_partitions(table, plan.store)))
         if left:

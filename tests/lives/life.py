@@ -279,8 +279,8 @@ class Life:
 def refusal(text: str) -> Exception:
     """A refusal with a reason, or the harm that an operation broke down without one."""
     if "unexpected" in text or "NullPointerException" in text:
-        return Harm("breakdown", text[:600])
-    return Refused(text[:600])
+        return Harm("breakdown", text[:1500])
+    return Refused(text[:1500])
 
 
 def _literal(value: object, type_: str) -> str:

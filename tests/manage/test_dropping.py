@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.manage.dropping import DropPlan, IndexDrop
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.indexing.statements import DropIndex
 from pyhudi_expr.manage.operations import OperationFailed, carry_out, run
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.tables.directory_contents import contents
 
@@ -59,3 +61,14 @@ def test_a_drop_that_leaves_files_is_no_success(path: Path) -> None:
     with pytest.raises(OperationFailed, match=rf"index {DROPPED} is still there.*run it again"):
         run(Idle(real.request, real.options))
     assert run(real) == ()
+
+
+def test_an_index_is_not_taken_for_another_ones_partition(path: Path) -> None:
+    """An index of the extension may have a metadata partition of this name, too."""
+    table = HudiTable.open(str(path))
+    other = RegisteredIndex("a", COLUMN_STATS, ("id",), {}, Store.EXTENSION, (COLUMN_STATS,), "")
+    Registry.read(table.storage).with_index(other).write(table.storage)
+    before = states(path)
+    run(dropping(path, COLUMN_STATS))
+    del before[COLUMN_STATS]
+    assert states(path) == before

@@ -105,12 +105,15 @@ def statuses(catalog: IndexCatalog) -> list[IndexStatus]:
 
 
 def index_status(table: HudiTable, name: str) -> IndexStatus | None:
-    """Return the index of this name, or with a metadata partition of this name.
+    """Return the index of this name; if there is none, one with a metadata partition of this name.
 
     Raises:
         HudiError: The table cannot be read.
     """
-    return next((s for s in index_statuses(table) if name in (s.name, *s.partitions)), None)
+    found = index_statuses(table)
+    named = (status for status in found if status.name == name)
+    holding = (status for status in found if name in status.partitions)
+    return next(named, None) or next(holding, None)
 
 
 def no_such_index(table: HudiTable, name: str) -> str:
