@@ -52,12 +52,7 @@ def check_coverage(
         unread: The numbers of slices whose rows are not known.
     """
     counted = extension.coverage.rows_of(table.table, records.slices)
-    ids = zip(
-        records.slices.partitions.take(records.slices.slice_partition).to_pylist(),
-        records.slices.slice_file_id.to_pylist(),
-        strict=True,
-    )
-    number = np.array([names.numbers[str(partition), str(one)] for partition, one in ids], np.int64)
+    number = names.numbers_of(records.slices)
     read = ~np.isin(number, list(unread))
     wrong = (counted != UNCOVERED) & read & (rows[number] != counted)
     for row in np.flatnonzero(wrong)[:MOST].tolist():

@@ -58,6 +58,12 @@ class SliceNames:
         """The number of each file group (partition path, file id)."""
         return {(one.partition, one.file_id): at for at, one in enumerate(self.slices)}
 
+    def numbers_of(self, listing: FileListing) -> Int64Array:
+        """Return the number of each slice of a listing, in its order."""
+        partitions = listing.partitions.take(listing.slice_partition).to_pylist()
+        groups = zip(partitions, listing.slice_file_id.to_pylist(), strict=True)
+        return np.array([self.numbers[str(path), str(one)] for path, one in groups], np.int64)
+
     def path(self, number: int) -> str:
         """Return a slice's base file, or its first log file, from the table's base path."""
         one = self.slices[number]

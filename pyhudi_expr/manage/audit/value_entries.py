@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyhudi_expr.arrays import Int32Array
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.lookups.index_coverage import covered_slices
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.manage.audit.scope import MOST, AuditedRecords
 from pyhudi_expr.manage.audit.slice_keys import (
@@ -100,6 +102,18 @@ def check_values(
     yield from value_findings(records, partition, rows, keys.names, values.faults())
 
 
+def _asked_slices(records: AuditedRecords, partition: str, names: SliceNames) -> frozenset[int]:
+    """Return the numbers of the slices about which this package asks an index of values.
+
+    Raises:
+        HudiError: The timeline cannot be read.
+    """
+    if records.store is Store.EXTENSION:
+        return frozenset(range(len(names)))
+    covered = covered_slices(records.records, records.slices, partition)
+    return frozenset(names.numbers_of(records.slices)[covered].tolist())
+
+
 def value_findings(
     records: AuditedRecords,
     partition: str,
@@ -109,6 +123,7 @@ def value_findings(
 ) -> Iterator[Finding]:
     """Return the findings of faults. Raises HudiError if examples cannot be read."""
     known = list(faults)
+    asked = _asked_slices(records, partition, names) if known else frozenset[int]()
     stale = [one for one in known if one.fault is Fault.VALUE_STALE]
     for one in [one for one in known if one.fault is Fault.VALUE_MISSING][:MOST]:
         wanted = np.array(one.examples, np.uint64)
@@ -122,7 +137,10 @@ def value_findings(
             expected="an entry of value and key for each row",
             found=f"{one.count} rows have none",
             queries=f"{rows.values[partition].name} = the value of these rows",
-            readers=(Reader.HUDI, *((Reader.PYHUDI,) if one.loses_ours else ())),
+            readers=(
+                Reader.HUDI,
+                *((Reader.PYHUDI,) if one.loses_ours and one.slice in asked else ()),
+            ),
         )
     held = key_texts(records.records, partition, stale)
     for one in stale[:MOST]:

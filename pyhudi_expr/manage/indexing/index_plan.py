@@ -32,6 +32,7 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.properties import TableProperties, TableType
 
 IDENTITY = "identity"
 """Of the column's own values; for Bloom filters, as column_stats has their bounds."""
@@ -293,6 +294,11 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
             )
     if kind != SECONDARY_INDEX:
         return None
+    if properties.table_type is TableType.MERGE_ON_READ and _has_another(properties, request.name):
+        return (
+            "Hudi 1.2 follows log files in the first of several secondary indexes only, and its "
+            "readers lose rows by the others"
+        )
     if len(properties.record_key_fields) > 1:
         return "Hudi has no secondary index of a table with a composite record key"
     if len(columns) > 1:
@@ -304,6 +310,13 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
     if values in _NO_SECONDARY_INDEX_OF_HUDI:
         return f"Hudi has no secondary index on a column of type {column.type}"
     return None
+
+
+def _has_another(properties: TableProperties, name: str) -> bool:
+    """Return whether a secondary index of this name is not there, and others are."""
+    prefix = hudi_names.SECONDARY_INDEX_PREFIX
+    there = {one for one in properties.metadata_partitions if one.startswith(prefix)}
+    return bool(there) and f"{prefix}{name}" not in there
 
 
 def _partitions(table: HudiTable, request: CreateIndex, store: Store) -> Iterator[PlannedPartition]:
