@@ -27,8 +27,10 @@ from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
     EXPRESSION_INDEX_PREFIX,
+    INDEX_DEFINITIONS_PATH,
     METADATA_DIR,
     PARTITION_STATS,
+    PROPERTIES_FILE,
     RECORD_KEY,
     SECONDARY_INDEX_PREFIX,
 )
@@ -104,6 +106,7 @@ class OpenedCatalog:
     @staticmethod
     def of(table: HudiTable) -> OpenedCatalog:
         """Open the indexes of a table. Raises HudiError if the table itself cannot be read."""
+        _check_own_properties(table)
         damage: list[Finding] = []
 
         def opened(store: Store, read: Callable[[], _T], instead: _T) -> _T:
@@ -123,6 +126,16 @@ class OpenedCatalog:
         definitions = opened(Store.HUDI, lambda: index_definitions(now), nothing)
         catalog = IndexCatalog(now, metadata, extension, registry.indexes)
         return OpenedCatalog(catalog, definitions, tuple(damage))
+
+
+def _check_own_properties(table: HudiTable) -> None:
+    """Check that a table's properties are not its metadata table's. Raises CorruptFile."""
+    is_metadata = table.base_path.rstrip("/").endswith(METADATA_DIR)
+    if table.properties.base_file_format.upper() == "HFILE" and not is_metadata:
+        raise CorruptFile(
+            f"{table.base_path}/{PROPERTIES_FILE}",
+            f"it is that of a metadata table, {table.properties.name}: restore it from a backup",
+        )
 
 
 def _damaged(store: Store, table: HudiTable, error: CorruptFile) -> Finding:
@@ -195,18 +208,19 @@ def check_structure(records: AuditedRecords, partition: str) -> Iterator[Finding
         UnsupportedTable: It is of a form that is not read here.
     """
     needs_definition = partition.startswith((SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX))
-    if needs_definition and partition not in records.definitions:
+    fails = partition == COLUMN_STATS and _has_lost_definitions(records.records.table)
+    if fails or (needs_definition and partition not in records.definitions):
         yield records.finding(
             partition,
             Fault.DEFINITION_MISSING,
-            Severity.SLOWER,
+            Severity.QUERY_FAILS if fails else Severity.SLOWER,
             records.relative(
                 f"{records.records.table.base_path}/"
                 f"{records.records.table.properties.index_definitions_path}"
             ),
             expected="the definition of the index",
             found="none",
-            queries="all: no query uses the index",
+            queries=_USING if fails else "all: no query uses the index",
         )
     try:
         lost = records.records.lost_files(partition)
@@ -219,6 +233,11 @@ def check_structure(records: AuditedRecords, partition: str) -> Iterator[Finding
         return
     for number, group in enumerate(groups):
         yield from _of_group(records, partition, group, number, len(groups))
+
+
+def _has_lost_definitions(table: HudiTable) -> bool:
+    """Return whether the file with the definitions is gone: Hudi 1.2 fails at `column_stats` so."""
+    return INDEX_DEFINITIONS_PATH in table.properties.raw and table.index_definitions_file is None
 
 
 def _of_group(

@@ -63,6 +63,14 @@ def the_definitions_are_damaged(table: LivingTable) -> Expected:
 
 
 @fault
+def the_definitions_are_gone(table: LivingTable) -> Expected:
+    """Queries by `column_stats` fail in Hudi 1.2 then."""
+    (table.path / ".hoodie" / ".index_defs" / "index.json").unlink()
+    along = tuple((name, Fault.DEFINITION_MISSING) for name in _DEFINED)
+    return Expected(COLUMN_STATS, Fault.DEFINITION_MISSING, "index.json", along=along)
+
+
+@fault
 def the_metadata_table_is_gone(table: LivingTable) -> Expected:
     shutil.rmtree(table.path / METADATA_DIR)
     return Expected("all", Fault.PARTITION_MISSING, METADATA_DIR)
