@@ -35,6 +35,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, index_defin
 from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
 from pyhudi_expr.tables.pending_writes import wait_for_instants, writers_at_work
 
+_OF_FILES = frozenset({Fault.UNREADABLE, Fault.FILE_LOST})
 _WHOLE_TABLE = frozenset({FILES, "all"})
 """Partitions without which no other is right."""
 
@@ -115,7 +116,7 @@ def with_remedies(
 
 
 def _remedy(finding: Finding, table: str, indexes: Sequence[IndexStatus]) -> str:
-    if finding.fault is Fault.UNREADABLE and ".hoodie/" not in finding.file:
+    if finding.fault in _OF_FILES and ".hoodie/" not in finding.file:
         return "restore the file from a backup, or the table to a savepoint"
     if finding.store is Store.HUDI and finding.partition in _WHOLE_TABLE:
         return f"pyhudi audit {table} --repair makes the metadata table again"
@@ -204,7 +205,7 @@ def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
 def _is_of_data(finding: Finding) -> bool:
     """Return whether a finding is about a data file, which is not touched."""
     return finding.fault is Fault.STORED_KEY_MISSING or (
-        finding.fault is Fault.UNREADABLE and ".hoodie/" not in finding.file
+        finding.fault in _OF_FILES and ".hoodie/" not in finding.file
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from pyhudi_expr.manage.audit.findings import Audit, Fault, Finding
 from pyhudi_expr.manage.audit.key_places import check_coverage, check_record_index
 from pyhudi_expr.manage.audit.partition_statistics import check_partition_stats
 from pyhudi_expr.manage.audit.remedies import with_remedies
-from pyhudi_expr.manage.audit.scope import AuditedRecords, AuditedTable
+from pyhudi_expr.manage.audit.scope import MOST, AuditedRecords, AuditedTable
 from pyhudi_expr.manage.audit.slice_keys import RowReader, SliceKeys, read_keys
 from pyhudi_expr.manage.audit.structure import check_stored_keys
 from pyhudi_expr.manage.audit.value_entries import check_values
@@ -152,7 +153,9 @@ class _Run:
         """Check everything."""
         yield from check_stored_keys(self.table, self.unchecked)
         hudi = self._hudi()
-        if hudi is not None:
+        if hudi is None:
+            yield from islice(structure.check_written_files(self.catalog.table), MOST)
+        else:
             yield from structure.check_timeline(hudi, self.table)
             yield from self._checked(hudi)
         extension = self.catalog.extension

@@ -45,7 +45,7 @@ from pyhudi_expr.tables.mdt.log.lost_files import BOOTSTRAP_PREFIX
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline.timeline import CommitMetadata, Instant
 
 PARTITION = "table"
 """Stands for the table's own files where findings name a partition of the metadata table."""
@@ -77,6 +77,51 @@ def _finding(one: SliceKeys) -> Finding:
         expected=f"a stored key in each of {rows} rows",
         found=f"keys in {keys} of them",
         queries="updates, deletes and compactions of these rows; queries of the column",
+        readers=(Reader.HUDI, Reader.PYHUDI),
+        remedy="",
+    )
+
+
+def check_written_files(table: HudiTable) -> Iterator[Finding]:
+    """Return the files that the timeline names, for a table without a metadata table, and are gone.
+
+    Those of the newest write of each file group that no later one replaced: a cleaner keeps them.
+
+    Raises:
+        HudiError: The timeline or the storage cannot be read.
+    """
+    stored = table.stored_files()
+    paths = stored.partitions.take(pa.array(stored.partition)).to_pylist()
+    there = {*zip(paths, stored.name.to_pylist(), strict=True)}
+    later: set[tuple[str, str]] = set()
+    for write in reversed(table.timeline.writes):
+        commit = table.commit_metadata(write)
+        groups = {(path, one) for path, ids in commit.replaced.items() for one in ids}
+        for path, names in _names_of(commit):
+            for name in names:
+                group = path, name.lstrip(".").partition("_")[0]
+                groups.add(group)
+                if group not in later and (path, name) not in there:
+                    yield _file_lost(f"{path}/{name}".lstrip("/"), write.requested)
+        later |= groups
+
+
+def _names_of(commit: CommitMetadata) -> Iterator[tuple[str, list[str]]]:
+    for path, files in commit.written.items():
+        yield path, [file.rpartition("/")[2] for file in files]
+
+
+def _file_lost(file: str, instant: str) -> Finding:
+    return Finding(
+        store=Store.HUDI,
+        partition=PARTITION,
+        fault=Fault.FILE_LOST,
+        severity=Severity.ROWS_LOST,
+        file=file,
+        subject="",
+        expected=f"the file that the completed commit {instant} wrote",
+        found="none",
+        queries="any: the file's rows are not read, or an older file slice is",
         readers=(Reader.HUDI, Reader.PYHUDI),
         remedy="",
     )

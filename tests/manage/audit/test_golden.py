@@ -17,7 +17,13 @@ import pytest
 
 from pyhudi_expr.manage.audit.findings import Audit, Fault, Severity
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
-from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, RECORD_INDEX, RECORD_KEY
+from pyhudi_expr.tables.hudi_names import (
+    COLUMN_STATS,
+    FILES,
+    METADATA_DIR,
+    RECORD_INDEX,
+    RECORD_KEY,
+)
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
@@ -42,6 +48,22 @@ def test_right_tables_of_hudi_have_no_finding(golden: Mapping[str, Path], name: 
     of_logs = ("column_stats: log files, to which several commits append",)
     assert (found.findings, found.unchecked) == ((), of_logs if "mor_v6" in name else ())
     assert len(found.checked) >= 4
+
+
+@pytest.mark.parametrize("name", ["cow_v9_txns_nonpart_nometa", "mor_v6_simplekeygen_nonhivestyle"])
+def test_without_a_metadata_table_the_timeline_says_which_files_are_lost(
+    golden: Mapping[str, Path], name: str, tmp_path: Path
+) -> None:
+    shutil.copytree(golden[name], tmp_path / "table")
+    shutil.rmtree(tmp_path / "table" / METADATA_DIR, ignore_errors=True)
+    table = HudiTable.open(str(tmp_path / "table"))
+    assert not [one for one in audited(tmp_path / "table").findings if one.fault is Fault.FILE_LOST]
+    listing = table.listing()
+    newest = listing.paths(np.array([listing.num_files - 1]))[0]
+    (tmp_path / "table" / newest).unlink()
+    (found,) = [one for one in audited(tmp_path / "table").findings if one.fault is Fault.FILE_LOST]
+    assert found.file == newest
+    assert found.severity is Severity.ROWS_LOST
 
 
 def test_a_range_of_a_log_file_that_excludes_its_rows_is_found(
