@@ -155,7 +155,7 @@ rows: $(VENV) $(RUNTIME) ## random tables of Hudi, read by Spark and by scan: CA
 	$(BIN)/python -m tests.rows --cases $(if $(filter file,$(origin CASES)),20,$(CASES)) \
 		$(if $(SEED),--seed $(SEED))
 
-lives: $(VENV) $(RUNTIME) $(SPARK_JAR) ## CASES random lives of tables, 60 by default (SEED=s for the same again), rows beside each in DuckDB
+lives: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) ## CASES random lives of tables, 60 by default (SEED=s for the same again), rows beside each in DuckDB
 	$(BIN)/python -m tests.lives --processes 2 --cases $(if $(filter file,$(origin CASES)),60,$(CASES)) $(if $(SEED),--seed $(SEED)) $(LIVES_ARGS)
 
 test-browser: $(VENV) ## of `make test`, what a Chromium shows; PYHUDI_NEED_BROWSER=1 fails where there is none

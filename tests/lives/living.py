@@ -31,6 +31,8 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 _THOROUGH = 5
 _SEEDS = 10**6
+_NUMBERS = count()
+"""Of the lives of this process: sessions know tables by their names."""
 
 
 @dataclass
@@ -123,7 +125,6 @@ class Place:
     def __init__(self, root: Path, sessions: Sessions) -> None:
         self._root = root
         self._sessions = sessions
-        self._numbers = count()
 
     def alone(self) -> Place:
         """The same place without our extension."""
@@ -131,7 +132,7 @@ class Place:
 
     def live(self, shape: Shape, source: Source) -> Lived:
         """Live a life until its steps end, or something ends it."""
-        path = self._root / f"life{next(self._numbers)}"
+        path = self._root / f"life{next(_NUMBERS)}"
         path.parent.mkdir(parents=True, exist_ok=True)
         started = time.monotonic()
         self._sessions.start_service()

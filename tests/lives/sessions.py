@@ -1,21 +1,23 @@
-"""The processes that lives share: one JVM with two sessions, a service, and our command line."""
+"""What lives share: a JVM with two sessions of Spark, HiveServer2, a service, our commands."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
+from devtools.hiveserver import ENGINES, HiveServer
 from devtools.runtime import SPARK_JAR
 from devtools.service import ServiceProcess
 from devtools.spark import SHORT_QUERIES, spark_session
 from pyhudi_expr.cli.main import main
+from pyhudi_expr.manage.hive.session import HiveSession
 from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.spark.session import EXTENSION
 
@@ -47,12 +49,19 @@ class Sessions:
     Attributes:
         plain: A session whose parts of the extension are off: Hudi alone.
         extended: A session with all parts of the extension.
-        service: The pruning service that `extended` asks.
+        service: The pruning service that `extended` and Hive ask.
+        hive: A HiveServer2 with the storage handler.
     """
 
     plain: SparkSession
     extended: SparkSession
     service: ServiceProcess
+    hive: HiveServer
+
+    def hive_session(self) -> AbstractContextManager[HiveSession]:
+        """Open a session of Hive that asks the service."""
+        addresses = {"hudi.pruning.service.addresses": self.service.address}
+        return self.hive.session({**ENGINES["fetch"], **addresses})
 
     def hudi_alone(self) -> Sessions:
         """The same without our extension."""
@@ -106,16 +115,18 @@ def shared_sessions(root: Path, session: SparkSession | None = None) -> Iterator
         with _session() as started, shared_sessions(root, started) as sessions:
             yield sessions
         return
-    service = ServiceProcess(root)
+    service, hive = ServiceProcess(root), HiveServer(root / "hive")
     extended = session.newSession()
     for name in OFF:
         extended.conf.set(name, "true")
     extended.conf.set("spark.pyhudi.timeout.ms", "30000")
-    sessions = Sessions(session, extended, service)
-    sessions.start_service()
+    sessions = Sessions(session, extended, service, hive)
     try:
+        sessions.start_service()
+        hive.start()
         yield sessions
     finally:
+        hive.stop()
         service.stop()
 
 

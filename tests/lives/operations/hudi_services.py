@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from tests.lives.life import Inapplicable, Life
-from tests.lives.operations.hudi_writes import is_mor
+from tests.lives.operations.hudi_writes import is_mor, nothing_pends
 from tests.lives.operations.operation import Operation, Owner
 
 _AT_ONCE = "hoodie.compact.inline.max.delta.commits=1"
@@ -76,6 +76,16 @@ def _archive(life: Life, _random: Random) -> None:
     )
 
 
+def _can_roll_back(life: Life) -> bool:
+    """The procedure of Hudi 1.2 looks for the timeline of version 8."""
+    return life.undoable is not None and life.shape.version >= 8
+
+
+def _can_restore(life: Life) -> bool:
+    """Hudi leaves plans whose files a restore deletes."""
+    return life.savepoint is not None and nothing_pends(life)
+
+
 OPERATIONS = (
     Operation("compact-inline", Owner.HUDI, _compact_inline, is_mor),
     _compact("schedule"),
@@ -85,8 +95,8 @@ OPERATIONS = (
     _cluster("execute"),
     _cluster("scheduleAndExecute"),
     Operation("clean", Owner.HUDI, _clean),
-    Operation("rollback", Owner.HUDI, _roll_back, lambda life: life.undoable is not None),
+    Operation("rollback", Owner.HUDI, _roll_back, _can_roll_back),
     Operation("savepoint", Owner.HUDI, _save, lambda life: life.savepoint is None),
-    Operation("restore", Owner.HUDI, _restore, lambda life: life.savepoint is not None),
+    Operation("restore", Owner.HUDI, _restore, _can_restore),
     Operation("archive", Owner.HUDI, _archive),
 )

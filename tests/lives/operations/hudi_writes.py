@@ -260,6 +260,11 @@ def _is_narrow(life: Life) -> bool:
     return life.model.types["x"] == "int"
 
 
+def nothing_pends(life: Life) -> bool:
+    """Writers of Hudi that do not roll back first make a dead write impossible to roll back."""
+    return not life.opened().timeline.pending
+
+
 def _is_event_time(life: Life) -> bool:
     return life.shape.ordering is Ordering.EVENT_TIME
 
@@ -300,11 +305,16 @@ OPERATIONS = (
         _merge_deletes,
         _both(_has_rows, _stored_keys, _is_event_time),
     ),
-    Operation("add-column", Owner.HUDI, _add_column, _both(_has_columns_to_add, _stored_keys)),
+    Operation(
+        "add-column",
+        Owner.HUDI,
+        _add_column,
+        _both(_has_columns_to_add, _stored_keys, nothing_pends),
+    ),
     Operation(
         "write-new-column", Owner.HUDI, _write_new_column, _both(_has_rows, _has_columns_to_add)
     ),
     Operation("widen", Owner.HUDI, _widen, _both(_has_rows, _is_narrow)),
-    Operation("two-writers", Owner.HUDI, _two_writers, _has_rows),
+    Operation("two-writers", Owner.HUDI, _two_writers, _both(_has_rows, nothing_pends)),
     Operation("die-writing", Owner.HUDI, _die_writing, _has_rows),
 )

@@ -36,7 +36,7 @@ _YES = "--yes"
 
 
 def _create_by_statement(life: Life, random: Random) -> None:
-    name, kind, columns, store = _drawn_index(random)
+    name, kind, columns, store = drawn_index(random)
     fields = f"({columns})" if columns else ""
     _state(
         life,
@@ -51,7 +51,7 @@ def _create_by_command(life: Life, random: Random) -> None:
 
 
 def _create(life: Life, random: Random) -> None:
-    name, kind, columns, store = _drawn_index(random)
+    name, kind, columns, store = drawn_index(random)
     given = ("--columns", columns) if columns else ()
     life.settled()
     life.ours(
@@ -229,7 +229,8 @@ def _state(life: Life, statement: str) -> None:
         raise refusal(str(error)) from error
 
 
-def _drawn_index(random: Random) -> tuple[str, str, str, str]:
+def drawn_index(random: Random) -> tuple[str, str, str, str]:
+    """Draw the name, kind, columns and store of an index."""
     name = random.choice(list(_KINDS))
     kind, columns = _KINDS[name]
     store = random.choice(_STORES)
