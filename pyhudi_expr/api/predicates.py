@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.errors import InvalidType, PyHudiWarning, QuotedColumnWarning
-from pyhudi_expr.expr.bound import BoundColumn, columns, unknown_reasons
+from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
 from pyhudi_expr.expr.frontend.sql.conditions import is_query
 from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
-from pyhudi_expr.expr.nodes import Call, Case, HudiExpression, Literal, children, walk
+from pyhudi_expr.expr.nodes import Call, Case, Column, HudiExpression, Literal, children, walk
 from pyhudi_expr.index.opening import NO_METADATA_TABLE, NO_STATISTICS
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.rows.scan import parse_filter
@@ -71,7 +71,7 @@ def text_of(predicate: Predicate | None) -> str:
 
 def warn_if_unevaluated(result: PruneResult, text: str) -> None:
     """Warn of a predicate, or a part of it, that no file was evaluated by: more files are kept."""
-    reasons = list(unknown_reasons(result.predicate))
+    reasons = [*result.unknown]
     if not reasons and not _is_evaluated(result):
         reasons = list(_notes(result))
     if not reasons:
@@ -110,9 +110,11 @@ def _quoted_columns(tree: HudiExpression, schema: pa.Schema) -> Iterator[str]:
     """Return a message for each column's name that is a text, compared with other constants."""
     names = {field.name.lower() for field in schema}
     for node in walk(tree):
+        if isinstance(node, Column | Literal | Call | Case):
+            continue
         first, *others = [*children(node), None]
-        is_constant = all(one is None or isinstance(one, Literal) for one in others)
-        if not isinstance(first, Literal) or isinstance(node, Call | Case) or not is_constant:
+        is_constant = {type(one) for one in others} <= {Literal, type(None)}
+        if not isinstance(first, Literal) or not is_constant:
             continue
         if isinstance(first.value, str) and first.value.lower() in names:
             yield (
@@ -132,7 +134,7 @@ def _notes(result: PruneResult) -> Iterator[str]:
 
 def _is_evaluated(result: PruneResult) -> bool:
     """Return whether an index knows at least one column of the predicate, of at least one file."""
-    needed = columns(result.predicate).values()
+    needed = result.columns
     known = (_known(source.evidence, column) for source in result.evidence for column in needed)
     return not needed or result.files_kept < result.files_total or any(known)
 

@@ -215,13 +215,14 @@ def bound_children(node: BoundExpression | BoundTerm) -> tuple[BoundExpression |
             return ()
 
 
-def walk(node: BoundExpression | BoundTerm) -> Iterator[BoundExpression | BoundTerm]:
+def walk(node: BoundExpression | BoundTerm) -> list[BoundExpression | BoundTerm]:
     """Return `node` and everything below it, parents first, without recursion."""
-    stack = [node]
+    found, stack = list[BoundExpression | BoundTerm](), [node]
     while stack:
         top = stack.pop()
-        yield top
+        found.append(top)
         stack.extend(reversed(bound_children(top)))
+    return found
 
 
 def unknown_reasons(node: BoundExpression) -> list[str]:

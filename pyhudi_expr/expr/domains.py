@@ -253,7 +253,7 @@ def common_domain(left: Domain, right: Domain) -> Domain | None:
 def common_decimal(domains: Iterable[Domain]) -> Domain | None:
     """Return the decimals that hold all numbers of fixed-point domains; None if none has them."""
     decimals = [as_decimal(domain) for domain in domains]
-    scale = max(decimal.scale for decimal in decimals)
+    scale = max([decimal.scale for decimal in decimals])
     digits = scale + _whole_digits(decimals)
     return None if digits > MAX_DIGITS else Domain(Kind.DECIMAL, precision=digits, scale=scale)
 
@@ -266,7 +266,7 @@ def rounding_margin(domains: Iterable[Domain | None]) -> Fraction:
     fit becomes NULL. `NO_MARGIN`: one type holds all of them, or there is no decimal among them.
     """
     numbers = [domain for domain in domains if domain and domain.kind in FIXED_POINT]
-    is_decimal = any(number.kind is Kind.DECIMAL for number in numbers)
+    is_decimal = Kind.DECIMAL in [number.kind for number in numbers]
     if not is_decimal or common_decimal(numbers) is not None:
         return NO_MARGIN
     return Fraction(1, 10 ** max(MAX_DIGITS - _whole_digits(map(as_decimal, numbers)), 0))
@@ -274,7 +274,7 @@ def rounding_margin(domains: Iterable[Domain | None]) -> Fraction:
 
 def _whole_digits(decimals: Iterable[Domain]) -> int:
     """Return how many digits before the point numbers of some decimal domains have at most."""
-    return max(decimal.precision - decimal.scale for decimal in decimals)
+    return max([decimal.precision - decimal.scale for decimal in decimals])
 
 
 def as_decimal(domain: Domain) -> Domain:

@@ -109,6 +109,8 @@ class StatisticsEvidence:
         return self._statistics.bounds(column)
 
     def _bounds(self, term: BoundTerm) -> Bounds:
+        if isinstance(term, BoundLiteral):
+            return self._derive(term)
         known = self._terms.get(term)
         if known is None:
             known = self._terms[term] = self._derive(term)

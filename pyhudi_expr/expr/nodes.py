@@ -6,7 +6,6 @@ are Arrow's. No schema is known here; `pyhudi_expr.expr.bind` adds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, Flag
 from typing import Any, TypeAlias
@@ -303,10 +302,11 @@ def children(node: HudiExpression | Term) -> tuple[HudiExpression | Term, ...]:
             return ()
 
 
-def walk(node: HudiExpression | Term) -> Iterator[HudiExpression | Term]:
+def walk(node: HudiExpression | Term) -> list[HudiExpression | Term]:
     """Return `node` and everything below it, parents first, without recursion."""
-    stack = [node]
+    found, stack = list[HudiExpression | Term](), [node]
     while stack:
         top = stack.pop()
-        yield top
+        found.append(top)
         stack.extend(reversed(children(top)))
+    return found

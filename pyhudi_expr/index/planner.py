@@ -351,6 +351,8 @@ _Offer = tuple[CostedSource, LookupCost]
 
 def _with_unasked(offers: Sequence[_Offer], question: Question) -> Question:
     """Return the question with the indexes whose look-ups are not worth it."""
+    if not offers:
+        return question
     left = question.remaining
     more = (UnaskedIndex(source.name, offer, left) for source, offer in offers)
     return replace(question, unasked=(*question.unasked, *more))

@@ -112,7 +112,9 @@ class PruneResult:
         partition_keep: One flag for each partition. False: its values alone exclude it, whatever
             files it has.
         predicate: The bound predicate.
-        notes: Why less was pruned than could be.
+        columns: Its columns.
+        unknown: Why parts of it cannot be evaluated.
+        notes: Why less was pruned than could be; these reasons, too.
         evidence: The evidence of the indexes that were used, in order of use.
         dropped_by: For each index, the number of files that it excludes beyond the indexes before
             it. Partition values come first, then `partition_stats`, then the others in order of
@@ -128,6 +130,8 @@ class PruneResult:
     keep: BoolArray
     partition_keep: BoolArray
     predicate: BoundExpression
+    columns: Sequence[BoundColumn]
+    unknown: Sequence[str]
     notes: tuple[str, ...]
     evidence: Sequence[NamedEvidence] = field(repr=False)
     dropped_by: Mapping[str, int] = field(default_factory=dict)
@@ -275,7 +279,8 @@ class Pruner:
             predicate, needed, partitions, self._options.footer_wait, reading
         )
         self._snapshots.measure(snapshot)
-        notes = [*snapshot.notes, *unknown_reasons(predicate), *unread, *found.notes]
+        unknown = unknown_reasons(predicate)
+        notes = [*snapshot.notes, *unknown, *unread, *found.notes]
         if snapshot.merging is SliceMerging.OPAQUE and snapshot.listing.file_is_log.any():
             notes.append("the table's merger is not known: slices with log files are kept")
         return PruneResult(
@@ -283,6 +288,8 @@ class Pruner:
             keep=found.slices,
             partition_keep=by_values,
             predicate=predicate,
+            columns=needed,
+            unknown=unknown,
             notes=tuple(notes),
             evidence=[*found.answers, *snapshot.spread_aggregates(reading)],
             dropped_by=dropped_by(by_values, found),

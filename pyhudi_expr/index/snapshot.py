@@ -207,8 +207,8 @@ class TableSnapshot:
     @property
     def nbytes(self) -> int:
         """Memory of the snapshot in bytes (estimated)."""
-        indexes = (self.column_stats, self._optional)
-        return self.listing.nbytes + sum(index.nbytes for index in indexes if index is not None)
+        indexes = [one for one in (self.column_stats, self._optional) if one is not None]
+        return self.listing.nbytes + sum([index.nbytes for index in indexes])
 
     @computed_once
     def scope(self) -> Scope:

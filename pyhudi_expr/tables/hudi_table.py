@@ -31,8 +31,10 @@ from pyhudi_expr.tables.properties import TableProperties, TableType
 from pyhudi_expr.tables.schema import arrow_schema, with_meta_fields
 from pyhudi_expr.tables.storage import Expected, FileEntry, Storage
 from pyhudi_expr.tables.timeline.timeline import (
+    ANNOUNCED,
     ARCHIVE_VERSION,
     CommitMetadata,
+    IndexBuild,
     Instant,
     Timeline,
     archived_completion_times,
@@ -148,6 +150,19 @@ class HudiTable:
         """Read the metadata of a completed write."""
         path = f"{self.properties.timeline_dir}/{instant.file_name}"
         return CommitMetadata.parse(self.storage.read(path), f"{self.base_path}/{path}")
+
+    def index_builds(self, instant: Instant) -> list[IndexBuild]:
+        """Read what a completed index action has built."""
+        path = f"{self.properties.timeline_dir}/{instant.file_name}"
+        record = read_record(self.storage.read(path), f"{self.base_path}/{path}")
+        return [
+            IndexBuild(
+                str(info.get("metadataPartitionPath")),
+                info.get("indexUptoInstant") or "",
+                (info.get("extraMetadata") or {}).get(ANNOUNCED) or instant.requested,
+            )
+            for info in record.get("indexPartitionInfos") or ()
+        ]
 
     @computed_once
     def index_definitions_file(self) -> bytes | None:

@@ -48,6 +48,8 @@ def result(slices: list[tuple[int, list[str]]], partitions: int, keep, partition
         keep=np.array(keep, np.bool_),
         partition_keep=np.array(partition_keep, np.bool_),
         predicate=ALWAYS,
+        columns=(),
+        unknown=(),
         notes=(),
         evidence=[],
     )

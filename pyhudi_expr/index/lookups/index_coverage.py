@@ -17,9 +17,6 @@ are archived, only the first rule applies. Without a completed index action no f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,10 +25,9 @@ from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.tables.hudi_names import log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.partitions import ANNOUNCED
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import TableType
-from pyhudi_expr.tables.timeline.timeline import read_record
+from pyhudi_expr.tables.timeline.timeline import IndexBuild
 
 _INDEXING = "indexing"
 _LOG_FILE_PER_WRITE = 2
@@ -78,20 +74,7 @@ def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> Bool
     return _slices_with_all(listing, covered)
 
 
-@dataclass(frozen=True)
-class _Build:
-    """An index action.
-
-    Attributes:
-        announced: When it was announced: its own instant, or what this package has noted.
-        upto: The instant up to which it covers the table.
-    """
-
-    announced: str
-    upto: str
-
-
-def _of_build(table: HudiTable, listing: FileListing, build: _Build) -> set[str]:
+def _of_build(table: HudiTable, listing: FileListing, build: IndexBuild) -> set[str]:
     """Return the instants of files that the index was built from."""
     distinct = string_list(listing.file_instants.unique())
     return {instant for instant in distinct if _is_built_from(table, instant, build)}
@@ -104,32 +87,26 @@ def _slices_with_all(listing: FileListing, instants: set[str]) -> BoolArray:
     return ~listing.any_file_of_slice(~flags)
 
 
-def _newest_build(table: HudiTable, index: str) -> _Build | None:
+def _newest_build(table: HudiTable, index: str) -> IndexBuild | None:
     """Return the build that files' instants can be compared with; None if there is none."""
     if table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
         return None
-    builds = _builds(table, index)
+    builds = [
+        build
+        for action in table.timeline.instants
+        if action.action == _INDEXING and action.is_completed
+        for build in table.index_builds(action)
+        if build.partition == index
+    ]
     return max(builds, key=lambda build: build.announced, default=None)
 
 
-def _builds(table: HudiTable, index: str) -> Iterator[_Build]:
-    for action in table.timeline.instants:
-        if action.action != _INDEXING or not action.is_completed:
-            continue
-        path = f"{table.properties.timeline_dir}/{action.file_name}"
-        record = read_record(table.storage.read(path), f"{table.base_path}/{path}")
-        for info in record.get("indexPartitionInfos") or ():
-            if info.get("metadataPartitionPath") == index:
-                noted = (info.get("extraMetadata") or {}).get(ANNOUNCED)
-                yield _Build(noted or action.requested, info.get("indexUptoInstant") or "")
-
-
-def _is_built_from(table: HudiTable, instant: str, build: _Build) -> bool:
+def _is_built_from(table: HudiTable, instant: str, build: IndexBuild) -> bool:
     completed = table.completion_time(instant)
     return instant <= build.upto and completed is not None and completed <= build.announced
 
 
-def _later_without_logs(table: HudiTable, build: _Build) -> set[str]:
+def _later_without_logs(table: HudiTable, build: IndexBuild) -> set[str]:
     """Return the writes after the build and before the first of them that added log files."""
     found: set[str] = set()
     for write in table.timeline.writes:

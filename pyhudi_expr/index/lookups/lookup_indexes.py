@@ -117,7 +117,7 @@ class LookupIndexes:
         """Memory in bytes."""
         single = (self.record_index, self.bloom_filters)
         indexes = (*single, *self.secondary, *self.expressions)
-        return sum(index.nbytes for index in indexes if index is not None)
+        return sum([index.nbytes for index in indexes if index is not None])
 
     def columns_by_value(self) -> frozenset[str]:
         """Return the columns with an index of their values."""

@@ -140,7 +140,7 @@ class ColumnStats:
     def nbytes(self) -> int:
         """Memory in bytes."""
         with self._lock:
-            return sum(column.store.nbytes for column in self._columns.values())
+            return sum([column.store.nbytes for column in self._columns.values()])
 
     def load(
         self, columns: Sequence[BoundColumn], partitions: BoolArray, footer_wait: float

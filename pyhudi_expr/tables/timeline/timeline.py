@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +30,25 @@ from pyhudi_expr.tables.parsing.budget import check_file_size
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Storage
+
+ANNOUNCED = "announced"
+"""In the extra metadata of an index action of this package: when it was announced, as an instant.
+Its own instant is earlier, see `mdt.changes.async_indexing`."""
+
+
+@dataclass(frozen=True)
+class IndexBuild:
+    """What a completed index action says of a metadata partition.
+
+    Attributes:
+        partition: The metadata partition.
+        upto: The instant up to which it covers the table.
+        announced: When the action was announced: what this package has noted, or its own instant.
+    """
+
+    partition: str
+    upto: str
+    announced: str
 
 
 @dataclass(frozen=True)
@@ -279,9 +299,8 @@ class Timeline:
         return self.start is not None and requested < self.start
 
 
-def _place(instant: Instant) -> tuple[str, str]:
-    """Return what no two instants share; to compare them as a whole takes several times as long."""
-    return instant.requested, instant.action
+_place = attrgetter("requested", "action")
+"""What no two instants share; to compare them as a whole takes several times as long."""
 
 
 @lru_cache(maxsize=1 << 12)

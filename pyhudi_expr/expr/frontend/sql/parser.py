@@ -344,7 +344,7 @@ def _unwrapped(node: exp.Expr) -> exp.Expr:
 
 
 def _check_read(node: exp.Expr) -> None:
-    if any(value and name not in _READ for name, value in node.args.items()):
+    if not {name for name, value in node.args.items() if value} <= _READ:
         raise _unsupported(node)
 
 

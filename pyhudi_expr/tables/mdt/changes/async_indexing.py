@@ -37,7 +37,6 @@ from pyhudi_expr.tables.hudi_names import (
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import Lease, TableLock
 from pyhudi_expr.tables.mdt.changes.partitions import (
-    ANNOUNCED,
     IndexConflict,
     NewPartition,
     add_definitions,
@@ -50,7 +49,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import (
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.pending_writes import is_scheduled_clustering, wait_for_instants
 from pyhudi_expr.tables.process_owner import this_process
-from pyhudi_expr.tables.timeline.timeline import Instant, State
+from pyhudi_expr.tables.timeline.timeline import ANNOUNCED, Instant, State
 from pyhudi_expr.tables.timeline.writer import (
     Action,
     IndexedPartition,

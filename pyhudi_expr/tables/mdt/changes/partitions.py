@@ -21,8 +21,6 @@ from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.store import file_group_names
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 
-ANNOUNCED = "announced"
-"""When an index action was announced, in its extra metadata; its instant is earlier."""
 COLUMN_TYPE = "columnType"
 """The option of an extension's secondary index with the types that its columns had when the index
 was built (`type_names`): values are spelled by them."""

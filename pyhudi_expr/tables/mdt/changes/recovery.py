@@ -22,13 +22,12 @@ from pyhudi_expr.tables.mdt.changes.async_indexing import (
     take_back,
 )
 from pyhudi_expr.tables.mdt.changes.partitions import (
-    ANNOUNCED,
     IndexConflict,
     NewPartition,
     remove_unread,
 )
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
-from pyhudi_expr.tables.timeline.timeline import Instant, read_record
+from pyhudi_expr.tables.timeline.timeline import ANNOUNCED, Instant, read_record
 
 _Infos = list[dict[str, Any]]
 

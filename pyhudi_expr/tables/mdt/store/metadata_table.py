@@ -41,6 +41,7 @@ from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics, concatenat
 from pyhudi_expr.tables.storage import Expected
 
 _OPEN_ATTEMPTS = 5
+_INDEXING = "indexing"
 _FIRST_READ = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 """The partitions that nearly every question reads."""
 
@@ -161,8 +162,7 @@ class MetadataTable:
         """
         if not self.table.timeline.is_committed(instant):
             return False
-        regular = self._regular_instants
-        return instant in regular or (bool(regular) and instant < min(regular))
+        return instant in self._regular_instants or instant < self._first_delta_commit
 
     @property
     def lists_files(self) -> bool:
@@ -313,6 +313,21 @@ class MetadataTable:
         valid = valid_instants(self.table, self.metadata)
         # A block is valid only if the metadata table's own commit completed, too.
         return frozenset(i for i in valid if self.metadata.timeline.is_committed(i))
+
+    @computed_once
+    def _first_delta_commit(self) -> str:
+        """When the metadata table had its first delta commit; "" if it had none.
+
+        That of an index has an instant before the time at which it was announced.
+        """
+        first = min(self._regular_instants, default="")
+        builds = [
+            build.announced
+            for action in self.table.timeline.instants
+            if action.requested == first and action.action == _INDEXING and action.is_completed
+            for build in self.table.index_builds(action)
+        ]
+        return max(builds, default=first)
 
     @computed_once
     def _regular_instants(self) -> frozenset[str]:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.tables.hudi_names import METADATA_DIR
+from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt.changes.async_indexing import announce, publish
 from pyhudi_expr.tables.mdt.changes.bootstrap import ensure_metadata_table
-from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.failure_fixtures import Disk
 from tests.tables.directory_contents import contents, linked
@@ -121,3 +122,15 @@ def test_a_full_disk_leaves_no_metadata_table(table: HudiTable, disk: Disk) -> N
 def make(path: Path) -> None:
     opened = HudiTable.open(str(path))
     ensure_metadata_table(opened, TableLock(opened.storage))
+
+
+def test_a_new_metadata_table_with_an_index_covers_every_commit(table: HudiTable) -> None:
+    """The index's delta commit is its first one, and has an instant before the newest commit."""
+    lock = TableLock(table.storage)
+    ensure_metadata_table(table, lock)
+    announced = announce(table.refreshed(), [NewPartition(BLOOM_FILTERS, 1)], lock)
+    publish(announced, [], lock, 1, lambda _table, _instant: ())
+    metadata = MetadataTable.open(HudiTable.open(table.base_path))
+    assert metadata is not None
+    assert metadata.instant == table.instant
+    assert metadata.lists_files
