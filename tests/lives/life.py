@@ -83,13 +83,13 @@ class KeptFrame:
         frame: It, of the session with the extension.
         plain: The same of the session without.
         columns: Its columns.
-        rows: The rows that it had then.
+        states: The rows of the table then, and after each step since.
     """
 
     frame: DataFrame
     plain: DataFrame
     columns: tuple[str, ...]
-    rows: Sequence[tuple[Any, ...]]
+    states: list[Sequence[tuple[Any, ...]]]
 
 
 @dataclass

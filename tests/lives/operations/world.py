@@ -25,7 +25,7 @@ def _keep_frame(life: Life, random: Random) -> None:
         session.table(life.name) if by_name else session.read.format("hudi").load(life.uri)
         for session in (life.sessions.extended, life.sessions.plain)
     )
-    kept = KeptFrame(ours, plain, tuple(life.model.types), life.model.canonical())
+    kept = KeptFrame(ours, plain, tuple(life.model.types), [life.model.canonical()])
     life.frames = [*life.frames, kept][-_KEPT_FRAMES:]
 
 
