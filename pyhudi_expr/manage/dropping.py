@@ -28,6 +28,9 @@ from pyhudi_expr.tables.mdt.changes import partitions
 from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR, Extension
 
+_PENDING_ALLOWED_FROM = 8
+"""The version of tables of which Hudi initialises metadata partitions during other actions."""
+
 
 @dataclass(frozen=True)
 class DropPlan:
@@ -96,8 +99,10 @@ class IndexDrop:
         return DropPlan(table.base_path, name, status.store, gone, registered, others)
 
     def check(self, plan: DropPlan) -> None:
-        """Check that no other index needs this one."""
+        """Check that no other index needs this one, and that writers can make it again."""
         table = HudiTable.open(self.request.table)
+        if plan.store is Store.HUDI and plan.partitions:
+            _check_nothing_pends(table, plan)
         status = index_status(table, plan.name)
         if status is not None:
             _check_unneeded(table, status)
@@ -182,6 +187,22 @@ def _gone_from_extension(table: HudiTable, partitions: Sequence[str]) -> set[str
         left = set() if found is None else found.partitions - gone
         gone |= {RECORD_INDEX} if left <= {RECORD_INDEX} else set()  # no other: a drop died
     return gone
+
+
+def _check_nothing_pends(table: HudiTable, plan: DropPlan) -> None:
+    """Check that a writer whose settings enable the index could make it again at once.
+
+    In a table of version 6 a writer of Hudi 1.2 cannot while an action is pending. It does not say
+    so, and does not add what it writes to the metadata table any more.
+    """
+    pending = sorted(table.timeline.pending)
+    if pending and table.properties.version < _PENDING_ALLOWED_FROM:
+        raise partitions.IndexConflict(
+            f"{table.base_path}: {', '.join(pending)} are pending. Until they have ended, writers "
+            f"of Hudi 1.2 that enable {', '.join(plan.partitions)} could not make it again in a "
+            f"table of version {table.properties.version}, and would leave the metadata table "
+            "without what they write. Run or roll back the pending actions first"
+        )
 
 
 def _check_unneeded(table: HudiTable, status: IndexStatus) -> None:

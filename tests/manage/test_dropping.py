@@ -16,6 +16,7 @@ from pyhudi_expr.manage.indexing.statements import DropIndex
 from pyhudi_expr.manage.operations import OperationFailed, carry_out, run
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
 from tests.tables.directory_contents import contents
 
 TABLE = "cow_v9_txns_simple_meta"
@@ -72,3 +73,15 @@ def test_an_index_is_not_taken_for_another_ones_partition(path: Path) -> None:
     run(dropping(path, COLUMN_STATS))
     del before[COLUMN_STATS]
     assert states(path) == before
+
+
+def test_nothing_of_hudis_is_dropped_from_version_6_while_an_action_is_pending(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """A writer that wants the index again would not follow the metadata table until then."""
+    path = Path(shutil.copytree(golden["mor_v6_metadata_pending_compaction"], tmp_path / "t"))
+    (path / ".hoodie" / "20990101000000000.compaction.requested").touch()
+    before = contents(path)
+    with pytest.raises(IndexConflict, match="20990101000000000 are pending"):
+        run(dropping(path, COLUMN_STATS))
+    assert contents(path) == before
