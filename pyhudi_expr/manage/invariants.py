@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
-from pyhudi_expr.errors import HudiError, TableNotFound
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.rows.log_rows import log_keys
 from pyhudi_expr.rows.slice_files import FileSlice, file_slices
@@ -20,6 +20,7 @@ from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.key_storage import BaseFile, base_files
 from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.changes.partitions import check_metadata_table
 
 _THREADS = 4
 """Log files are held in memory as they are read."""
@@ -151,17 +152,4 @@ def require_clusterable(table: HudiTable) -> None:
             f"{table.base_path}: a bucket index decides the file of each row; files cannot be "
             "rewritten"
         )
-    if table.properties.metadata_partitions and not _has_metadata_table(table):
-        raise HudiError(
-            f"{table.base_path}: {hudi_names.METADATA_DIR} is not there, though hoodie.properties "
-            f"says that it is, and Hudi cannot cluster so; pyhudi audit {table.base_path} --repair "
-            "makes it again"
-        )
-
-
-def _has_metadata_table(table: HudiTable) -> bool:
-    try:
-        HudiTable.at(table.storage.child(hudi_names.METADATA_DIR))
-    except TableNotFound:
-        return False
-    return True
+    check_metadata_table(table)

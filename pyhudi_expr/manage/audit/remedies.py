@@ -16,9 +16,12 @@ from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.indexing.index_plan import (
     EXPRESSION,
     EXPRESSION_OPTION,
+    FOLLOWS_THE_FIRST,
     KINDS,
     STORE_OPTION,
     TYPE_OPTION,
+    has_others_with_logs,
+    plan_index,
 )
 from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex
 from pyhudi_expr.manage.operations import Action, Change
@@ -171,15 +174,13 @@ def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
             wrong.setdefault(one.name, one)
     # Secondary indexes need the record index: they go first, and come last.
     ordered = sorted(wrong.values(), key=lambda one: one.kind != SECONDARY_INDEX)
-    harmless = {one.name for one in ordered if not _can_be_built(one)} - _harmful(audit, indexes)
-    if remakes:
-        harmless = set()
+    unbuilt = {one.name: why for one in ordered if (why := _why_not_built(catalog, one))}
+    harmless = set[str]() if remakes else unbuilt.keys() - _harmful(audit, indexes)
     left += [
-        f"{one.name} only costs time, and cannot be built again: it stays as it is"
-        if one.name in harmless
-        else f"{one.name} is dropped; Hudi's writers build it again"
-        for one in ordered
-        if not _can_be_built(one)
+        f"{name} only costs time, and cannot be built again ({why}): it stays as it is"
+        if name in harmless
+        else f"{name} is dropped, and not built again: {why}"
+        for name, why in unbuilt.items()
     ]
     ordered = [one for one in ordered if one.name not in harmless]
     names = {one.name for one in ordered}
@@ -196,10 +197,28 @@ def plan_repair(audit: Audit, catalog: IndexCatalog) -> Repair:
         remakes=remakes,
         dropped={one.name: _stored(catalog, one.store, one.partitions) for one in ordered},
         removed=_stored(catalog, Store.HUDI, [*others, HOODIE_DIR]),
-        built=tuple(_creation(catalog, one) for one in reversed(ordered) if _can_be_built(one)),
+        built=tuple(
+            _creation(catalog, one) for one in reversed(ordered) if one.name not in unbuilt
+        ),
         mended=mended,
         left=tuple(left),
     )
+
+
+def _why_not_built(catalog: IndexCatalog, index: IndexStatus) -> str:
+    """Return why an index cannot be built after it was dropped; "" if it can."""
+    if not _can_be_built(index):
+        return "Hudi's writers build it"
+    properties = catalog.table.properties
+    if index.store is Store.HUDI and index.kind == SECONDARY_INDEX:
+        own = [one for one in index.partitions if one != RECORD_INDEX]
+        if has_others_with_logs(properties, own[0]):
+            return FOLLOWS_THE_FIRST
+    try:
+        plan_index(catalog.table, _creation(catalog, index))
+    except HudiError as refusal:
+        return str(refusal)
+    return ""
 
 
 def _is_of_data(finding: Finding) -> bool:

@@ -294,11 +294,9 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
             )
     if kind != SECONDARY_INDEX:
         return None
-    if properties.table_type is TableType.MERGE_ON_READ and _has_another(properties, request.name):
-        return (
-            "Hudi 1.2 follows log files in the first of several secondary indexes only, and its "
-            "readers lose rows by the others"
-        )
+    own = f"{hudi_names.SECONDARY_INDEX_PREFIX}{request.name}"
+    if own not in properties.metadata_partitions and has_others_with_logs(properties, own):
+        return FOLLOWS_THE_FIRST
     if len(properties.record_key_fields) > 1:
         return "Hudi has no secondary index of a table with a composite record key"
     if len(columns) > 1:
@@ -312,11 +310,17 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
     return None
 
 
-def _has_another(properties: TableProperties, name: str) -> bool:
-    """Return whether a secondary index of this name is not there, and others are."""
+FOLLOWS_THE_FIRST = (
+    "Hudi 1.2 follows log files in the first of several secondary indexes only, and its readers "
+    "lose rows by the others"
+)
+
+
+def has_others_with_logs(properties: TableProperties, partition: str) -> bool:
+    """Return whether a table with log files has secondary indexes of Hudi's beside a partition."""
     prefix = hudi_names.SECONDARY_INDEX_PREFIX
-    there = {one for one in properties.metadata_partitions if one.startswith(prefix)}
-    return bool(there) and f"{prefix}{name}" not in there
+    others = {one for one in properties.metadata_partitions if one.startswith(prefix)}
+    return properties.table_type is TableType.MERGE_ON_READ and bool(others - {partition})
 
 
 def _partitions(table: HudiTable, request: CreateIndex, store: Store) -> Iterator[PlannedPartition]:

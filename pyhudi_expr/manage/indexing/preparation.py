@@ -23,7 +23,7 @@ from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
 from pyhudi_expr.tables.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes import recovery as index_recovery
-from pyhudi_expr.tables.mdt.changes.partitions import check_restores
+from pyhudi_expr.tables.mdt.changes.partitions import check_metadata_table, check_restores
 from pyhudi_expr.tables.mdt.extension.changes import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
@@ -92,6 +92,7 @@ def check_work(work: Work | RecoveryPlan, options: BuildOptions) -> None:
         isinstance(work, BuildPlan) and work.planned.store is Store.EXTENSION
     )
     if not of_extension:
+        check_metadata_table(work.table)
         options.lock(work.table.storage).check()
 
 

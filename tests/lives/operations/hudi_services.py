@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from tests.lives.life import Inapplicable, Life
-from tests.lives.operations.hudi_writes import is_mor, nothing_pends
+from tests.lives.operations.hudi_writes import is_mor, no_dead_write
 from tests.lives.operations.operation import Operation, Owner
 
 _AT_ONCE = "hoodie.compact.inline.max.delta.commits=1"
@@ -25,7 +25,12 @@ def _compact(operation: str) -> Operation:
         life.settled()
         life.service("run_compaction", f"op => '{operation}'", _AT_ONCE)
 
-    return Operation(f"compaction-{operation.lower()}", Owner.HUDI, run, is_mor)
+    return Operation(
+        f"compaction-{operation.lower()}",
+        Owner.HUDI,
+        run,
+        lambda life: is_mor(life) and no_dead_write(life),
+    )
 
 
 def _cluster(operation: str) -> Operation:
@@ -35,7 +40,7 @@ def _cluster(operation: str) -> Operation:
         order = f", order => '{column}'" if operation != "execute" else ""
         life.service("run_clustering", f"op => '{operation}'{order}")
 
-    return Operation(f"clustering-{operation.lower()}", Owner.HUDI, run)
+    return Operation(f"clustering-{operation.lower()}", Owner.HUDI, run, no_dead_write)
 
 
 def _clean(life: Life, _random: Random) -> None:
@@ -82,8 +87,10 @@ def _can_roll_back(life: Life) -> bool:
 
 
 def _can_restore(life: Life) -> bool:
-    """Hudi leaves plans whose files a restore deletes."""
-    return life.savepoint is not None and nothing_pends(life)
+    """Hudi leaves plans whose files a restore deletes, and finds no instant that is archived."""
+    timeline = life.opened().timeline
+    active = {instant.requested for instant in timeline.writes}
+    return life.savepoint in active and not timeline.pending
 
 
 OPERATIONS = (

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from devtools.tables import TableType
+from pyhudi_expr.tables.pending_writes import writers_at_work
 from tests.lives.life import Inapplicable, Life, merges_partly
 from tests.lives.model import ADDED, PARTITIONS, SOFT_DELETE, Row, partition
 from tests.lives.operations.operation import Operation, Owner
@@ -260,9 +261,9 @@ def _is_narrow(life: Life) -> bool:
     return life.model.types["x"] == "int"
 
 
-def nothing_pends(life: Life) -> bool:
+def no_dead_write(life: Life) -> bool:
     """Writers of Hudi that do not roll back first make a dead write impossible to roll back."""
-    return not life.opened().timeline.pending
+    return not writers_at_work(life.opened())
 
 
 def _is_event_time(life: Life) -> bool:
@@ -309,12 +310,12 @@ OPERATIONS = (
         "add-column",
         Owner.HUDI,
         _add_column,
-        _both(_has_columns_to_add, _stored_keys, nothing_pends),
+        _both(_has_columns_to_add, _stored_keys, no_dead_write),
     ),
     Operation(
         "write-new-column", Owner.HUDI, _write_new_column, _both(_has_rows, _has_columns_to_add)
     ),
     Operation("widen", Owner.HUDI, _widen, _both(_has_rows, _is_narrow)),
-    Operation("two-writers", Owner.HUDI, _two_writers, _both(_has_rows, nothing_pends)),
+    Operation("two-writers", Owner.HUDI, _two_writers, _both(_has_rows, no_dead_write)),
     Operation("die-writing", Owner.HUDI, _die_writing, _has_rows),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyhudi_expr.errors import CorruptFile, HudiError
+from pyhudi_expr.errors import CorruptFile, HudiError, TableNotFound
 from pyhudi_expr.tables import hudi_names, properties
 from pyhudi_expr.tables.hudi_names import (
     HOODIE_DIR,
@@ -232,6 +232,23 @@ def remove_unread(table: HudiTable, names: Sequence[str], lease: Lease) -> None:
 def _delete(table: HudiTable, names: Sequence[str]) -> None:
     for name in names:
         table.storage.delete_dir(f"{METADATA_DIR}/{name}")
+
+
+def check_metadata_table(table: HudiTable) -> None:
+    """Check that the metadata table is there if the properties say so. Raises HudiError."""
+    if table.properties.metadata_partitions and not _has_metadata_table(table):
+        raise HudiError(
+            f"{table.base_path}: {METADATA_DIR} is not there, though hoodie.properties "
+            f"says that it is; pyhudi audit {table.base_path} --repair makes it again"
+        )
+
+
+def _has_metadata_table(table: HudiTable) -> bool:
+    try:
+        HudiTable.at(table.storage.child(METADATA_DIR))
+    except TableNotFound:
+        return False
+    return True
 
 
 def check_restores(table: HudiTable) -> None:
