@@ -106,6 +106,8 @@ class Life:
     savepoint: str | None = None
     saved_indexes: frozenset[str] = frozenset()
     """Those that the savepoint has."""
+    saved_builds: frozenset[str] = frozenset()
+    """The index actions before the savepoint."""
     frames: list[KeptFrame] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     """Of both sessions during this life."""

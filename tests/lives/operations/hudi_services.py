@@ -63,6 +63,7 @@ def _save(life: Life, _random: Random) -> None:
     life.call(f"create_savepoint(table => '{{t}}', commit_time => '{instant}')")
     life.savepoint = instant
     life.saved_indexes = frozenset(life.indexes())
+    life.saved_builds = _builds(life)
     life.model.remember("savepoint")
 
 
@@ -70,7 +71,14 @@ def _restore(life: Life, _random: Random) -> None:
     life.settled()
     life.call(f"rollback_to_savepoint(table => '{{t}}', instant_time => '{life.savepoint}')")
     life.model.recall("savepoint")
-    life.announced |= life.indexes().keys() - life.saved_indexes
+    # Hudi deletes the files of what was built since, also of an index that was there before.
+    built_since = _builds(life) - life.saved_builds
+    life.announced |= life.indexes().keys() - (frozenset() if built_since else life.saved_indexes)
+
+
+def _builds(life: Life) -> frozenset[str]:
+    instants = life.opened().timeline.instants
+    return frozenset(one.requested for one in instants if one.action == "indexing")
 
 
 def _archive(life: Life, _random: Random) -> None:
