@@ -216,10 +216,11 @@ def _history_is_hudis(life: Life, random: Random) -> None:
         return
     way, condition = random.choice(list(_PAST)), drawn_predicate(random)
     name_of_instant, more_options = _PAST[way]
-    options = {**more_options, name_of_instant: random.choice(instants)}
+    options: dict[str, Any] = {**more_options, name_of_instant: random.choice(instants)}
     read = _streamed if way == "stream" else _loaded
     try:
-        expected = read(life.sessions.plain, life.uri, {**options, **_NOT_SKIPPING}, condition)
+        whole = {**options, **_NOT_SKIPPING}
+        expected = read(life.sessions.plain, life.uri, whole, condition)
     except Exception as error:
         life.note(f"Hudi's {way} fails", described(error))
         return
