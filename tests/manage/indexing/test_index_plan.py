@@ -13,6 +13,7 @@ from pyhudi_expr.manage.indexing.statements import CreateIndex, parse
 from pyhudi_expr.tables.hudi_table import HudiTable
 
 INDEXED, VIRTUAL = "cow_v9_txns_simple_meta", "cow_v8_simplekeygen_hivestyle_no_metafields"
+LOGGED = "mor_v9_txns_simple_meta"
 COMPOSITE, OLD = "cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle"
 
 Planned = Callable[[str, str], IndexPlan]
@@ -118,6 +119,7 @@ def test_a_secondary_index_also_creates_a_missing_record_index(planned: Planned)
         ("CREATE INDEX i ON t USING bloom_filters", VIRTUAL, "virtual record keys"),
         ("CREATE INDEX i ON t (name)", COMPOSITE, "composite record key.*extension"),
         ("CREATE INDEX i ON t (name)", OLD, "version 6 has no secondary_index"),
+        ("CREATE INDEX i ON t (merchant_name)", LOGGED, "lose rows by the others.*extension"),
     ],
 )
 def test_an_unsupported_index_is_refused_with_an_alternative(

@@ -139,8 +139,10 @@ def test_secondary_indexes_through_updates_and_deletes(
         "values", type_, stats_columns=None, extra={"hoodie.metadata.record.index.enable": "true"}
     )
     table = create(in_files(extended, files, schema), spec, tmp_path)
-    for column in ("name", "price"):
-        execute(extended, f"CREATE INDEX idx_{column} ON '{table.path}' ({column})")
+    # Hudi's readers lose rows of tables with log files by a second one in its own store.
+    second = " OPTIONS (store = 'extension')" if type_ is TableType.MOR else ""
+    for column, more in (("name", ""), ("price", second)):
+        execute(extended, f"CREATE INDEX idx_{column} ON '{table.path}' ({column}){more}")
     conditions = ["name = 'a1'", "price = 30", "name = 'a1' AND price = 20", "name IN ('a0','a3')"]
     read = check(extended, table, conditions)
     assert read["name = 'a1'"] == 1
