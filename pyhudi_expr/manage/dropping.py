@@ -125,7 +125,8 @@ class IndexDrop:
         """Check that nothing of it is left; return a line for each other index that stopped."""
         table = HudiTable.open(self.request.table)
         still = (status for status in index_statuses(table) if status.name == plan.name)
-        for status in still:
+        status = next(still, None)
+        if status is not None:
             raise HudiError(f"the index {plan.name} is still there: {status.state.value}")
         left = sorted(set(plan.partitions) & set(_partitions(table, plan.store)))
         if left:

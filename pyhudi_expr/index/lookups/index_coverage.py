@@ -29,7 +29,6 @@ from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import TableType
 from pyhudi_expr.tables.timeline.timeline import IndexBuild
 
-_INDEXING = "indexing"
 _LOG_FILE_PER_WRITE = 2
 """The timeline's layout where a log file's name tells its write, and completion times are kept."""
 
@@ -93,8 +92,7 @@ def _newest_build(table: HudiTable, index: str) -> IndexBuild | None:
         return None
     builds = [
         build
-        for action in table.timeline.instants
-        if action.action == _INDEXING and action.is_completed
+        for action in table.timeline.index_actions
         for build in table.index_builds(action)
         if build.partition == index
     ]

@@ -173,35 +173,35 @@ class Storage:
 
         With `recursive`, the directories below it may be left out.
         """
-        with _Translated(self.uri, path, "read"):
+        with _Translated(self.uri, path):
             return [
                 self._relative(entry) for entry in self.backend.list(self.full(path), recursive)
             ]
 
     def names(self, path: str) -> Sequence[str]:
         """Return the names of a directory's files: quicker than `list`; none if it is missing."""
-        with _Translated(self.uri, path, "read"):
+        with _Translated(self.uri, path):
             return self.backend.names(self.full(path))
 
     def stat(self, path: str) -> FileEntry | None:
         """Return the file or directory; None if it does not exist."""
-        with _Translated(self.uri, path, "read"):
+        with _Translated(self.uri, path):
             found = self.backend.stat(self.full(path))
         return None if found is None else self._relative(found)
 
     def read(self, path: str) -> bytes:
         """Read a whole file."""
-        with _Translated(self.uri, path, "read"):
+        with _Translated(self.uri, path):
             return self.backend.read(self.full(path))
 
     def read_versioned(self, path: str) -> VersionedFile | None:
         """Read a whole file, and its version for `replace`; None if it does not exist."""
-        with _Translated(self.uri, path, "read"):
+        with _Translated(self.uri, path):
             return self.backend.read_versioned(self.full(path))
 
     def read_if_present(self, path: str) -> bytes | None:
         """Read a whole file; None if it does not exist."""
-        with _Translated(self.uri, path, "read"):
+        with _Translated(self.uri, path):
             return self.backend.read_if_present(self.full(path))
 
     def at_once(self, request: Callable[[_Item], _T], items: Sequence[_Item]) -> Sequence[_T]:
@@ -220,12 +220,12 @@ class Storage:
             path: The file.
             size: Its length, if a listing gave it: it saves a request to an object store.
         """
-        with _Translated(self.uri, path, "read"):
+        with _Translated(self.uri, path):
             return self.backend.open_input(self.full(path), size)
 
     def open_ranges(self, path: str, size: int | None = None) -> RandomAccess:
         """Open a file to read ranges of it; see `open_input`, and `ManyRanges`."""
-        with _Translated(self.uri, path, "read"):
+        with _Translated(self.uri, path):
             return self.backend.open_ranges(self.full(path), size)
 
     def write(self, path: str, content: bytes) -> None:
@@ -285,7 +285,7 @@ class _Translated(NamedTuple):
 
     uri: str
     path: str
-    purpose: str
+    purpose: str = "read"
 
     def __enter__(self) -> None:
         pass

@@ -31,6 +31,7 @@ from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Storage
 
+INDEXING = "indexing"
 ANNOUNCED = "announced"
 """In the extra metadata of an index action of this package: when it was announced, as an instant.
 Its own instant is earlier, see `mdt.changes.async_indexing`."""
@@ -251,6 +252,11 @@ class Timeline:
     def writes(self) -> tuple[Instant, ...]:
         """Completed commits, delta commits and replace commits."""
         return tuple(instant for instant in self.instants if instant.is_write)
+
+    @property
+    def index_actions(self) -> tuple[Instant, ...]:
+        """Completed actions that built indexes."""
+        return tuple(one for one in self.instants if one.action == INDEXING and one.is_completed)
 
     @computed_once
     def pending_compactions(self) -> tuple[Instant, ...]:

@@ -49,7 +49,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import (
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.pending_writes import is_scheduled_clustering, wait_for_instants
 from pyhudi_expr.tables.process_owner import this_process
-from pyhudi_expr.tables.timeline.timeline import ANNOUNCED, Instant, State
+from pyhudi_expr.tables.timeline.timeline import ANNOUNCED, INDEXING, Instant, State
 from pyhudi_expr.tables.timeline.writer import (
     Action,
     IndexedPartition,
@@ -61,7 +61,7 @@ from pyhudi_expr.tables.timeline.writer import (
     time_before,
 )
 
-ACTION = "indexing"
+ACTION = INDEXING
 _DELTA_COMMIT = "deltacommit"
 _OPERATION = "BULK_INSERT"
 BUILDER, BUILDER_NAME, NOTE = "builder", "pyhudi", "note"

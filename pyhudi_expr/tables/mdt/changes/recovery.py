@@ -21,11 +21,7 @@ from pyhudi_expr.tables.mdt.changes.async_indexing import (
     no_finish,
     take_back,
 )
-from pyhudi_expr.tables.mdt.changes.partitions import (
-    IndexConflict,
-    NewPartition,
-    remove_unread,
-)
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition, remove_unread
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.tables.timeline.timeline import ANNOUNCED, Instant, read_record
 

@@ -41,7 +41,6 @@ from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics, concatenat
 from pyhudi_expr.tables.storage import Expected
 
 _OPEN_ATTEMPTS = 5
-_INDEXING = "indexing"
 _FIRST_READ = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 """The partitions that nearly every question reads."""
 
@@ -323,8 +322,8 @@ class MetadataTable:
         first = min(self._regular_instants, default="")
         builds = [
             build.announced
-            for action in self.table.timeline.instants
-            if action.requested == first and action.action == _INDEXING and action.is_completed
+            for action in self.table.timeline.index_actions
+            if action.requested == first
             for build in self.table.index_builds(action)
         ]
         return max(builds, default=first)
