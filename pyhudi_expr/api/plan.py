@@ -1,4 +1,7 @@
-"""The files that a query has to read, and why: as text in a shell, as a page in a notebook."""
+"""Questions about a table at an instant, and the files that the query has to read.
+
+A plan says why, too: as text in a shell, as a page in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.api.display import html, lines, share_text
 from pyhudi_expr.api.explanation_lines import explanation_text
+from pyhudi_expr.api.predicates import Predicate, text_of
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.description import files_table
 from pyhudi_expr.index.explanation import Explanation as ExplanationTree
 from pyhudi_expr.index.explanation import remarks
 from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator, without_merged_slices
-from pyhudi_expr.index.prune import PruneResult
+from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.timeline.timeline import Instant
 
 _HEIGHT = 600  # pixels
@@ -211,3 +220,53 @@ class Explanation:
             return f"<pre>{escape(self.to_text())}</pre>"
         frame = f'style="width: 100%; height: {_HEIGHT}px; border: 0"'
         return f'<iframe {frame} srcdoc="{escape(page)}"></iframe>'
+
+
+@dataclass(frozen=True)
+class Question:
+    """A predicate about a table at an instant.
+
+    Attributes:
+        predicate: As the user gave it.
+        tree: As the other rooms take it.
+        snapshot: The table at the instant.
+        dialect: The SQL of a text.
+        zone: The time zone of its times without zone.
+        since: Only rows that were written after this instant, in the timeline's digits.
+    """
+
+    predicate: Predicate | None
+    tree: HudiExpression
+    snapshot: TableSnapshot
+    dialect: SqlDialect
+    zone: str
+    since: str | None = None
+
+    def pruned(self, pruner: Pruner) -> Plan:
+        """Return the files to read for an engine of the dialect. Raises HudiError."""
+        request = PruneRequest(
+            self.tree,
+            self.snapshot.listing.view,
+            here(self.zone, self.dialect.engine),
+            since=self.since,
+            reader=reader_of(self.dialect.name),
+        )
+        return self.plan(pruner.prune_snapshot(self.snapshot, request))
+
+    def plan(self, result: PruneResult) -> Plan:
+        """Return the plan of a result."""
+        text, uri = text_of(self.predicate), self.snapshot.table.base_path
+        return Plan(uri, text, result, self.snapshot)
+
+
+def snapshot_at(pruner: Pruner, uri: str, view: TableView, as_of: str | None) -> TableSnapshot:
+    """Open a table at an instant.
+
+    Raises:
+        BeforeFirstCommit: The instant is before the table's first commit.
+        HudiError: The table cannot be read.
+    """
+    snapshot = pruner.open(uri, view, as_of)
+    if as_of is not None:
+        snapshot.table.check_as_of(as_of)
+    return snapshot

@@ -23,7 +23,7 @@ from pyhudi_expr.api.arguments import (
 )
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
 from pyhudi_expr.api.display import html, lines, table_columns, table_facts
-from pyhudi_expr.api.plan import Explanation, Plan
+from pyhudi_expr.api.plan import Explanation, Plan, Question, snapshot_at
 from pyhudi_expr.api.predicates import (
     Predicate,
     check_kind,
@@ -33,7 +33,6 @@ from pyhudi_expr.api.predicates import (
     warn_of_quoted_columns,
 )
 from pyhudi_expr.api.progress import Bar, progress_bar
-from pyhudi_expr.api.questions import Question, snapshot_at
 from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.description import (

@@ -10,8 +10,8 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import table_location
-from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
+from pyhudi_expr.cli.reports import print_plan
 from pyhudi_expr.cli.terminal import confirm, echo
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.hive.address import HiveAddress

@@ -1,9 +1,10 @@
-"""Describe a table as a report, and what each part of a predicate excludes."""
+"""Describe a table and its indexes as reports, and what each part of a predicate excludes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,12 @@ from pyhudi_expr.api.display import size_text
 from pyhudi_expr.api.explanation_lines import ExplanationLine, explanation_lines
 from pyhudi_expr.arrays import string_list
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.index_report import index_reports
+from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_indexes
+from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_catalog, reading_indexes
+from pyhudi_expr.index.catalog.index_sizes import PartitionSize, index_sizes
+from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses, no_such_index
 from pyhudi_expr.index.explanation import Explanation
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
@@ -25,6 +29,49 @@ from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_l
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.timeline import Timeline
+
+
+def index_reports(catalog: IndexCatalog, name: str | None = None) -> list[reports.Report]:
+    """Return a report of each index, or of the one of this name. Raises HudiError."""
+    every = checked_statuses(catalog)
+    found = [one for one in every if name is None or name in (one.name, *one.partitions)]
+    if name is not None and not found:
+        raise HudiError(no_such_index(catalog.table, name))
+    return list(map(_sized, found, index_sizes(catalog, found)))
+
+
+def print_stats(base_path: str, name: str | None, as_json: bool) -> None:
+    """Print the reports of a table's indexes, or of one of them."""
+    with (
+        progress_while("reading the indexes"),
+        reading_catalog(Storage.open(base_path)) as catalog,
+    ):
+        found = index_reports(catalog, name)
+    if as_json:
+        echo(reports.as_json({"indexes": found}))
+        return
+    output = Table()
+    for header in ("name", "kind", "state", "covers"):
+        output.add_column(header, overflow="fold", no_wrap=header == "name")
+    for header in ("entries", "shards", "size", "log files", "size of logs"):
+        output.add_column(header, justify="right")
+    for each in found:
+        parts = each["metadata_partitions"]
+        counts = [sum(part[key] for part in parts) for key in ("entries", "shards", "log_files")]
+        logs = sum(part["log_bytes"] for part in parts)
+        row = (each["name"], each["kind"], each["state"], each["covers"] or "-")
+        sizes = size_text(each["bytes"]), size_text(logs)
+        output.add_row(*row, f"{counts[0]:,}", str(counts[1]), sizes[0], str(counts[2]), sizes[1])
+    reports.print_table(output)
+
+
+def _sized(status: IndexStatus, sizes: list[PartitionSize]) -> reports.Report:
+    return {
+        **reports.index_report(status),
+        "bytes": sum(size.bytes for size in sizes),
+        "metadata_partitions": [asdict(size) for size in sizes],
+    }
+
 
 _INDENT = "  "
 

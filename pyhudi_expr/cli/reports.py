@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyhudi_expr.api.display import share_text
-from pyhudi_expr.cli.terminal import Printable, printable
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.terminal import Printable, echo, printable
+from pyhudi_expr.manage.operations import Plan, plan_record
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pyhudi_expr.index.catalog.status import IndexStatus
     from pyhudi_expr.index.explanation import Explanation
     from pyhudi_expr.index.prune import PruneResult
+
 
 Report = dict[str, Any]
 _FILE_WIDTH = 240
@@ -155,3 +158,15 @@ def _lines(value: Mapping[str, Any], indent: str) -> Iterator[str]:
 
 def _one_line(text: object) -> str:
     return printable(str(text)).replace("\n", "\\n")
+
+
+def print_plan(plan: Plan, as_json: bool) -> None:
+    """Print what an operation would do."""
+    if as_json:
+        echo(reports.as_json(plan_record(plan)))
+        return
+    for change in plan.changes:
+        value = f" to {change.value}" if change.value else ""
+        echo(f"would {change.action.value} {change.what}{value}")
+    if not plan.changes:
+        echo("would change nothing")

@@ -11,8 +11,7 @@ import pytest
 from devtools.hiveserver import HiveServer
 from devtools.runtime import aux_jars
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.manage.hive.missing_jars import jar_to_add
-from pyhudi_expr.manage.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import QueryError, jar_to_add
 
 _FAILED = "FAILED: Execution Error, return code 40000 from org.apache.hadoop.hive.ql.ddl.DDLTask. "
 

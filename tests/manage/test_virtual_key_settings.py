@@ -12,12 +12,12 @@ import pytest
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.manage.virtual_key_settings import (
     KeyDefinitionChanged,
+    UnmergeableKeys,
     VirtualKeySettings,
 )
 from pyhudi_expr.manage.virtual_keys import disable_stored, enable
 from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.keys.hudi_limits import UnmergeableKeys
 from pyhudi_expr.tables.keys.key_storage import key_storage, warn_of_stored_keys
 from pyhudi_expr.tables.locks import TableLock
 

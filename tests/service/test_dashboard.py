@@ -9,9 +9,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import Pruner, PruneRequest
-from pyhudi_expr.manage.index_lag import IndexLag
 from pyhudi_expr.protocol.generated.ttypes import PruneCounts, PruneResponse, PruneStatus
 from pyhudi_expr.service.metrics import Metrics
+from pyhudi_expr.service.staleness import IndexLag
 
 DASHBOARD = Path(__file__).parents[2] / "docker" / "grafana-dashboard.json"
 IN_US = parse_predicate("region = 'us'")

@@ -9,9 +9,8 @@ import pytest
 
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.manage.index_lag import IndexLag, index_lags
 from pyhudi_expr.service import staleness
-from pyhudi_expr.service.staleness import Staleness
+from pyhudi_expr.service.staleness import IndexLag, Staleness, index_lags
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.extension.reader import Extension
 

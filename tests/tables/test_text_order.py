@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.tables.text_order import distinct_texts, sorted_texts
+from pyhudi_expr.tables.positions import distinct_texts, sorted_texts
 
 _LETTERS = ("a", "b", "\0", "\x7f", "é", "\U0001f600")
 

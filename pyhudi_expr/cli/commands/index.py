@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 import click
 from rich.table import Table
@@ -18,24 +20,23 @@ from pyhudi_expr.cli.commands.index_building import (
     with_writing,
 )
 from pyhudi_expr.cli.commands.index_follow import follow
-from pyhudi_expr.cli.index_report import (
-    certified_here,
-    certified_in_spark,
+from pyhudi_expr.cli.inspection import (
     print_stats,
-    report_certified,
 )
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
-from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.cli.reports import print_plan
 from pyhudi_expr.cli.spark_session import key_values, spark_session
 from pyhudi_expr.cli.terminal import DRY_RUN, YES, confirm, echo, is_asked
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
+from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
+from pyhudi_expr.manage.certifying import READER, Certified, IndexCertification
 from pyhudi_expr.manage.dropping import IndexDrop
 from pyhudi_expr.manage.indexing.index_plan import KINDS
 from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex, RefreshIndex
-from pyhudi_expr.manage.operations import carry_out, plan_record
+from pyhudi_expr.manage.operations import carry_out, plan_record, run
 from pyhudi_expr.tables.hudi_names import SECONDARY_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.storage import Storage
@@ -233,11 +234,11 @@ def verify(
         raise HudiError(no_such_index(opened, name))
     if certify:
         certified = (
-            certified_in_spark(path, name, status.store, settings)
+            _certified_in_spark(path, name, status.store, settings)
             if in_spark
-            else certified_here(path, name)
+            else _certified_here(path, name)
         )
-        report_certified(name, certified, as_json)
+        _report_certified(name, certified, as_json)
         return
     with spark_session(f"checking {name}", settings["master"], settings["settings"]) as spark:
         from pyhudi_expr.spark.builds import verification
@@ -299,3 +300,39 @@ def stats(name: str | None, table: str, as_json: bool, **settings: OptionValue) 
 
 
 index.add_command(follow)
+
+
+def _certified_here(table: str, name: str) -> Certified:
+    """Read all entries of an index in this process, and write its certificates.
+
+    Raises:
+        HudiError: There is no such index, or it is not one of keys or values.
+    """
+    with progress_while(f"reading all entries of {name}"):
+        return run(IndexCertification(table, name, READER))
+
+
+def _certified_in_spark(
+    table: str, name: str, store: Store, settings: Mapping[str, Any]
+) -> Certified:
+    """Read all entries of an index in Spark's tasks, and write its certificates.
+
+    Raises:
+        HudiError: As for `_certified_here`; or the index has changed meanwhile.
+    """
+    with spark_session(f"certifying {name}", settings["master"], settings["settings"]) as spark:
+        from pyhudi_expr.spark.builds.certifying import reader
+        from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
+
+        with translate_spark_errors():
+            return run(IndexCertification(table, name, reader(spark, table, store)))
+
+
+def _report_certified(name: str, found: Certified, as_json: bool) -> None:
+    """Print what the entries of an index say."""
+    if as_json:
+        echo(reports.as_json({"name": name, "certified": found}))
+        return
+    for partition, (entries, doubtful) in found.items():
+        doubts = f", {doubtful} file groups with keys in doubt" if doubtful else ""
+        echo(f"{partition}: certified {entries:,} entries{doubts}")

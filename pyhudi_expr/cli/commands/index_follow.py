@@ -21,7 +21,7 @@ from pyhudi_expr.cli.commands.index_building import (
     with_writing,
 )
 from pyhudi_expr.cli.options import AS_JSON, OptionValue, complete_directories, examples
-from pyhudi_expr.cli.plans import print_plan
+from pyhudi_expr.cli.reports import print_plan
 from pyhudi_expr.cli.spark_session import with_spark
 from pyhudi_expr.cli.terminal import DRY_RUN, echo
 from pyhudi_expr.errors import HudiError

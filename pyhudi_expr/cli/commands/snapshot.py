@@ -19,8 +19,8 @@ from pyhudi_expr.cli.options import (
     examples,
     table_location,
 )
-from pyhudi_expr.cli.plans import print_plan
 from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.cli.reports import print_plan
 from pyhudi_expr.cli.spark_session import spark_session, with_spark
 from pyhudi_expr.cli.terminal import DRY_RUN, echo
 from pyhudi_expr.manage.operations import carry_out

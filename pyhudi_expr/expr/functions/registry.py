@@ -6,7 +6,6 @@ from pyhudi_expr.expr.functions import (
     current_time,
     date_arithmetic,
     elementary,
-    negate_abs,
     rounding,
     strings,
     texts,
@@ -14,7 +13,7 @@ from pyhudi_expr.expr.functions import (
     unix_time,
 )
 
-_NUMBERS = (arithmetic.RULES, negate_abs.RULES, rounding.RULES, elementary.RULES)
+_NUMBERS = (arithmetic.RULES, rounding.RULES, elementary.RULES)
 _CALENDARS = (calendar.RULES, date_arithmetic.RULES)
 _TIMES = (*_CALENDARS, unix_time.RULES, time_format.RULES, current_time.RULES)
 _TEXTS = (strings.RULES, texts.RULES)

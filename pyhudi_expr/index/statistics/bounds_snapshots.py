@@ -23,8 +23,8 @@ from pyhudi_expr.index.statistics.entry_source import EntrySource
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, Identity
-from pyhudi_expr.tables.mdt.store.group_state import group_states
 from pyhudi_expr.tables.mdt.store.listing_snapshots import flags_of, is_worth_keeping, stored_flags
+from pyhudi_expr.tables.mdt.store.listing_state import group_states
 
 #: Changes whenever the columns or their meaning change, and whenever entries are decoded otherwise.
 _LAYOUT = 2

@@ -28,10 +28,15 @@ from pyhudi_expr.manage.hive.metastore_table import (
     quote_string,
     same_place,
 )
-from pyhudi_expr.manage.hive.missing_jars import jar_to_add
 from pyhudi_expr.manage.hive.probe import Probe, check_splits, find_probe
 from pyhudi_expr.manage.hive.registration import Registration, mismatch
-from pyhudi_expr.manage.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
+from pyhudi_expr.manage.hive.session import (
+    ConnectionFailed,
+    HiveSession,
+    QueryError,
+    jar_to_add,
+    open_session,
+)
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.protocol.generated.constants import PROTOCOL_VERSION
 from pyhudi_expr.tables.hudi_table import HudiTable

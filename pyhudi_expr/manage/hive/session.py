@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,12 @@ from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.hive.address import HiveAddress
-from pyhudi_expr.manage.hive.missing_jars import jar_to_add
 
 if TYPE_CHECKING:
     from pyhive.hive import Connection
 
     from pyhudi_expr.manage.hive.transport import HiveTransport
+
 
 _BREAKS = (TException, http.client.HTTPException, OSError, EOFError)
 _SHOWN = 80
@@ -169,3 +170,26 @@ def _first_line(error: Exception) -> str:
     status = getattr(error.args[0], "status", None) if error.args else None
     text = getattr(status, "errorMessage", None) or str(error) or type(error).__name__
     return str(text).splitlines()[0]
+
+
+_JARS = {
+    "io.pyhudi": "the storage handler's jar",
+    "com.esotericsoftware": "kryo-shaded-4.0.2.jar, which Hudi needs and Hive does not bring",
+    "org.apache.hudi": "a Hudi bundle and kryo-shaded-4.0.2.jar beside the storage handler's jar",
+}
+_DOTS = "|".join(_JARS).replace(".", r"\.")
+_SLASHES = "|".join(_JARS).replace(".", "/")
+_MISSING = re.compile(
+    # Often the class is all that Hive shows of a NoClassDefFoundError.
+    rf"(?<![\w/])({_SLASHES})/[\w/$]+"
+    rf"|(?:ClassNotFoundException|NoClassDefFoundError|[Cc]annot find class)\W+({_DOTS})\.[\w.$]+"
+)
+
+
+def jar_to_add(error: str) -> str:
+    """Return what to do about an error of HiveServer2 that a missing class explains; else ""."""
+    found = _MISSING.search(error)
+    if found is None:
+        return ""
+    jar = _JARS[(found[1] or found[2]).replace("/", ".")]
+    return f"put {jar} on HiveServer2's auxiliary path (hive.aux.jars.path), and restart it"

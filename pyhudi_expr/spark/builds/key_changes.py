@@ -34,10 +34,10 @@ from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, slice_na
 from pyhudi_expr.rows.key_columns import KeyColumns
 from pyhudi_expr.rows.slice_files import FileSlice
 from pyhudi_expr.rows.slice_rows import SliceReader, UnmergeableSlice
-from pyhudi_expr.spark.entries.batches import constant_entries, entry_batch
 from pyhudi_expr.spark.entries.secondary_index import EntryKeys, IndexedColumns
 from pyhudi_expr.spark.jobs.batch_runner import Step
 from pyhudi_expr.spark.jobs.log_files import as_log_entries
+from pyhudi_expr.spark.jobs.shard_writer import constant_entries, entry_batch
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition

@@ -12,14 +12,13 @@ from typing import TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.spark.entries.bloom_filters import bloom_filters
 from pyhudi_expr.spark.entries.column_stats import both_statistics, column_stats, partition_stats
 from pyhudi_expr.spark.entries.expression_index import (
     expression_index,
     expression_of_files,
     expression_of_partitions,
 )
-from pyhudi_expr.spark.entries.key_entries import key_entries
+from pyhudi_expr.spark.entries.key_entries import bloom_filters, key_entries
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
 from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
 from pyhudi_expr.tables.hudi_names import (

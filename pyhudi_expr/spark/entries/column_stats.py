@@ -19,9 +19,8 @@ from pyspark.sql import functions as sql
 
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.file_statistics import DDL, SCHEMA, FileStatistics, Row, bound_kind
-from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ENTRY_SCHEMA
+from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ENTRY_SCHEMA, text_entries
 from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing

@@ -28,9 +28,8 @@ from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.manage.indexing.index_plan import IDENTITY, arguments
 from pyhudi_expr.rows.slice_files import FileSlice
 from pyhudi_expr.rows.slice_rows import SliceReader, scalar_type
-from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.jobs.batch_runner import each_item
-from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
+from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, text_entries
 from pyhudi_expr.spark.jobs.slice_frames import arrow_type, read_slices
 from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import base_files

@@ -28,7 +28,7 @@ from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of, type_widens
 from pyhudi_expr.rows.slice_files import FileSlice
 from pyhudi_expr.rows.slice_rows import scalar_type
-from pyhudi_expr.spark.entries.batches import constant_entries
+from pyhudi_expr.spark.jobs.shard_writer import constant_entries
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import COMPONENT_END, COMPONENT_MARK, secondary_prefix
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition

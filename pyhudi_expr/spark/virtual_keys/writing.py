@@ -21,6 +21,7 @@ from pyhudi_expr.manage.virtual_key_settings import (
     KeyDefinitionChanged,
     VirtualKeySettings,
     merge_definition,
+    require_mergeable,
 )
 from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.jobs.slice_frames import arrow_type
@@ -43,7 +44,6 @@ from pyhudi_expr.tables.keys.definition import (
     virtual_keys,
 )
 from pyhudi_expr.tables.keys.generators import MissingKey
-from pyhudi_expr.tables.keys.hudi_limits import require_mergeable
 from pyhudi_expr.tables.keys.java_text import JavaText
 from pyhudi_expr.tables.locks import TableLock
 from pyhudi_expr.tables.storage import Storage

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.manage.index_lag import index_lags
+from pyhudi_expr.service.staleness import index_lags
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.extension.reader import Extension
 from tests.tables.mdt.extension import example_index

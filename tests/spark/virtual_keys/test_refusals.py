@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.manage.virtual_key_settings import (
     KeyDefinitionChanged,
+    UnmergeableKeys,
     VirtualKeySettings,
 )
 from pyhudi_expr.manage.virtual_keys import enable
@@ -20,7 +21,6 @@ from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import Generator
 from pyhudi_expr.tables.keys.generators import MissingKey
-from pyhudi_expr.tables.keys.hudi_limits import UnmergeableKeys
 from pyhudi_expr.tables.keys.java_text import AmbiguousText
 from pyhudi_expr.tables.locks import TableLock
 

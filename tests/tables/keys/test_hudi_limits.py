@@ -7,8 +7,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from pyhudi_expr.manage.virtual_key_settings import UnmergeableKeys, require_mergeable
 from pyhudi_expr.tables.keys.definition import Generator, KeyDefinition
-from pyhudi_expr.tables.keys.hudi_limits import UnmergeableKeys, require_mergeable
 from pyhudi_expr.tables.keys.java_text import JavaText
 
 INSTANT = pa.timestamp("us", "UTC")
