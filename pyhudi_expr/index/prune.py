@@ -268,7 +268,9 @@ class Pruner:
         asked = columns(bound)
         reading = snapshot.reading(request.reader, asked.values())
         predicate = snapshot.with_key_predicates(bound, reading)
-        needed = list((asked if predicate is bound else columns(predicate)).values())
+        used = asked if predicate is bound else columns(predicate)
+        # What files hold of hidden columns is not what the predicate's leaves about them mean.
+        needed = [column for name, column in used.items() if name not in snapshot.hidden]
         values = snapshot.value_evidence(needed)
         by_values = _evaluate_partitions(predicate, values, snapshot)
         aggregates, unread = _aggregate_evidence(snapshot, needed, reading)

@@ -240,16 +240,20 @@ class TableSnapshot:
         """Return how a reader understands the partition columns among those of a predicate."""
         return ReaderSemantics.of(reader, self._paths, self.values, needed)
 
+    @computed_once
+    def hidden(self) -> frozenset[str]:
+        """The columns of which only indexes of keys are asked: readers show them as nulls."""
+        return hidden_columns(self.table.properties)
+
     def with_key_predicates(
         self, predicate: BoundExpression, reading: ReaderSemantics
     ) -> BoundExpression:
         """Add what a predicate implies for record keys, if an index of them can use it."""
-        hidden = hidden_columns(self.table.properties)
-        if hidden or reading.retyped:
+        if self.hidden or reading.retyped:
             # Imported on use: few tables have such columns, and the import takes time.
             from pyhudi_expr.index.lookups.key_predicates import without_columns
 
-            predicate = without_columns(predicate, hidden, _NOT_STORED)
+            predicate = without_columns(predicate, self.hidden, _NOT_STORED)
             predicate = without_columns(predicate, reading.retyped, _OF_ANOTHER_TYPE)
         # Keys are built from the values that files hold.
         in_doubt = not reading.disputed.keys().isdisjoint(self.table.properties.record_key_fields)

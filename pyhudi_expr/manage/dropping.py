@@ -20,7 +20,13 @@ from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.manage.indexing.statements import DropIndex
 from pyhudi_expr.manage.invariants import active_indexes, stopped_indexes
 from pyhudi_expr.manage.operations import Action, Change, run
-from pyhudi_expr.tables.hudi_names import METADATA_DIR, RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.hudi_names import (
+    EXPRESSION_INDEX_PREFIX,
+    METADATA_DIR,
+    RECORD_INDEX,
+    SECONDARY_INDEX,
+    SECONDARY_INDEX_PREFIX,
+)
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
 from pyhudi_expr.tables.mdt.certificates.stored import delete_certificate
@@ -28,6 +34,8 @@ from pyhudi_expr.tables.mdt.changes import partitions
 from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR, Extension
 
+_NEVER_MADE_AGAIN = (SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)
+"""Indexes that only CREATE INDEX makes, and no setting of a writer."""
 _PENDING_ALLOWED_FROM = 8
 """The version of tables of which Hudi initialises metadata partitions during other actions."""
 
@@ -103,6 +111,7 @@ class IndexDrop:
         table = HudiTable.open(self.request.table)
         if plan.store is Store.HUDI and plan.partitions:
             _check_nothing_pends(table, plan)
+            _check_no_index_is_newest(table, plan)
         status = index_status(table, plan.name)
         if status is not None:
             _check_unneeded(table, status)
@@ -203,6 +212,24 @@ def _check_nothing_pends(table: HudiTable, plan: DropPlan) -> None:
             f"of Hudi 1.2 that enable {', '.join(plan.partitions)} could not make it again in a "
             f"table of version {table.properties.version}, and would leave the metadata table "
             "without what they write. Run or roll back the pending actions first"
+        )
+
+
+def _check_no_index_is_newest(table: HudiTable, plan: DropPlan) -> None:
+    """Check that a writer whose settings enable the index would make it again without harm.
+
+    A writer of Hudi 1.2 makes metadata partitions at the instant of the newest completed action. If
+    that is an index action, such as that of Hudi's own CREATE INDEX, each partition that it makes
+    takes back what has the same instant: the index, and partitions made before it in that write
+    (`HoodieBackedTableMetadataWriter.generateUniqueInstantTime`). They stay declared, and empty.
+    """
+    made_again = [name for name in plan.partitions if not name.startswith(_NEVER_MADE_AGAIN)]
+    newest = table.timeline.newest_completed
+    if made_again and newest in table.timeline.index_actions:
+        raise partitions.IndexConflict(
+            f"{table.base_path}: its newest action, {newest.requested}, has built an index. "
+            f"Writers of Hudi 1.2 that enable {', '.join(made_again)} would make it again at that "
+            "instant, and take that index back. Write to the table first, then drop"
         )
 
 

@@ -85,3 +85,15 @@ def test_nothing_of_hudis_is_dropped_from_version_6_while_an_action_is_pending(
     with pytest.raises(IndexConflict, match="20990101000000000 are pending"):
         run(dropping(path, COLUMN_STATS))
     assert contents(path) == before
+
+
+def test_what_hudi_would_make_again_at_the_instant_of_an_index_action_is_not_dropped(
+    path: Path,
+) -> None:
+    """The next write would take back the index of that action; others do not come back."""
+    (path / ".hoodie/timeline/20990101000000000_20990101000000001.indexing").touch()
+    before = contents(path)
+    with pytest.raises(IndexConflict, match="newest action, 20990101000000000, has built an index"):
+        run(dropping(path, COLUMN_STATS))
+    assert contents(path) == before
+    assert run(dropping(path)) == ()

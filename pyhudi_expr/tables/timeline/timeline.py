@@ -258,6 +258,12 @@ class Timeline:
         """Completed actions that built indexes."""
         return tuple(one for one in self.instants if one.action == INDEXING and one.is_completed)
 
+    @property
+    def newest_completed(self) -> Instant | None:
+        """The completed action with the greatest requested time."""
+        completed = (instant for instant in self.instants if instant.is_completed)
+        return max(completed, key=lambda instant: instant.requested, default=None)
+
     @computed_once
     def pending_compactions(self) -> tuple[Instant, ...]:
         """The compactions that are not complete."""

@@ -88,7 +88,7 @@ def _compare(life: Life, copy: Path, what: str, conditions: tuple[str, ...]) -> 
         is_right = ours.rows in (whole, hudi.rows) or (_ends_a_write(what) and hudi.rows is None)
         if ours.rows is not None and not ours.notes and not is_right:
             says = "fails" if hudi.rows is None else f"reads {len(hudi.rows)} rows"
-            wrong = difference(whole, ours.rows)
+            wrong = difference(whole if hudi.rows is None else hudi.rows, ours.rows)
             raise Harm("quieter than Hudi", f"{what}: {condition}: Hudi {says}, scan says {wrong}")
     if is_wrong and not _ends_a_write(what) and not _audited(copy) - _audited(life.path):
         raise Harm("audit is silent", f"{what}: rows are lost, or a query fails")

@@ -114,6 +114,18 @@ def test_indexes_of_the_extension_prune(spark: SparkSession, written: Written) -
     )
 
 
+def test_statistics_of_the_empty_column_say_nothing_of_computed_keys(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """They say rightly that each value of the column in the file is null."""
+    path, rows = str(tmp_path / "t"), some(0, 8, 1)
+    create(frame(spark, rows), path, VirtualTable("t", ("k",), "v", ("p",), options=QUICK))
+    execute(spark, f"CREATE INDEX s ON '{path}' USING column_stats(v)")
+    execute(spark, f"CREATE INDEX f ON '{path}' USING bloom_filters OPTIONS (store='extension')")
+    for wanted in rows:
+        assert scan(path, f"k = '{wanted}'", ["k"]).to_table().to_pylist() == [{"k": wanted}]
+
+
 def test_compaction_and_clustering_keep_the_rows(spark: SparkSession, written: Written) -> None:
     path, rows = written
     if HudiTable.open(path).properties.table_type.name == "MERGE_ON_READ":

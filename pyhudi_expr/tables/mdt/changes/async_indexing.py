@@ -152,10 +152,10 @@ def _instant(table: HudiTable, metadata: HudiTable, time: str) -> str:
     and with it the index (`HoodieBackedTableMetadataWriter.generateUniqueInstantTime`). So an index
     action must not be the newest one.
     """
-    completed = [instant.requested for instant in table.timeline.instants if instant.is_completed]
-    if not completed:
+    newest = table.timeline.newest_completed
+    if newest is None:
         return time
-    known, found = {*known_times(table, metadata)}, time_before(max(completed))
+    known, found = {*known_times(table, metadata)}, time_before(newest.requested)
     while found in known:
         found = time_before(found)
     return found

@@ -75,3 +75,12 @@ def test_ignoring_stored_keys_hides_only_the_key(table: Path) -> None:
     assert kept == total
     assert share(table, "_hoodie_commit_time > '9'")[0] == 0
     assert 0 < share(table, "txn_id = 'TXN-017'")[0] < total  # its record index is kept up to date
+
+
+def test_statistics_are_not_asked_about_hidden_columns(table: Path) -> None:
+    """An equality of the key's column implies one of the record key, for indexes of keys only."""
+    implying = request("txn_id = 'TXN-017'")
+    asked = {one.name for one in Pruner().prune(str(table), implying).columns}
+    changed(table, "hoodie.recordkey.virtual.enabled", "true")
+    assert asked == {"txn_id", "_hoodie_record_key"}
+    assert {one.name for one in Pruner().prune(str(table), implying).columns} == {"txn_id"}
