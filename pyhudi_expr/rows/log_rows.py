@@ -23,6 +23,7 @@ from pyhudi_expr.tables.parsing.avro_values import RecordReader, record_reader, 
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.schema import arrow_schema
 from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.tables.timeline.timeline import Timeline
 
 _VERSION_WITH_COUNT = 1
 _DATA = frozenset({BlockKind.PARQUET, BlockKind.AVRO})
@@ -125,6 +126,22 @@ def _blocks(
             elif block.kind is not BlockKind.CORRUPT and block.instant not in pending:
                 found.append((file, block))
     return found
+
+
+def is_of_completed_writes(storage: Storage, log: str, timeline: Timeline) -> bool:
+    """Return whether a log file has rows, or deletes, of a write that is complete.
+
+    Up to version 6 of tables the name of a log file does not say who wrote it.
+
+    Raises:
+        HudiError: The file cannot be read.
+    """
+    with storage.open_input(log) as source:
+        blocks = LogFile(source, source.size(), f"{storage.uri}/{log}").blocks
+    return any(
+        block.kind is not BlockKind.COMMAND and timeline.is_committed(block.instant or "")
+        for block in blocks
+    )
 
 
 def have_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:

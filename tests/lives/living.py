@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -149,12 +150,20 @@ class Place:
                 now_and_then(life, Random(len(done)))
         except Harm as found:
             harm = found
+            life.note("the table is kept", _kept(path))
         except _HudiError as failed:
             failure = str(failed)
         finally:
             shutil.rmtree(path, ignore_errors=True)
         seconds = time.monotonic() - started
         return Lived(Script(shape, tuple(done)), harm, failure, life.notes, refusals, seconds)
+
+
+def _kept(path: Path) -> str:
+    """Copies a harmed table to where it stays, and returns the copy's path."""
+    copy = Path(tempfile.mkdtemp(prefix="harmed-")) / path.name
+    shutil.copytree(path, copy)
+    return str(copy)
 
 
 def _take(life: Life, step: Step, refusals: dict[str, str], *, is_fifth: bool) -> bool:

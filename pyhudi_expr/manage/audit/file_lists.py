@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, string_list
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
+from pyhudi_expr.rows.log_rows import is_of_completed_writes
 from pyhudi_expr.tables.hudi_names import FILES, log_files
 from pyhudi_expr.tables.listing import StoredFiles
 
@@ -87,7 +90,9 @@ def _not_listed(records: AuditedRecords, table: AuditedTable, listed: _Files) ->
             queries="any: the partition's rows are not read",
             readers=BOTH,
         )
-    for row in np.flatnonzero(missing & ~in_unlisted)[:MOST].tolist():
+    rows = np.flatnonzero(missing & ~in_unlisted)
+    rows = rows[_are_written(table, string_list(paths.take(pa.array(rows))))]
+    for row in rows[:MOST].tolist():
         yield records.finding(
             FILES,
             Fault.FILE_NOT_LISTED,
@@ -98,6 +103,17 @@ def _not_listed(records: AuditedRecords, table: AuditedTable, listed: _Files) ->
             queries="any: the file's rows are not read, or an older file slice is",
             readers=BOTH,
         )
+
+
+def _are_written(table: AuditedTable, paths: Sequence[str]) -> BoolArray:
+    """Return which files have rows of a completed write; log files of old names may have none."""
+    properties, storage = table.table.properties, table.table.storage
+    flags = np.ones(len(paths), np.bool_)
+    if properties.timeline_layout == 1:
+        for at in log_files(pa.array(paths, pa.string())).row.tolist():
+            with suppress(HudiError):
+                flags[at] = is_of_completed_writes(storage, paths[at], table.table.timeline)
+    return flags
 
 
 def _sizes(

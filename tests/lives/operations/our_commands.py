@@ -156,14 +156,17 @@ def _repair_damage(life: Life, random: Random) -> None:
         raise Inapplicable
     victim = random.choice(files)
     checksum = victim.with_name(f".{victim.name}.crc")
-    whole = victim.read_bytes()
+    whole, known = victim.read_bytes(), {*life.indexes()}
     life.settled()
     victim.write_bytes(bytes(len(whole)))
     checksum.unlink(missing_ok=True)
     try:
         life.ours("audit", life.uri, "--repair", *_WAITING, _YES)
     except Refused:
-        victim.write_bytes(whole)
+        if victim.parent.is_dir():
+            victim.write_bytes(whole)
+        else:  # what was wrong is gone, and could not be built again
+            life.announced |= known
         raise
 
 
