@@ -110,7 +110,8 @@ def _are_written(table: AuditedTable, paths: Sequence[str]) -> BoolArray:
     properties, storage = table.table.properties, table.table.storage
     flags = np.ones(len(paths), np.bool_)
     if properties.timeline_layout == 1:
-        for at in log_files(pa.array(paths, pa.string())).row.tolist():
+        names = pa.array([path.rpartition("/")[2] for path in paths], pa.string())
+        for at in log_files(names).row.tolist():
             with suppress(HudiError):
                 flags[at] = is_of_completed_writes(storage, paths[at], table.table.timeline)
     return flags

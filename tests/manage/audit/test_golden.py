@@ -26,6 +26,7 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.log import reader as log_writer
+from pyhudi_expr.tables.mdt.log.reader import LogFile
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
@@ -64,6 +65,30 @@ def test_without_a_metadata_table_the_timeline_says_which_files_are_lost(
     (found,) = [one for one in audited(tmp_path / "table").findings if one.fault is Fault.FILE_LOST]
     assert found.file == newest
     assert found.severity is Severity.ROWS_LOST
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_a_log_file_that_no_list_has_is_lost_if_its_write_is_complete(
+    golden: Mapping[str, Path], tmp_path: Path, *, is_complete: bool
+) -> None:
+    """In version 6 a log file has the instant of its base file in its name, and not its own."""
+    table = tmp_path / "table"
+    shutil.copytree(golden["mor_v6_metadata_pending_compaction"], table)
+    log = next(one for one in sorted(table.glob("**/.*.log.*")) if ".hoodie" not in one.parts)
+    content, (block,) = log.read_bytes(), LogFile(*opened(log)).blocks
+    assert block.instant is not None
+    if not is_complete:
+        content = content.replace(block.instant.encode(), b"20990101000000000")
+    name, _, version = log.name.partition(".log.")
+    unlisted = log.with_name(f"{name}.log.9{version[1:]}")
+    unlisted.write_bytes(content)
+    found = [one.file for one in audited(table).findings if one.fault is Fault.FILE_NOT_LISTED]
+    assert found == ([str(unlisted.relative_to(table))] if is_complete else [])
+
+
+def opened(log: Path) -> tuple[pa.BufferReader, int, str]:
+    content = log.read_bytes()
+    return pa.BufferReader(content), len(content), str(log)
 
 
 def test_a_range_of_a_log_file_that_excludes_its_rows_is_found(
