@@ -49,6 +49,12 @@ def arrow_nulls(size: int, type_: pa.DataType) -> AnyArray:
     return pa.nulls(size, type_)  # type: ignore[call-overload]
 
 
+def arrow_constant(size: int, value: AnyScalar) -> AnyArray:
+    """Return an array of one value."""
+    constant: Any = value
+    return pa.repeat(constant, size)
+
+
 def arrow_buffer(values: npt.NDArray[Any]) -> pa.Buffer:
     """Return the bytes of a contiguous numpy array, without a copy."""
     return pa.py_buffer(values)  # type: ignore[arg-type]

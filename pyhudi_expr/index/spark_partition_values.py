@@ -9,7 +9,7 @@ is set.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
@@ -26,6 +27,7 @@ from pyhudi_expr.expr.domains import (
     MIN_ORDINAL,
     Domain,
     Kind,
+    domain_of,
     float_ordinal,
     integer_range,
     unscaled,
@@ -180,6 +182,63 @@ class SparkPathValues:
             for values, other in zip(ends, unknown, strict=True)
         )
         return Bounds(lower, upper, may_be_value, may_be_null)
+
+
+@dataclass(frozen=True)
+class PathColumns:
+    """The columns that Hudi for Spark shows with values of paths, and not of files.
+
+    Attributes:
+        table: The partition columns.
+        types: The columns' types by their names in the schema, with their positions in `table`.
+    """
+
+    table: SparkPartitionColumns
+    types: Mapping[str, tuple[int, pa.DataType]]
+
+    @staticmethod
+    def of(properties: TableProperties, schema: pa.Schema) -> PathColumns:
+        """Return those of a table's schema, or of a part of it."""
+        table = SparkPartitionColumns.of(properties)
+        positions = {
+            name: position
+            for position, name in enumerate(table.fields)
+            if name not in table.from_files
+        }
+        types = {
+            field.name: (position, field.type)
+            for field in schema
+            if (position := positions.get(field.name.lower())) is not None
+        }
+        return PathColumns(table, types)
+
+    def values(self, partition: str) -> dict[str, AnyScalar]:
+        """Return what the columns show in a partition, as far as that is known."""
+        if not self.types:
+            return {}
+        texts = self.table.texts(partition)
+        found = {name: _shown(texts[at], type_) for name, (at, type_) in self.types.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _shown(found: PathText | None, type_: pa.DataType) -> AnyScalar | None:
+    """Return the value that a text is shown as; None if that is not known."""
+    domain = domain_of(type_)
+    if found is None or domain is None:
+        return None
+    span = _span(found, domain)
+    if not span.may_be_value:
+        return pa.scalar(None, type_)
+    if span.may_be_null or span.lower is None or span.lower != span.upper:
+        return None
+    match domain.kind:
+        case Kind.DATE:
+            return pa.scalar(span.lower, pa.int32()).cast(type_)
+        case Kind.INTEGER | Kind.BOOLEAN:
+            return pa.scalar(span.lower).cast(type_)
+        case Kind.TEXT:
+            return pa.scalar(found.text, type_)
+    return None
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import starmap
+from operator import and_
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_nulls
+from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray, arrow_constant, arrow_nulls
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import FilterNotApplicable, HudiError, UnsupportedTable
 from pyhudi_expr.index.kept_rows import RowEvaluator
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.rows.evaluation import RowRanges
+from pyhudi_expr.index.spark_partition_values import PathColumns
 from pyhudi_expr.rows.file_columns import (
     ByName,
     FileColumns,
@@ -140,10 +144,8 @@ class PrunedRows:
         batches = [batch for _, batch in whole.batches()]
         parts: list[ds.Dataset] = []
         if fragments:
-            hidden = hidden_columns(self.table.properties)
-            parts.append(
-                self._dataset(matching_row_groups(fragments, self.result.predicate, hidden))
-            )
+            matching = matching_row_groups(fragments, self.result.predicate, self._unread)
+            parts.append(self._dataset(matching))
         if batches or not fragments:
             parts.append(ds.dataset(pa.Table.from_batches(batches, schema)))
         found = parts[0] if len(parts) == 1 else ds.dataset(parts, schema)
@@ -207,8 +209,7 @@ class PrunedRows:
             found = self._readings(fragments, self.read)
             plain = _read_as_is(fragments, found)
             seen: set[str] = set()
-            hidden = hidden_columns(self.table.properties)
-            plain = matching_row_groups(plain, self.result.predicate, hidden)
+            plain = matching_row_groups(plain, self.result.predicate, self._unread)
             dataset = self._dataset(with_evaluated_rows(plain, self._evaluated(evaluate, part)))
             for tagged in self._scanned(dataset):
                 file: ParquetFragment = tagged.fragment
@@ -253,7 +254,7 @@ class PrunedRows:
         new_slices = 1
         for batch in parquet_batches(self.table.storage, path, columns.roots(self.read)):
             rows = pa.Table.from_batches([columns.rows(batch, self.read)])
-            yield from self._chosen(rows, new_slices)
+            yield from self._chosen(self._shown(rows, path.rpartition("/")[0]), new_slices)
             new_slices = 0
 
     def _merged_slices(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -263,7 +264,7 @@ class PrunedRows:
                 rows = self._changed_slices.rows(one)
             else:
                 rows = self._by_hudi_rs(one)
-            yield from self._chosen(rows, 1)
+            yield from self._chosen(self._shown(rows, one.partition), 1)
 
     @computed_once
     def _changed_slices(self) -> KeyMergedSlices:
@@ -298,6 +299,23 @@ class PrunedRows:
             pa.Table.from_arrays(list(map(_cast, columns, self.read.types)), schema=self.read)
             for columns in reader.columns(one, self.read.names)
         )
+
+    @computed_once
+    def _path_columns(self) -> PathColumns:
+        return PathColumns.of(self.table.properties, self.table.schema(self.result.instant))
+
+    @property
+    def _unread(self) -> frozenset[str]:
+        """The columns whose values in files are not what rows show."""
+        return hidden_columns(self.table.properties) | self._path_columns.types.keys()
+
+    def _shown(self, rows: pa.Table, partition: str) -> pa.Table:
+        """Return the rows of a partition as Hudi for Spark shows its columns."""
+        for name, value in self._path_columns.values(partition).items():
+            at = rows.schema.get_field_index(name)
+            if at >= 0:
+                rows = rows.set_column(at, rows.field(at), arrow_constant(len(rows), value))
+        return rows
 
     def _chosen(self, rows: pa.Table, new_slices: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Filter rows and select the requested columns.
@@ -345,13 +363,24 @@ class PrunedRows:
         # pyarrow fills a column of its guarantee without reading it: stored keys stay hidden.
         is_hidden = is_virtual(self.table.properties)
         known = pc.is_null(ds.field(RECORD_KEY)) if is_hidden else pc.scalar(True)
+        partitions = [path.rpartition("/")[0] for path in paths]
+        shown = {one: self._path_columns.values(one) for one in set(partitions)}
+        guarantees = {
+            partition: reduce(and_, starmap(_is, values.items()), known)
+            for partition, values in shown.items()
+        }
         return [
-            _FORMAT.make_fragment(storage.full(path), storage.filesystem, known) for path in paths
+            _FORMAT.make_fragment(storage.full(path), storage.filesystem, guarantees[partition])
+            for path, partition in zip(paths, partitions, strict=True)
         ]
 
     def _dataset(self, fragments: list[ParquetFragment]) -> ds.Dataset:
         schema = self.table.schema(self.result.instant)
         return ds.FileSystemDataset(fragments, schema, _FORMAT, self.table.storage.filesystem)
+
+
+def _is(name: str, value: AnyScalar) -> pc.Expression:
+    return pc.field(name) == value if value.is_valid else pc.field(name).is_null()
 
 
 def _portions(slices: list[int], size: int) -> Iterator[list[int]]:
