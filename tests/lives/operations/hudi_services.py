@@ -81,8 +81,9 @@ def _builds(life: Life) -> frozenset[str]:
     return frozenset(one.requested for one in instants if one.action == "indexing")
 
 
-def _archive(life: Life, _random: Random) -> None:
-    life.settled()
+def _archive(life: Life, random: Random) -> None:
+    """After a clean, as writers do: Hudi's readers add logs of archived instants to any slice."""
+    _clean(life, random)
     life.call(
         "archive_commits(table => '{t}', min_commits => 2, max_commits => 3,"
         " retain_commits => 1, enable_metadata => true)"
@@ -90,8 +91,15 @@ def _archive(life: Life, _random: Random) -> None:
 
 
 def _can_roll_back(life: Life) -> bool:
-    """The procedure of Hudi 1.2 looks for the timeline of version 8."""
-    return life.undoable is not None and life.shape.version >= 8
+    """The procedure of Hudi 1.2 looks for the timeline of version 8, and for the last write."""
+    if life.undoable is None or life.shape.version < 8:
+        return False
+    timeline = life.opened().timeline
+    return (
+        timeline.last_write is not None
+        and not timeline.pending
+        and (timeline.last_write.requested != life.savepoint)
+    )
 
 
 def _can_restore(life: Life) -> bool:
