@@ -292,22 +292,6 @@ def file_reads_as_hudi(footer: pq.FileMetaData, schema: pa.Schema) -> bool:
     return pyarrow_reads_as_hudi(stored_schema(footer), schema)
 
 
-def has_columns(footer: pq.FileMetaData, schema: pa.Schema) -> bool:
-    """Return whether a file has a schema's columns, and its numbers in the schema's types."""
-    stored = stored_schema(footer)
-    positions = [stored.get_field_index(name) for name in schema.names]
-    return all(
-        at >= 0 and (not _is_number(field.type) or stored.field(at).type == field.type)
-        for at, field in zip(positions, schema, strict=True)
-    )
-
-
-def _is_number(type_: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
-    )
-
-
 def pyarrow_reads_as_hudi(file: pa.Schema, now: pa.Schema) -> bool:
     """Return whether pyarrow converts the file's columns to the current ones as Hudi does."""
     return all(

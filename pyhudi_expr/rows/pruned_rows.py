@@ -24,7 +24,6 @@ from pyhudi_expr.errors import FilterNotApplicable, HudiError, UnsupportedTable
 from pyhudi_expr.index.kept_rows import RowEvaluator
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.rows.evaluation import RowRanges
-from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.index.spark_partition_values import PathColumns
 from pyhudi_expr.rows.file_columns import (
     ByName,
@@ -32,7 +31,6 @@ from pyhudi_expr.rows.file_columns import (
     Reading,
     SchemaEvolution,
     file_reads_as_hudi,
-    has_columns,
     num_rows,
     readings,
 )
@@ -265,7 +263,7 @@ class PrunedRows:
             if self._is_merged_here(one):
                 rows = self._changed_slices.rows(one)
             else:
-                rows = self._by_hudi_rs(one)
+                rows = self._with_logs(one)
             yield from self._chosen(self._shown(rows, one.partition), 1)
 
     @computed_once
@@ -281,19 +279,24 @@ class PrunedRows:
         """Return whether `KeyMergedSlices` merges a slice, and not hudi-rs.
 
         This is so if columns were changed, there is no base file, or hudi-rs reads a column
-        differently, or not: one that the base file does not have, or has as a narrower number. If
-        record keys are not stored, `SliceReader` merges slices without a base file.
+        differently. If record keys are not stored, `SliceReader` merges slices without a base file.
         """
         if self.evolution is not None:
             return True
-        has_keys = self.table.properties.meta_fields
         if one.base is None:
-            return has_keys
+            return self.table.properties.meta_fields
         with parquet_file(self.table.storage, one.path(one.base)) as file:
-            if not file_reads_as_hudi(file.metadata, self.read):
-                return True
-            is_known = slice_merging(self.table.properties) is SliceMerging.WHOLE_RECORDS
-            return has_keys and is_known and not has_columns(file.metadata, self.read)
+            return not file_reads_as_hudi(file.metadata, self.read)
+
+    def _with_logs(self, one: FileSlice) -> pa.Table:
+        """Merge a slice by hudi-rs, or here if it cannot: nested types, columns that logs add."""
+        try:
+            return self._by_hudi_rs(one)
+        except UnmergeableSlice as refusal:
+            try:
+                return self._changed_slices.rows(one)
+            except UnmergeableSlice:
+                raise refusal from None
 
     def _by_hudi_rs(self, one: FileSlice) -> pa.Table:
         reader = self._hudi_rs

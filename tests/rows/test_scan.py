@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import pyhudi_expr
@@ -148,6 +150,34 @@ def test_datasets_contain_the_kept_files(golden: Mapping[str, Path]) -> None:
     assert dataset.to_table(filter=pc.field("region") == "us").num_rows == expected > 0
     with pytest.raises(UnsupportedTable, match="read-optimised"):
         scan(str(golden["mor_v6_simplekeygen_nonhivestyle"])).to_dataset()
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "other"),
+    [
+        ("cow_v9_txns_simple_meta", "region", "elsewhere"),
+        ("mor_v9_txns_simple_meta", "region", "elsewhere"),
+        ("mor_v6_simplekeygen_nonhivestyle", "byteField", 99),
+    ],
+)
+def test_partition_columns_are_what_paths_say(
+    golden: Mapping[str, Path], tmp_path: Path, name: str, column: str, other: object
+) -> None:
+    """As for Hudi's Spark reader, and for pruning, whatever files hold."""
+    table = Path(shutil.copytree(golden[name], tmp_path / name))
+    for file in table.rglob("*.parquet"):
+        if ".hoodie" not in file.parts:
+            found = pq.ParquetFile(file).read()
+            at = found.schema.get_field_index(column)
+            values = pa.array([other] * len(found), found.schema.types[at])
+            pq.write_table(found.set_column(at, found.schema.field(at), values), file)
+    whole = scan(str(golden[name]), None, [column]).to_table()[column].to_pylist()
+    assert sorted(scan(str(table), None, [column]).to_table()[column].to_pylist()) == sorted(whole)
+    for value in {*whole}:
+        chosen = scan(str(table), f"{column} = {value!r}", [column])
+        assert chosen.to_table()[column].to_pylist() == [value] * whole.count(value)
+        assert chosen.count() == whole.count(value)
+    assert scan(str(table), f"{column} = {other!r}").count() == 0
 
 
 def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> None:

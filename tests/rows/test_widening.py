@@ -59,6 +59,24 @@ def test_floats_become_the_doubles_of_their_digits(
         assert rows(table, one) == rows(golden[name], one) != []
 
 
+def test_a_column_that_only_log_files_have_is_null_in_older_rows(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """hudi-rs does not merge such a slice."""
+    table = Path(shutil.copytree(golden[MOR], tmp_path / MOR))
+    for file in table.rglob("*.parquet"):
+        pq.write_table(pq.read_table(file).drop_columns([COLUMN]), file)
+    whole = values_of(golden[MOR])
+    (logged,) = [
+        one["id"] for one in scan(str(table)).to_table().to_pylist() if one[COLUMN] is not None
+    ]
+    assert values_of(table) == {key: whole[key] if key == logged else None for key in whole}
+
+
+def values_of(table: Path) -> dict[int, float | None]:
+    return {one["id"]: one[COLUMN] for one in scan(str(table)).to_table().to_pylist()}
+
+
 def test_narrow_files_cannot_become_a_dataset(narrow: Narrow) -> None:
     with pytest.raises(UnsupportedTable, match="read batches"):
         scan(str(narrow(COW))).to_dataset()
