@@ -67,7 +67,7 @@ from pyhudi_expr.tables.keys.definition import (
 from pyhudi_expr.tables.keys.key_storage import base_files
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix, column_stats_key
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.properties import TableType
+from pyhudi_expr.tables.properties import TableType, require_changeable
 
 _ALLOWED = frozenset({"SIMPLE", "COMPLEX", "NON_PARTITION"})
 
@@ -222,6 +222,7 @@ def require_enabling(
     Raises:
         HudiError: It cannot, or has indexes that would break.
     """
+    require_changeable(table.properties, table.base_path)
     types = key_types(table.schema(), definition.columns, table.base_path)
     definition.generator().keys([arrow_nulls(0, type_) for type_ in types])
     _require_order(table, definition, settings)

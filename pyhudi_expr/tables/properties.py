@@ -77,7 +77,9 @@ def _character(escape: re.Match[str]) -> str:
     return _LETTERS.get(letter, letter)
 
 
-SUPPORTED_VERSIONS = frozenset({6, 8, 9})
+CHANGEABLE_VERSIONS = frozenset({6, 8, 9})
+SUPPORTED_VERSIONS = CHANGEABLE_VERSIONS | frozenset(range(6))
+"""Older ones are read without their metadata tables; 0 is of tables from before versions."""
 
 
 class TableType(Enum):
@@ -146,8 +148,10 @@ class TableProperties:
         """Parse the properties of the table at `uri` (for messages)."""
         version = _version(raw, uri)
         layout = int(raw.get(hudi_names.TIMELINE_LAYOUT_VERSION) or (1 if version < 8 else 2))
-        inflight = _names(raw, hudi_names.METADATA_PARTITIONS_INFLIGHT)
-        complete = _names(raw, hudi_names.METADATA_PARTITIONS)
+        layout = layout or 1  # the files of layout 0 have the same names
+        has_metadata = version in CHANGEABLE_VERSIONS
+        inflight = _names(raw, hudi_names.METADATA_PARTITIONS_INFLIGHT) if has_metadata else ()
+        complete = _names(raw, hudi_names.METADATA_PARTITIONS) if has_metadata else ()
         type_name = raw.get(hudi_names.TABLE_TYPE, TableType.COPY_ON_WRITE.value)
         if type_name not in TableType.__members__:
             raise UnsupportedTable(f"{uri}: table type {type_name!r} is not known")
@@ -216,19 +220,31 @@ def _parsed(content: bytes, uri: str) -> TableProperties:
 
 
 def _version(raw: Mapping[str, str], uri: str) -> int:
-    text = raw.get(hudi_names.TABLE_VERSION, "")
+    text = raw.get(hudi_names.TABLE_VERSION, "0" if raw.get(hudi_names.TABLE_NAME) else "")
     if not text.isdigit() or int(text) not in SUPPORTED_VERSIONS:
-        supported = ", ".join(str(version) for version in sorted(SUPPORTED_VERSIONS))
-        remedy = "upgrade the table with Hudi's upgrade command"
+        remedy = "it is of no release of Hudi; upgrade the table with Hudi's upgrade command"
         if not text.isdigit():
             remedy = f"{hudi_names.TABLE_VERSION} in hoodie.properties must be one of them"
         elif int(text) > max(SUPPORTED_VERSIONS):
             remedy = "a newer pyhudi-expr may read it"
         raise UnsupportedTable(
             f"{uri}: table version {text or 'unknown'} is not supported "
-            f"(supported: {supported}); {remedy}"
+            f"(supported: up to 6, 8 and 9); {remedy}"
         )
     return int(text)
+
+
+def require_changeable(found: TableProperties, uri: str) -> None:
+    """Check that a table is of a version that is changed, and not only read.
+
+    Raises:
+        UnsupportedTable: It is older.
+    """
+    if found.version not in CHANGEABLE_VERSIONS:
+        raise UnsupportedTable(
+            f"{uri}: tables of version {found.version} are read, and not changed; "
+            "Hudi 0.14 or 0.15 upgrades them, and Hudi 1 does not"
+        )
 
 
 def _partition_fields(raw: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -180,6 +180,23 @@ def test_partition_columns_are_what_paths_say(
     assert scan(str(table), f"{column} = {other!r}").count() == 0
 
 
+@pytest.mark.parametrize("version", ["hoodie.table.version=5\n", ""])
+@pytest.mark.parametrize(
+    "name", ["mor_v6_simplekeygen_nonhivestyle", "cow_v6_simplekeygen_hivestyle_no_metafields"]
+)
+def test_tables_of_older_versions_have_the_same_rows(
+    golden: Mapping[str, Path], tmp_path: Path, name: str, version: str
+) -> None:
+    """hudi-rs refuses them; log files are merged by keys."""
+    table = Path(shutil.copytree(golden[name], tmp_path / name))
+    properties = table / ".hoodie" / "hoodie.properties"
+    lines = properties.read_text().splitlines(keepends=True)
+    others = [line for line in lines if not line.startswith("hoodie.table.version=")]
+    properties.write_text("".join([*others, version]))
+    old, now = scan(str(table)).to_table(), scan(str(golden[name])).to_table()
+    assert sorted(map(repr, old.to_pylist())) == sorted(map(repr, now.to_pylist())) != []
+
+
 def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> None:
     path = str(golden["mor_v6_simplekeygen_nonhivestyle"])
     found = scan(path, view=TableView.READ_OPTIMIZED)

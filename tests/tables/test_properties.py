@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.errors import TableNotFound, UnsupportedTable
-from pyhudi_expr.tables.properties import TableProperties, TableType
+from pyhudi_expr.tables.properties import TableProperties, TableType, require_changeable
 from pyhudi_expr.tables.storage import Storage
 
 
@@ -25,10 +25,26 @@ def test_defaults_are_hudis() -> None:
     assert found.timeline_dir == ".hoodie/timeline"
 
 
-@pytest.mark.parametrize("version", ["", "5", "7", "10", "x"])
+@pytest.mark.parametrize("version", ["", "7", "10", "x"])
 def test_other_versions_are_refused(version: str) -> None:
     with pytest.raises(UnsupportedTable, match="/t: table version"):
         parse(table__version=version)
+
+
+@pytest.mark.parametrize("version", ["0", "5"])
+def test_old_tables_are_read_without_their_metadata_tables_and_not_changed(version: str) -> None:
+    found = parse(table__version=version, table__metadata__partitions="files,column_stats")
+    assert found.timeline_dir == ".hoodie"
+    assert not found.metadata_partitions
+    with pytest.raises(UnsupportedTable, match=r"Hudi 0\.14 or 0\.15 upgrades them"):
+        require_changeable(found, "/t")
+    require_changeable(parse(table__version="6"), "/t")
+
+
+def test_a_table_from_before_versions_has_none() -> None:
+    raw = {"hoodie.table.name": "t", "hoodie.timeline.layout.version": "0"}
+    found = TableProperties.parse(raw, "/t")
+    assert (found.version, found.timeline_layout) == (0, 1)
 
 
 def test_version_6_has_the_older_timeline() -> None:

@@ -26,6 +26,7 @@ from pyhudi_expr.tables.mdt.changes import recovery as index_recovery
 from pyhudi_expr.tables.mdt.changes.partitions import check_metadata_table, check_restores
 from pyhudi_expr.tables.mdt.extension.changes import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.properties import require_changeable
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ def check_work(work: Work | RecoveryPlan, options: BuildOptions) -> None:
     Raises:
         HudiError: They do not, and nothing is changed.
     """
+    require_changeable(work.table.properties, work.table.base_path)
     check_restores(work.table)
     of_extension = isinstance(work, RefreshPlan) or (
         isinstance(work, BuildPlan) and work.planned.store is Store.EXTENSION
