@@ -279,7 +279,7 @@ def _footer(fragment: ds.ParquetFileFragment) -> pq.FileMetaData | None:
     try:
         return fragment.metadata
     except (OSError, pa.ArrowException) as error:
-        if not fragment.filesystem.get_file_info(fragment.path).size:
+        if fragment.filesystem.get_file_info(fragment.path).size == 0:
             return None
         raise CorruptFile(fragment.path, f"its footer cannot be read: {error}") from error
 

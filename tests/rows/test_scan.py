@@ -19,7 +19,7 @@ import pytest
 
 import pyhudi_expr
 from pyhudi_expr import scan
-from pyhudi_expr.errors import BeforeFirstCommit, HudiError, UnsupportedTable
+from pyhudi_expr.errors import BeforeFirstCommit, CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.expr.nodes import ALWAYS, Column, Comparison, Literal, Op
 from pyhudi_expr.index.prune import PruneRequest
 from pyhudi_expr.rows.scan import Progress
@@ -195,6 +195,18 @@ def test_tables_of_older_versions_have_the_same_rows(
     properties.write_text("".join([*others, version]))
     old, now = scan(str(table)).to_table(), scan(str(golden[name])).to_table()
     assert sorted(map(repr, old.to_pylist())) == sorted(map(repr, now.to_pylist())) != []
+
+
+def test_a_listed_file_that_is_gone_is_an_error(golden: Mapping[str, Path], tmp_path: Path) -> None:
+    """A file without a byte has no rows, as Hudi's readers see it; one that is gone has some."""
+    table = Path(shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "t"))
+    gone = table / scan(str(table)).result.kept_paths()[0]
+    gone.unlink()
+    for read in (lambda found: found.to_table(), lambda found: found.count()):
+        with pytest.raises(CorruptFile, match=gone.name):
+            read(scan(str(table)))
+    gone.touch()
+    assert scan(str(table)).count() > 0
 
 
 def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> None:
