@@ -241,6 +241,8 @@ def _slices_of_logs(
             reached[rank] = np.searchsorted(np.array(instants.values), completed, "right") - 1
     newest = reached[instants.log]
     seen = newest >= 0
+    if rules.as_of is not None:
+        seen &= instants.complete[instants.log]
     opened = _distinct(np.concatenate([base_slice, compactions]))
     position = np.searchsorted(opened, instants.slice_key(groups.log, newest), "right") - 1
     candidate = opened[position] if len(opened) else np.full(len(position), -1, np.int64)

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -23,6 +24,7 @@ from pyhudi_expr.errors import BeforeFirstCommit, CorruptFile, HudiError, Unsupp
 from pyhudi_expr.expr.nodes import ALWAYS, Column, Comparison, Literal, Op
 from pyhudi_expr.index.prune import PruneRequest
 from pyhudi_expr.rows.scan import Progress
+from pyhudi_expr.tables.hudi_names import log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 
@@ -99,6 +101,31 @@ def test_scans_as_of_an_instant_return_the_rows_of_hudi_rs(
         found = scan(str(path), columns=["_hoodie_record_key"], as_of=as_of).to_table()
         expected = by_hudi_rs(path, as_of).select(["_hoodie_record_key"])
         assert rows(found) == rows(expected)
+
+
+def test_an_archived_instant_has_its_files(golden: Mapping[str, Path], tmp_path: Path) -> None:
+    """What is older than the active timeline is complete, also seen from an archived instant."""
+    table = Path(shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "t"))
+    first, second, *_ = HudiTable.open(str(table)).timeline.writes
+
+    def listed() -> list[str]:
+        found = HudiTable.open(str(table)).listing(as_of=first.requested)
+        return found.paths(np.arange(found.num_files))
+
+    before = listed()
+    for file in (table / ".hoodie" / "timeline").glob(f"{first.requested}*"):
+        file.unlink()
+    assert HudiTable.open(str(table)).timeline.start == second.requested
+    assert listed() == before != []
+
+
+def test_no_log_file_of_a_later_write_is_listed(golden: Mapping[str, Path]) -> None:
+    table = HudiTable.open(str(golden["mor_v8_metadata_pending_compaction"]))
+    for write in table.timeline.writes:
+        listing = table.listing(as_of=write.requested)
+        logs = log_files(listing.file_name)
+        assert all(one <= write.requested for one in logs.instant.to_pylist())
+    assert len(log_files(table.listing().file_name).instant)
 
 
 def test_an_instant_may_be_given_as_a_date(golden: Mapping[str, Path]) -> None:

@@ -218,9 +218,15 @@ class Instant:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The active timeline, sorted by requested time."""
+    """The active timeline, or a part of it.
+
+    Attributes:
+        instants: The actions, sorted by requested time.
+        began: The start of the whole timeline; None if this is the whole.
+    """
 
     instants: tuple[Instant, ...]
+    began: str | None = None
 
     @staticmethod
     def read(storage: Storage, properties: TableProperties) -> Timeline:
@@ -246,7 +252,7 @@ class Timeline:
 
     def as_of(self, instant: str) -> Timeline:
         """Return the instants that were requested at `instant` or before."""
-        return Timeline(tuple(i for i in self.instants if i.requested <= instant))
+        return Timeline(tuple(i for i in self.instants if i.requested <= instant), self.start)
 
     @computed_once
     def writes(self) -> tuple[Instant, ...]:
@@ -285,6 +291,8 @@ class Timeline:
 
         Savepoints prevent the archiving of their commits, so they do not count.
         """
+        if self.began is not None:
+            return self.began
         saved = {i.requested for i in self.instants if i.action == "savepoint"}
         visible = [i.requested for i in (*self.writes, *self.pending_compactions)]
         unsaved = [requested for requested in visible if requested not in saved]
