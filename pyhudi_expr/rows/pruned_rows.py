@@ -88,6 +88,7 @@ class PrunedRows:
         schema: The schema of the returned rows.
         result: The kept slices.
         read: The columns to read, including those of the filter.
+        path_columns: The partition columns whose values are those of paths.
         evolution: The history of the table's columns, if they were renamed or retyped.
         ahead: How much is read before it is asked for.
         trusts_footers: Whether pyarrow's own pruning by the filter loses no row.
@@ -97,6 +98,7 @@ class PrunedRows:
     result: PruneResult
     table: HudiTable
     read: pa.Schema
+    path_columns: PathColumns
     evolution: SchemaEvolution | None
     filter: pc.Expression | None
     ahead: ReadAhead = EAGER
@@ -310,18 +312,14 @@ class PrunedRows:
             for columns in reader.columns(one, self.read.names)
         )
 
-    @computed_once
-    def _path_columns(self) -> PathColumns:
-        return PathColumns.of(self.table.properties, self.table.schema(self.result.instant))
-
     @property
     def _unread(self) -> frozenset[str]:
         """The columns whose values in files are not what rows show."""
-        return hidden_columns(self.table.properties) | self._path_columns.types.keys()
+        return hidden_columns(self.table.properties) | self.path_columns.types.keys()
 
     def _shown(self, rows: pa.Table, partition: str) -> pa.Table:
         """Return the rows of a partition as Hudi for Spark shows its columns."""
-        for name, value in self._path_columns.values(partition).items():
+        for name, value in self.path_columns.values(partition).items():
             at = rows.schema.get_field_index(name)
             if at >= 0:
                 rows = rows.set_column(at, rows.field(at), arrow_constant(len(rows), value))
@@ -374,7 +372,7 @@ class PrunedRows:
         is_hidden = is_virtual(self.table.properties)
         known = pc.is_null(ds.field(RECORD_KEY)) if is_hidden else pc.scalar(True)
         partitions = [path.rpartition("/")[0] for path in paths]
-        shown = {one: self._path_columns.values(one) for one in set(partitions)}
+        shown = {one: self.path_columns.values(one) for one in set(partitions)}
         guarantees = {
             partition: reduce(and_, starmap(_is, values.items()), known)
             for partition, values in shown.items()

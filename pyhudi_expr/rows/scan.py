@@ -35,6 +35,7 @@ from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.request_checks import check_column, check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.spark_partition_values import PathColumns
 from pyhudi_expr.rows.file_columns import SchemaEvolution
 from pyhudi_expr.rows.first_rows import FirstRows, ranked_slices
 from pyhudi_expr.rows.footer_trust import footers_suffice
@@ -236,7 +237,8 @@ def scan_snapshot(
     evolution = SchemaEvolution.of(table, result)
     trusts = footers_suffice(predicate, compared, schema)
     ahead = EAGER if limit is None else CAUTIOUS
-    matching = PrunedRows(requested, result, table, read, evolution, rows, ahead, trusts)
+    shown = PathColumns.of(table.properties, schema)
+    matching = PrunedRows(requested, result, table, read, shown, evolution, rows, ahead, trusts)
     result = narrowed(pruner, snapshot, request, result, wanted_rows(limit, keys))
     kept = replace(matching, result=result)
     counted = _fields(compared or [_narrow(schema)], schema)
