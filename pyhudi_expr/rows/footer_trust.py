@@ -11,7 +11,7 @@ pyarrow reads anyway, then, of large files, by pages, dictionaries and Bloom fil
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from math import isnan
 from typing import Any, TypeAlias
 
@@ -35,30 +35,40 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
     walk,
 )
+from pyhudi_expr.expr.semantics import Engine
 from pyhudi_expr.index.rows.evaluation import RowRanges
 from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics
 
 #: TRUE neither for NaN nor for only one of the zeros.
 _BLIND = frozenset({Op.EQ, Op.LT, Op.LTEQ, Op.GT, Op.GTEQ})
+#: The same where NaN is above all numbers.
+_BLIND_IN_SPARK = frozenset({Op.EQ})
 
 
-def footers_suffice(predicate: HudiExpression, compared: Sequence[str], schema: pa.Schema) -> bool:
+def footers_suffice(
+    predicate: HudiExpression,
+    compared: Sequence[str],
+    schema: pa.Schema,
+    engine: Engine = Engine.ANY,
+) -> bool:
     """Return whether pyarrow's statistics lose no row for which a predicate is TRUE.
 
     Args:
         predicate: The predicate.
         compared: The top-level columns that it reads.
         schema: The schema of the rows.
+        engine: The engine whose rows are wanted, see `row_filter`.
     """
     floats = {name.lower() for name in compared if _has_floats(schema.field(name))}
-    return not floats or _suffice(predicate, floats)
+    blind = _BLIND_IN_SPARK if engine is Engine.SPARK else _BLIND
+    return not floats or _suffice(predicate, floats, blind)
 
 
-def _suffice(node: HudiExpression, floats: set[str]) -> bool:
+def _suffice(node: HudiExpression, floats: set[str], blind: Set[Op]) -> bool:
     match node:
         case And(children=nodes) | Or(children=nodes):
-            return all(_suffice(child, floats) for child in nodes)
-        case Comparison(op=op, left=left, right=right) if op in _BLIND:
+            return all(_suffice(child, floats, blind) for child in nodes)
+        case Comparison(op=op, left=left, right=right) if op in blind:
             terms: tuple[Term, ...] = (left, right)
         case Between(term=term, low=low, high=high):
             terms = (term, low, high)

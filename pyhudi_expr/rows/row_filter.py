@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from math import isfinite
+from math import isfinite, isnan, nan
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -32,8 +32,8 @@ from pyhudi_expr.expr.frontend.common.constants import (
     timestamp_literal,
 )
 from pyhudi_expr.expr.frontend.common.hive_types import Type
-from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Term, walk
-from pyhudi_expr.expr.semantics import here
+from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Op, Term, walk
+from pyhudi_expr.expr.semantics import Engine, here
 from pyhudi_expr.expr.terms import Scope, UnboundError
 from pyhudi_expr.expr.zones import UnknownZoneError, Zone
 
@@ -145,7 +145,12 @@ _DIGITS_OF_DOUBLES = 15
 
 
 def row_filter(
-    predicate: HudiExpression, schema: pa.Schema, zone: str | None, *, is_in: bool = False
+    predicate: HudiExpression,
+    schema: pa.Schema,
+    zone: str | None,
+    engine: Engine = Engine.ANY,
+    *,
+    is_in: bool = False,
 ) -> pc.Expression:
     """Convert a predicate for pyarrow tables of a schema.
 
@@ -153,6 +158,8 @@ def row_filter(
         predicate: The predicate.
         schema: The schema of the rows.
         zone: The time zone in which instants are shown as wall clocks.
+        engine: The engine whose rows are wanted. In Spark's NaN equals itself, and is above all
+            other numbers; in others it is what pyarrow, and IEEE 754, make of it.
         is_in: Whether IN finds floats as pyarrow's `is_in` does, see `to_arrow`.
 
     Raises:
@@ -160,7 +167,7 @@ def row_filter(
         UnknownColumn: The schema lacks a column of the predicate.
     """
     try:
-        scope = Scope(schema, here(zone))
+        scope = Scope(schema, here(zone, engine))
     except UnknownZoneError as error:
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
     for node in walk(predicate):
@@ -211,12 +218,15 @@ def _fitted(node: _Node, scope: Scope) -> _Node:
         case e.IsNull(term=term) | e.StartsWith(term=term) | e.Matches(term=term):
             return replace(node, term=fit(term))
         case e.Comparison(op=op, left=left, right=right):
-            return e.Comparison(op, *_with_common_types((left, right), scope))
+            left, right = _with_common_types((left, right), scope)
+            return _compared(op, left, right, scope)
         case e.Between(term=term, low=low, high=high):
-            return e.Between(*_with_common_types((term, low, high), scope))
+            term, low, high = _with_common_types((term, low, high), scope)
+            ends = (Op.GTEQ, low), (Op.LTEQ, high)
+            return e.And(tuple(_compared(op, term, end, scope) for op, end in ends))
         case e.In(term=term, options=options):
             first, *rest = _with_common_types((term, *options), scope)
-            return _in(first, tuple(rest), _type_of(first, scope))
+            return _in(first, tuple(rest), scope)
         case e.Unknown(pattern=e.TextPattern(term=term) as pattern):
             return replace(node, pattern=replace(pattern, term=fit(term)))
         case e.Call(name=name, args=(term,)) if name in _OF_CLOCKS:
@@ -243,6 +253,46 @@ def _fitted(node: _Node, scope: Scope) -> _Node:
             *results, last = _of_one_decimal((*results, last), scope)
             return e.Case(tuple(zip(conditions, results, strict=True)), last)
     return node
+
+
+_MIRRORED = {Op.LT: Op.GT, Op.LTEQ: Op.GTEQ}
+
+
+def _has_greatest_nan(terms: Sequence[Term], scope: Scope) -> bool:
+    """Return whether floats are compared, and the engine's NaN is the greatest of them."""
+    if scope.semantics.engine is not Engine.SPARK:
+        return False
+    types = (_type_of(one, scope) for term in terms for one in walk(term) if isinstance(one, Term))
+    return any(type_ is not None and pa.types.is_floating(type_) for type_ in types)
+
+
+def _compared(op: Op, left: Term, right: Term, scope: Scope) -> HudiExpression:
+    if _has_greatest_nan((left, right), scope):
+        return _with_greatest_nan(op, left, right)
+    return e.Comparison(op, left, right)
+
+
+def _with_greatest_nan(op: Op, left: Term, right: Term) -> HudiExpression:
+    """Return a comparison in which NaN equals itself, and is above all other numbers."""
+    if op in _MIRRORED:
+        return _with_greatest_nan(_MIRRORED[op], right, left)
+    if op is Op.NE:
+        return e.Not(_with_greatest_nan(Op.EQ, left, right))
+    is_known = e.Not(e.IsNull(right))
+    others: Mapping[Op, tuple[HudiExpression, ...]] = {
+        Op.GT: (is_known, e.Not(_is_nan(right))),
+        Op.GTEQ: (is_known,),
+    }
+    both = e.And((_is_nan(left), *others.get(op, (_is_nan(right),))))
+    return e.Or((e.Comparison(op, left, right), both))
+
+
+def _is_nan(term: Term) -> HudiExpression:
+    return e.Comparison(Op.NULL_SAFE_EQ, term, Literal(nan, pa.float64()))
+
+
+def _is_nan_literal(term: Term) -> bool:
+    return isinstance(term, Literal) and isinstance(term.value, float) and isnan(term.value)
 
 
 def _clock(term: Term, scope: Scope) -> Term:
@@ -293,15 +343,18 @@ def _slice(node: Call, numbers: Sequence[Term]) -> tuple[Literal, Literal]:
     )
 
 
-def _in(term: Term, options: tuple[Term, ...], type_: pa.DataType | None) -> HudiExpression:
+def _in(term: Term, options: tuple[Term, ...], scope: Scope) -> HudiExpression:
     """Return IN, or its comparisons where pyarrow's `is_in` would find something else.
 
     `is_in` casts the options to the type of the term: it finds a day by any time in it, and TRUE by
     any number.
     """
+    type_ = _type_of(term, scope)
     if all(isinstance(one, Literal) and _stays_as_it_is(one, type_) for one in options):
-        return e.In(term, options)
-    return e.Or(tuple(e.Comparison(e.Op.EQ, term, one) for one in options))
+        has_nan = _has_greatest_nan((term,), scope) and any(map(_is_nan_literal, options))
+        found = e.In(term, options)
+        return e.Or((found, _is_nan(term))) if has_nan else found
+    return e.Or(tuple(_compared(e.Op.EQ, term, one, scope) for one in options))
 
 
 def _type_of(term: Term, scope: Scope) -> pa.DataType | None:

@@ -28,7 +28,7 @@ from pyhudi_expr.expr.frontend.arrow.expressions import (
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression, Unknown
-from pyhudi_expr.expr.semantics import here
+from pyhudi_expr.expr.semantics import Engine, here
 from pyhudi_expr.expr.terms import resolve
 from pyhudi_expr.index.limits.narrowing import narrowed
 from pyhudi_expr.index.partition_semantics import PartitionReader
@@ -193,7 +193,8 @@ def scan_snapshot(
         pruner: The pruner, whose options apply.
         snapshot: The table.
         filter: SQL text, a pyarrow expression or a filter list. Rows are compared as pyarrow
-            compares them, in every SQL dialect. None: all rows.
+            compares them, in every SQL dialect; but in Spark's NaN equals itself, and is above all
+            other numbers. None: all rows.
         columns: Top-level columns. None: all.
         dialect: The SQL dialect of the filter.
         zone: The IANA time zone of the filter's times without zone.
@@ -213,7 +214,8 @@ def scan_snapshot(
     table, schema = snapshot.table, snapshot.schema
     check_supported(table)
     predicate = parse_filter(filter, schema, dialect.as_written, table.base_path)
-    rows = _for_rows(filter, predicate, schema, zone)
+    engine = dialect.engine if isinstance(filter, str) else Engine.ANY
+    rows = _for_rows(filter, predicate, schema, zone, engine)
     request = PruneRequest(
         predicate, snapshot.listing.view, here(zone), reader=PartitionReader.ENGINE
     )
@@ -235,7 +237,7 @@ def scan_snapshot(
     if RECORD_KEY in read.names and is_virtual(table.properties):
         warn_of_stored_keys(table)
     evolution = SchemaEvolution.of(table, result)
-    trusts = footers_suffice(predicate, compared, schema)
+    trusts = footers_suffice(predicate, compared, schema, engine)
     ahead = EAGER if limit is None else CAUTIOUS
     shown = PathColumns.of(table.properties, schema)
     matching = PrunedRows(requested, result, table, read, shown, evolution, rows, ahead, trusts)
@@ -303,7 +305,11 @@ def _parsed(
 
 
 def _for_rows(
-    filter: Filter | None, predicate: HudiExpression, schema: pa.Schema, zone: str | None
+    filter: Filter | None,
+    predicate: HudiExpression,
+    schema: pa.Schema,
+    zone: str | None,
+    engine: Engine,
 ) -> pc.Expression | None:
     if filter is None:
         return None
@@ -312,7 +318,7 @@ def _for_rows(
             raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")
         return filter
     try:
-        return row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))
+        return row_filter(predicate, schema, zone, engine, is_in=isinstance(filter, list | tuple))
     except FilterNotApplicable as error:
         raise FilterNotApplicable(f"{error}; {_INSTEAD}") from error
 
