@@ -24,7 +24,7 @@ from pyhudi_expr.manage.audit.findings import Audit, Fault, Finding
 from pyhudi_expr.manage.audit.key_places import check_coverage, check_record_index
 from pyhudi_expr.manage.audit.partition_statistics import check_partition_stats
 from pyhudi_expr.manage.audit.remedies import with_remedies
-from pyhudi_expr.manage.audit.scope import MOST, AuditedRecords, AuditedTable
+from pyhudi_expr.manage.audit.scope import MOST, AuditedRecords, AuditedTable, written_slices
 from pyhudi_expr.manage.audit.slice_keys import RowReader, SliceKeys, read_keys
 from pyhudi_expr.manage.audit.structure import check_stored_keys
 from pyhudi_expr.manage.audit.value_entries import check_values
@@ -138,7 +138,7 @@ class _Run:
         row_checks: RowChecks | None,
     ) -> _Run:
         catalog = opened.catalog
-        every = catalog.table.listing(TableView.SNAPSHOT)
+        every = written_slices(catalog.table)
         slices = _sampled(every, options)
         schema = catalog.table.schema()
         table = AuditedTable(catalog.table, slices, every, schema)

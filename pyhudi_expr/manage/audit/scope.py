@@ -15,12 +15,14 @@ from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.rows.slice_rows import leaf_types
+from pyhudi_expr.tables.hudi_names import INITIAL_VERSION, base_files
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.mdt.bytes.keys import column_partition_prefix, id128
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
+_WITH_COMPLETION_TIMES = ("8", "9")
 HUDI_ONLY, BOTH = (Reader.HUDI,), (Reader.HUDI, Reader.PYHUDI)
 MOST = 200
 """Findings of one kind about one column or partition that are listed one by one."""
@@ -54,6 +56,31 @@ class AuditedTable:
             for name, type_ in leaf_types(self.schema).items()
             if (domain := domain_of(type_)) is not None
         }
+
+
+def written_slices(table: HudiTable) -> FileListing:
+    """Return the slices of a table as its storage lists them, without files of dead writers.
+
+    A task of a dead writer may end, and leave its file, after the write was rolled back. Such a
+    file looks as if it were of an archived write. In tables that began with version 8 the archive
+    says which writes were complete.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
+    stored, start = table.stored_files(), table.timeline.start
+    began = table.properties.raw.get(INITIAL_VERSION, "")
+    if start is not None and began in _WITH_COMPLETION_TIMES and table.archived_times:
+        bases = base_files(stored.name, table.properties.base_file_format.lower())
+        dead = [
+            row
+            for row, instant in zip(bases.row.tolist(), string_list(bases.instant), strict=True)
+            if instant < start and instant not in table.archived_times
+        ]
+        kept = np.delete(np.arange(len(stored.name)), dead)
+        name, size = stored.name.take(pa.array(kept)), stored.size[kept]
+        stored = StoredFiles(stored.partitions, stored.partition[kept], name, size)
+    return table.listing(TableView.SNAPSHOT, files=stored)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Where there is one, the test computes the fault from the files itself.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Mapping
@@ -84,6 +85,28 @@ def test_a_log_file_that_no_list_has_is_lost_if_its_write_is_complete(
     unlisted.write_bytes(content)
     found = [one.file for one in audited(table).findings if one.fault is Fault.FILE_NOT_LISTED]
     assert found == ([str(unlisted.relative_to(table))] if is_complete else [])
+
+
+@pytest.mark.parametrize("is_archived", [True, False])
+def test_a_file_of_a_dead_writer_is_no_part_of_the_table(
+    golden: Mapping[str, Path], tmp_path: Path, *, is_archived: bool
+) -> None:
+    """A task that ends after the rollback leaves it; only the archive knows old writes."""
+    table = tmp_path / "table"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], table)
+    complete, other = "20200101000000000", "20200101000000001"
+    history = table / ".hoodie" / "timeline" / "history"
+    history.mkdir(exist_ok=True)
+    archived = pa.table({"instantTime": [complete], "completionTime": [other]})
+    pq.write_table(archived, history / "1.parquet")
+    (history / "manifest_1").write_text(json.dumps({"files": [{"fileName": "1.parquet"}]}))
+    (history / "_version_").write_text("1")
+    base = next(table.glob("region=*/*.parquet"))
+    instant = complete if is_archived else other
+    left = base.with_name(f"11111111-1111-1111-1111-111111111111-0_0-1-1_{instant}.parquet")
+    shutil.copy(base, left)
+    found = [one.file for one in audited(table).findings if one.fault is Fault.FILE_NOT_LISTED]
+    assert found == ([str(left.relative_to(table))] if is_archived else [])
 
 
 def opened(log: Path) -> tuple[pa.BufferReader, int, str]:
