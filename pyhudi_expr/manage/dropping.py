@@ -109,12 +109,12 @@ class IndexDrop:
     def check(self, plan: DropPlan) -> None:
         """Check that no other index needs this one, and that writers can make it again."""
         table = HudiTable.open(self.request.table)
-        if plan.store is Store.HUDI and plan.partitions:
-            _check_nothing_pends(table, plan)
-            _check_no_index_is_newest(table, plan)
         status = index_status(table, plan.name)
         if status is not None:
             _check_unneeded(table, status)
+        if plan.store is Store.HUDI and plan.partitions:
+            _check_nothing_pends(table, plan)
+            _check_no_index_is_newest(table, plan)
 
     def act(self, plan: DropPlan) -> None:
         """Remove the partitions, then the registration."""

@@ -68,9 +68,13 @@ def test_the_dry_run_of_a_drop_changes_nothing(run: Run, table: Path) -> None:
     before = contents(table)
     code, out, _ = run("index", "drop", "txn_date_idx", "--table", table, "--dry-run")
     assert (code, out) == (0, "would drop txn_date_idx: secondary_index_txn_date_idx\n")
-    given = ("index", "drop", "column_stats", "--table", table, "--dry-run", "--json")
+    given = ("index", "drop", "merchant_idx", "--table", table, "--dry-run", "--json")
     planned = json.loads(run(*given)[1])
-    assert set(planned["metadata_partitions"]) == {"column_stats", "partition_stats"}
+    assert planned["metadata_partitions"] == ["secondary_index_merchant_idx"]
+    given = ("index", "drop", "column_stats", "--table", table, "--dry-run")
+    code, _, why = run(*given)
+    assert code == 1
+    assert "its newest action" in why
     assert run("index", "drop", "nothing", "--table", table, "--dry-run")[0] == 1
     given = ("index", "drop", "nothing", "--table", table, "--dry-run", "--if-exists")
     assert run(*given)[:2] == (0, "would drop nothing: nothing\n")
