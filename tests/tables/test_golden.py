@@ -3,11 +3,13 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi_expr.tables.hudi_names import log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from tests.conftest import GOLDEN_DATA
@@ -26,7 +28,15 @@ def test_file_slices_equal_those_of_the_reference_implementation(
     for instant, expected_slices in json.loads(expected.read_text()).items():
         listing = table.listing(as_of=None if instant == "latest" else instant)
         found = [{**one, "logs": sorted(one["logs"])} for one in slices(listing)]
-        assert found == expected_slices, instant
+        assert found == [_as_of(one, instant) for one in expected_slices], instant
+
+
+def _as_of(expected: dict[str, Any], instant: str) -> dict[str, Any]:
+    """Without log files of later writes, which hudi-rs lists, and leaves out when it reads."""
+    names = pa.array(expected["logs"], pa.string())
+    written = zip(expected["logs"], log_files(names).instant.to_pylist(), strict=True)
+    logs = [name for name, time in written if instant == "latest" or time <= instant]
+    return {**expected, "logs": logs}
 
 
 @pytest.mark.parametrize("expected", EXPECTED, ids=lambda file: file.stem)
