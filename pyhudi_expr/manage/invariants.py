@@ -21,6 +21,7 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.key_storage import BaseFile, base_files
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.changes.partitions import check_metadata_table
+from pyhudi_expr.tables.properties import require_changeable
 
 _THREADS = 4
 """Log files are held in memory as they are read."""
@@ -144,6 +145,7 @@ def require_stored_keys(table: HudiTable) -> None:
 
 def require_clusterable(table: HudiTable) -> None:
     """Check that rows of a table may go to other file groups. Raises HudiError."""
+    require_changeable(table.properties, table.base_path)
     raw = table.properties.raw
     if raw.get(hudi_names.BOOTSTRAP_BASE_PATH):
         raise HudiError(f"{table.base_path}: files of tables made by bootstrap cannot be rewritten")

@@ -136,11 +136,9 @@ def is_of_completed_writes(storage: Storage, log: str, timeline: Timeline) -> bo
     Raises:
         HudiError: The file cannot be read.
     """
-    with storage.open_input(log) as source:
-        blocks = LogFile(source, source.size(), f"{storage.uri}/{log}").blocks
     return any(
         block.kind is not BlockKind.COMMAND and timeline.is_committed(block.instant or "")
-        for block in blocks
+        for block in _all_blocks(storage, log)
     )
 
 
@@ -158,9 +156,13 @@ def have_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:
 
 
 def _schemas(storage: Storage, path: str) -> list[str]:
-    with storage.open_input(path) as source:
-        blocks = LogFile(source, source.size(), f"{storage.uri}/{path}").blocks
+    blocks = _all_blocks(storage, path)
     return [block.schema for block in blocks if block.schema is not None]
+
+
+def _all_blocks(storage: Storage, path: str) -> tuple[LogBlock, ...]:
+    with storage.open_input(path) as source:
+        return LogFile(source, source.size(), f"{storage.uri}/{path}").blocks
 
 
 def _content(file: LogFile, block: LogBlock, roots: Callable[[str], Sequence[str]]) -> Written:

@@ -20,9 +20,7 @@ from pyhudi_expr.cli.commands.index_building import (
     with_writing,
 )
 from pyhudi_expr.cli.commands.index_follow import follow
-from pyhudi_expr.cli.inspection import (
-    print_stats,
-)
+from pyhudi_expr.cli.inspection import print_stats
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.reports import print_plan

@@ -70,13 +70,12 @@ def written_slices(table: HudiTable) -> FileListing:
     """
     stored, start = table.stored_files(), table.timeline.start
     began = table.properties.raw.get(INITIAL_VERSION, "")
-    if start is not None and began in _WITH_COMPLETION_TIMES and table.archived_times:
+    if start is not None and began in _WITH_COMPLETION_TIMES:
         bases = base_files(stored.name, table.properties.base_file_format.lower())
-        dead = [
-            row
-            for row, instant in zip(bases.row.tolist(), string_list(bases.instant), strict=True)
-            if instant < start and instant not in table.archived_times
-        ]
+        written = zip(bases.row.tolist(), string_list(bases.instant), strict=True)
+        old = [(row, instant) for row, instant in written if instant < start]
+        archived = table.archived_times if old else {}
+        dead = [row for row, instant in old if archived and instant not in archived]
         kept = np.delete(np.arange(len(stored.name)), dead)
         name, size = stored.name.take(pa.array(kept)), stored.size[kept]
         stored = StoredFiles(stored.partitions, stored.partition[kept], name, size)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from pyhudi_expr.manage.hive.transport import HiveTransport
 
-
 _BREAKS = (TException, http.client.HTTPException, OSError, EOFError)
 _SHOWN = 80
 

@@ -235,12 +235,7 @@ def _delete(table: HudiTable, names: Sequence[str]) -> None:
 
 
 def check_metadata_table(table: HudiTable) -> None:
-    """Check that a table may have a metadata table, and has one if the properties say so.
-
-    Raises:
-        HudiError: It may not, or has none.
-    """
-    properties.require_changeable(table.properties, table.base_path)
+    """Check that the metadata table is there if the properties say so. Raises HudiError."""
     if table.properties.metadata_partitions and not _has_metadata_table(table):
         raise HudiError(
             f"{table.base_path}: {METADATA_DIR} is not there, though hoodie.properties "
