@@ -71,8 +71,7 @@ def test_the_dry_run_of_a_drop_changes_nothing(run: Run, table: Path) -> None:
     given = ("index", "drop", "merchant_idx", "--table", table, "--dry-run", "--json")
     planned = json.loads(run(*given)[1])
     assert planned["metadata_partitions"] == ["secondary_index_merchant_idx"]
-    given = ("index", "drop", "column_stats", "--table", table, "--dry-run")
-    code, _, why = run(*given)
+    code, _, why = run("index", "drop", "column_stats", "--table", table, "--dry-run")
     assert code == 1
     assert "its newest action" in why
     assert run("index", "drop", "nothing", "--table", table, "--dry-run")[0] == 1
