@@ -16,6 +16,7 @@ from devtools.tables import TableSpec, TableType, create
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.index.prune.matching_slices import assert_no_row_lost, read
@@ -85,6 +86,24 @@ def test_a_savepoint_is_restored_and_its_indexes_can_be_refreshed(
     for index in sorted(before - active(table)):
         session.sql(f"REFRESH INDEX {index} ON {name}").collect()
     assert active(table) >= before
+    check_rows(session, table)
+
+
+def test_a_restore_makes_no_index_that_is_not_there(
+    session: SparkSession, copied: Callable[[str], Written]
+) -> None:
+    """Hudi 1.2 makes column_stats, and then takes its files back, or fails by it."""
+    table = copied("cow")
+    name = table.spec.name
+    WRITES[0].run(session, name, 100)
+    instant = last_instant(session, name)
+    session.sql(f"CALL create_savepoint(table => '{name}', commit_time => '{instant}')")
+    for index in ("partition_stats", "column_stats"):
+        execute(session, f"DROP INDEX IF EXISTS {index} ON '{table.uri}'")
+    session.sql(f"CALL rollback_to_savepoint(table => '{name}', instant_time => '{instant}')")
+    opened = HudiTable.open(table.uri)
+    assert not opened.properties.metadata_partitions & {"column_stats", "partition_stats"}
+    assert not audit(opened, AuditOptions()).findings
     check_rows(session, table)
 
 

@@ -23,7 +23,8 @@ import scala.Option;
 /**
  * Hudi's procedures, and its commands that change a table's schema, partitions or services. Each
  * makes a writer, by the settings of its session, and a writer deletes indexes that these do not
- * enable.
+ * enable, and makes what they do: a restore that makes {@code column_stats} fails, or leaves it
+ * declared and without files.
  */
 final class HudiMaintenance {
   private HudiMaintenance() {}
@@ -38,8 +39,8 @@ final class HudiMaintenance {
     return new TableWrite(
         path,
         given,
-        options ->
-            options.isEmpty() ? plan : new ClonedSessionCommand(plan, ScalaMaps.of(options)));
+        options -> options.isEmpty() ? plan : new ClonedSessionCommand(plan, ScalaMaps.of(options)),
+        TableWrite.Kind.MAINTENANCE);
   }
 
   private static Optional<String> location(SparkSession session, LogicalPlan plan) {

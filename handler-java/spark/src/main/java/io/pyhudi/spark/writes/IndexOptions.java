@@ -35,6 +35,7 @@ public final class IndexOptions {
   private static final String SECONDARY = "secondary_index";
   private static final String EXPRESSION = "expr_index";
   private static final Map<String, List<String>> ENABLED = enabled();
+  private static final List<String> BY_DEFAULT = Arrays.asList(COLUMN_STATS, PARTITION_STATS);
 
   /** Options by what they are about: if a writer gives one of a group, the group is its own. */
   private final Map<String, Map<String, String>> groups;
@@ -94,6 +95,20 @@ public final class IndexOptions {
     for (Map<String, String> group : groups.values()) {
       if (Collections.disjoint(group.keySet(), given.keySet())) {
         options.putAll(group);
+      }
+    }
+    return options;
+  }
+
+  /**
+   * Returns the options of indexes that Hudi's writers make unless they are turned off, and which
+   * the table does not have; none, if it has no metadata table.
+   */
+  public List<String> absent() {
+    List<String> options = new ArrayList<>();
+    for (String index : BY_DEFAULT) {
+      if (!groups.isEmpty() && !groups.containsKey(index)) {
+        options.addAll(ENABLED.get(index));
       }
     }
     return options;

@@ -43,7 +43,10 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
     Optional<TableWrite> write = write(plan);
     write.ifPresent(this::checkVirtualKeys);
     return Settings.keepsIndexes(session)
-        ? write.filter(found -> !found.isReplacing()).map(this::completed).orElse(plan)
+        ? write
+            .filter(found -> found.kind() != TableWrite.Kind.REPLACING)
+            .map(this::completed)
+            .orElse(plan)
         : plan;
   }
 
@@ -75,16 +78,21 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
   /** Returns the options that the write lacks. A table that cannot be read is Hudi's to report. */
   private Map<String, String> missing(TableWrite write) {
     Map<String, String> given = new HashMap<>(write.given());
-    JavaConverters.mapAsJavaMap(session.sessionState().conf().getAllConfs())
-        .forEach(
-            (key, value) -> {
-              // What a session turns on, we do, too.
-              if ("false".equalsIgnoreCase(value)) {
-                given.putIfAbsent(key, value);
-              }
-            });
+    Map<String, String> settings =
+        JavaConverters.mapAsJavaMap(session.sessionState().conf().getAllConfs());
+    settings.forEach(
+        (key, value) -> {
+          // What a session turns on, we do, too.
+          if ("false".equalsIgnoreCase(value)) {
+            given.putIfAbsent(key, value);
+          }
+        });
     try {
-      Map<String, String> options = IndexOptions.of(write.path(), configuration()).missing(given);
+      IndexOptions indexes = IndexOptions.of(write.path(), configuration());
+      Map<String, String> options = indexes.missing(given);
+      if (write.kind() == TableWrite.Kind.MAINTENANCE) {
+        indexes.absent().forEach(key -> options.put(key, settings.getOrDefault(key, "false")));
+      }
       LOG.debug("{}: the write keeps indexes by {}", write.path(), options);
       return options;
     } catch (IOException | RuntimeException error) {

@@ -20,7 +20,25 @@ final class TableWrite {
   private final String path;
   private final Map<String, String> given;
   private final Function<Map<String, String>, LogicalPlan> completed;
-  private final boolean replacing;
+  private final Kind kind;
+
+  /** What a write does with the indexes that its table has. */
+  enum Kind {
+    /** It writes rows, and makes what Hudi enables. */
+    ROWS,
+    /** It deletes the table, and makes another one, which has its writer's indexes. */
+    REPLACING,
+    /** It makes no index that is not there. */
+    MAINTENANCE
+  }
+
+  /** A write of rows. */
+  TableWrite(
+      String path,
+      Map<String, String> given,
+      Function<Map<String, String>, LogicalPlan> completed) {
+    this(path, given, completed, Kind.ROWS);
+  }
 
   /**
    * @param path the table
@@ -30,19 +48,12 @@ final class TableWrite {
   TableWrite(
       String path,
       Map<String, String> given,
-      Function<Map<String, String>, LogicalPlan> completed) {
-    this(path, given, completed, false);
-  }
-
-  private TableWrite(
-      String path,
-      Map<String, String> given,
       Function<Map<String, String>, LogicalPlan> completed,
-      boolean replacing) {
+      Kind kind) {
     this.path = path;
     this.given = given;
     this.completed = completed;
-    this.replacing = replacing;
+    this.kind = kind;
   }
 
   /** Returns the write that a plan is; none: it is another one. */
@@ -71,9 +82,8 @@ final class TableWrite {
     return path;
   }
 
-  /** Returns whether the table is deleted, and another one made, which has its writer's indexes. */
-  boolean isReplacing() {
-    return replacing;
+  Kind kind() {
+    return kind;
   }
 
   Map<String, String> given() {
@@ -100,11 +110,13 @@ final class TableWrite {
                     command.dataSource(),
                     ScalaMaps.with(command.options(), more),
                     command.mode()),
-            isReplacing(command.mode(), options)));
+            kind(command.mode(), options)));
   }
 
-  private static boolean isReplacing(SaveMode mode, Map<String, String> options) {
+  private static Kind kind(SaveMode mode, Map<String, String> options) {
     return mode == SaveMode.Overwrite
-        && !options.getOrDefault(OPERATION, "").startsWith("insert_overwrite");
+            && !options.getOrDefault(OPERATION, "").startsWith("insert_overwrite")
+        ? Kind.REPLACING
+        : Kind.ROWS;
   }
 }

@@ -26,7 +26,9 @@ final class VirtualKeyOptions {
       return;
     }
     Properties properties =
-        write.isReplacing() ? new Properties() : HudiProperties.of(new Path(write.path()), conf);
+        write.kind() == TableWrite.Kind.REPLACING
+            ? new Properties()
+            : HudiProperties.of(new Path(write.path()), conf);
     for (Map.Entry<String, String> option : write.given().entrySet()) {
       String key = option.getKey();
       if (key.startsWith(PREFIX) && !option.getValue().equals(properties.getProperty(key))) {
