@@ -18,7 +18,7 @@ from pyhudi_expr.rows.file_columns import FileColumns
 from pyhudi_expr.rows.key_merging import KeyMerger
 from pyhudi_expr.rows.log_rows import LogRows, Written, one_batch, read_log
 from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.rows.slice_rows import SliceReader, UnmergeableSlice, leaf, parquet_batches
+from pyhudi_expr.rows.slice_rows import SliceReader, UnmergeableSlice, base_batches, leaf
 from pyhudi_expr.tables.hudi_names import OPERATION, RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
 
@@ -111,7 +111,7 @@ class KeyMergedSlices:
             return self.schema.empty_table()
         path = one.path(one.base)
         columns = self.columns_of.columns(one.base_instant, f"{self.table.base_path}/{path}")
-        batches = parquet_batches(self.table.storage, path, columns.roots(self.schema))
+        batches = base_batches(self.table.storage, path, columns.roots(self.schema))
         rows = (columns.rows(batch, self.schema) for batch in batches)
         return pa.Table.from_batches(rows, self.schema)
 

@@ -41,12 +41,12 @@ from pyhudi_expr.rows.footer_trust import (
     with_evaluated_rows,
 )
 from pyhudi_expr.rows.key_columns import require_keys
-from pyhudi_expr.rows.key_merged_slices import KeyMergedSlices
-from pyhudi_expr.rows.slice_files import FileSlice, file_slices
+from pyhudi_expr.rows.key_merged_slices import ColumnsOf, KeyMergedSlices
+from pyhudi_expr.rows.slice_files import LANCE, FileSlice, file_slices
 from pyhudi_expr.rows.slice_rows import (
     SliceReader,
     UnmergeableSlice,
-    parquet_batches,
+    base_batches,
     parquet_file,
 )
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
@@ -113,10 +113,9 @@ class PrunedRows:
         merged, changed = self._merged(), self._changed()
         yield from self._plain_files(self.result.keep & ~merged & ~changed)
         for one in file_slices(self.result.listing.some(changed & ~merged)):
-            assert self.evolution is not None
             assert one.base is not None
             path = one.path(one.base)
-            yield from self._converted_file(path, self.evolution.columns(one.base_instant, path))
+            yield from self._converted_file(path, self._columns_of.columns(one.base_instant, path))
         if merged.any():
             yield from self._merged_slices(merged)
 
@@ -126,9 +125,9 @@ class PrunedRows:
         Raises:
             HudiError: A slice cannot be read.
         """
-        merged = self._merged()
-        in_files = num_rows(self._fragments(self._paths(self.result.keep & ~merged)))
-        return in_files + sum(batch.num_rows for _, batch in self.of_slices(merged).batches())
+        read = self._merged() if self._is_parquet else self.result.keep
+        in_files = num_rows(self._fragments(self._paths(self.result.keep & ~read)))
+        return in_files + sum(batch.num_rows for _, batch in self.of_slices(read).batches())
 
     def of_slices(self, slices: BoolArray) -> PrunedRows:
         """Return the rows of some of the kept slices, one flag for each slice."""
@@ -192,6 +191,10 @@ class PrunedRows:
                 f"{self.table.base_path}: slices with log files cannot be files of a dataset; read "
                 "batches, or the read-optimised view"
             )
+        if not self._is_parquet:
+            raise UnsupportedTable(
+                f"{self.table.base_path}: Lance files are no files of a dataset; read batches"
+            )
         schema = self.table.schema(self.result.instant)
         fragments = self._fragments(self._paths(self.result.keep))
         found = self._readings(fragments, schema)
@@ -254,7 +257,7 @@ class PrunedRows:
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Read a base file that has other columns than the table has now."""
         new_slices = 1
-        for batch in parquet_batches(self.table.storage, path, columns.roots(self.read)):
+        for batch in base_batches(self.table.storage, path, columns.roots(self.read)):
             rows = pa.Table.from_batches([columns.rows(batch, self.read)])
             yield from self._chosen(self._shown(rows, path.rpartition("/")[0]), new_slices)
             new_slices = 0
@@ -270,8 +273,15 @@ class PrunedRows:
 
     @computed_once
     def _changed_slices(self) -> KeyMergedSlices:
-        columns_of = self.evolution or ByName()
-        return KeyMergedSlices.of(self.table, self.result.instant, self.read, columns_of)
+        return KeyMergedSlices.of(self.table, self.result.instant, self.read, self._columns_of)
+
+    @property
+    def _columns_of(self) -> ColumnsOf:
+        return self.evolution or ByName()
+
+    @property
+    def _is_parquet(self) -> bool:
+        return self.table.properties.base_file_format != LANCE
 
     @computed_once
     def _hudi_rs(self) -> SliceReader:
@@ -280,10 +290,11 @@ class PrunedRows:
     def _is_merged_here(self, one: FileSlice) -> bool:
         """Return whether `KeyMergedSlices` merges a slice, and not hudi-rs.
 
-        This is so if columns were changed, there is no base file, or hudi-rs reads a column
-        differently. If record keys are not stored, `SliceReader` merges slices without a base file.
+        This is so if columns were changed, there is no base file or one of Lance, or hudi-rs reads
+        a column differently. If record keys are not stored, `SliceReader` merges slices without a
+        base file.
         """
-        if self.evolution is not None:
+        if self.evolution is not None or not self._is_parquet:
             return True
         if one.base is None:
             return self.table.properties.meta_fields
@@ -355,8 +366,10 @@ class PrunedRows:
         return flags
 
     def _changed(self) -> BoolArray:
-        """The kept slices with files from before columns were renamed or retyped."""
+        """The kept slices with Lance files, or from before columns were renamed or retyped."""
         keep = self.result.keep
+        if not self._is_parquet:
+            return keep
         if self.evolution is None or not keep.any():
             return np.zeros_like(keep)
         flags: BoolArray = keep & self.evolution.changed(self.result.listing)

@@ -15,6 +15,9 @@ from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 
+LANCE = "LANCE"
+"""The base file format of hoodie.properties that hudi-rs reads, and pyarrow does not."""
+
 
 @dataclass(frozen=True)
 class FileSlice:
@@ -93,7 +96,10 @@ def check_supported(table: HudiTable) -> None:
     """
     properties = table.properties
     for applies, reason in (
-        (properties.base_file_format != "PARQUET", "its base files are not Parquet files"),
+        (
+            properties.base_file_format not in ("PARQUET", LANCE),
+            f"its base files are of the format {properties.base_file_format}",
+        ),
         (properties.drop_partition_columns, "its partition columns are kept in paths only"),
         (hudi_names.BOOTSTRAP_BASE_PATH in properties.raw, "it was made by bootstrap"),
     ):

@@ -33,11 +33,16 @@ from pyhudi_expr.tables.properties import TableType
 from pyhudi_expr.tables.storage import Storage
 
 _BATCH_ROWS = 64 * 1024
+_LANCE_SUFFIX = ".lance"
 WHAT_TO_DO = "compact the table, or use the store 'extension', which leaves such slices out"
 
 
 class UnmergeableSlice(UnsupportedTable):
     """The log files of a slice cannot be merged here. Queries can, so its files have to be kept."""
+
+
+class HudiRsError(HudiError):
+    """hudi-rs cannot read a slice."""
 
 
 @dataclass(frozen=True)
@@ -122,20 +127,10 @@ class SliceReader:
             yield self._merged_by_keys(one, logs, merger, names)
             return
         assert one.base is not None
-        try:
-            from hudi import HudiFileGroupReader, HudiReadOptions
-        except ImportError as error:
-            raise HudiError(
-                f"{self.base_uri}: to merge the log files of {one.name}, install the extra: "
-                "pip install 'pyhudi-expr[reading]' (for a Spark job, where its executors run)"
-            ) from error
         roots = list(dict.fromkeys(name.partition(".")[0] for name in names))
-        options = HudiReadOptions(projection=roots).with_as_of_timestamp(self.instant)
         try:
-            reader = HudiFileGroupReader(self.base_uri, dict(self.storage().client_options))
-            rows = reader.read_file_slice_from_paths(one.path(one.base), logs, options)
-        except Exception as error:
-            # The bindings raise exceptions of several kinds.
+            rows = _by_hudi_rs(self.storage(), one.path(one.base), logs, roots, self.instant)
+        except HudiRsError as error:
             raise UnmergeableSlice(
                 f"{self.base_uri}: {one.name} cannot be merged: {error}; {WHAT_TO_DO}"
             ) from error
@@ -278,14 +273,17 @@ def _batches(file: pq.ParquetFile, columns: Sequence[str], label: str) -> Iterat
             yield pa.RecordBatch.from_arrays(values, batch.schema.names)
 
 
-def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Read the rows of a Parquet file with the top-level columns that it has of `roots`.
+def base_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Read the rows of a base file with the top-level columns that it has of `roots`.
 
-    There may be one column more.
+    There may be other columns, too. Lance files are read by hudi-rs, into memory.
 
     Raises:
         HudiError: The file cannot be read.
     """
+    if path.endswith(_LANCE_SUFFIX):
+        yield _lance_rows(storage, path, roots)
+        return
     with parquet_file(storage, path) as file:
         requested = [name for name in roots if name in file.schema_arrow.names]
         if not requested:
@@ -295,6 +293,45 @@ def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterat
             yield from _batches(file, requested, f"{storage.uri}/{path}")
         except (OSError, pa.ArrowException) as error:
             raise CorruptFile(f"{storage.uri}/{path}", f"cannot be read: {error}") from error
+
+
+def _lance_rows(storage: Storage, path: str, roots: Sequence[str]) -> pa.RecordBatch:
+    try:
+        return _by_hudi_rs(storage, path, [], roots)
+    except HudiRsError:  # the file may lack a column, and does not say so beforehand
+        try:
+            return _by_hudi_rs(storage, path, [], None)
+        except HudiRsError as error:
+            raise CorruptFile(f"{storage.uri}/{path}", f"cannot be read: {error}") from error
+
+
+def _by_hudi_rs(
+    storage: Storage, base: str, logs: Sequence[str], roots: Sequence[str] | None, instant: str = ""
+) -> pa.RecordBatch:
+    """Read a slice with some top-level columns; None: all that it has.
+
+    Raises:
+        HudiRsError: hudi-rs cannot read it.
+        HudiError: hudi-rs is not installed.
+    """
+    try:
+        from hudi import HudiFileGroupReader, HudiReadOptions
+    except ImportError as error:
+        raise HudiError(
+            f"{storage.uri}: to read {base}, with {len(logs)} log files, install the extra: "
+            "pip install 'pyhudi-expr[reading]' (for a Spark job, where its executors run)"
+        ) from error
+    options = HudiReadOptions(projection=None if roots is None else list(roots))
+    if instant:
+        options = options.with_as_of_timestamp(instant)
+    try:
+        reader = HudiFileGroupReader(storage.uri, dict(storage.client_options))
+        return reader.read_file_slice_from_paths(base, list(logs), options)
+    except BaseException as error:
+        # The bindings raise exceptions of several kinds; a panic of Rust is no `Exception`.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise HudiRsError(f"hudi-rs: {error}") from error
 
 
 def leaf(rows: pa.RecordBatch, name: str) -> AnyArray:

@@ -27,7 +27,9 @@ from pyhudi_expr.rows.scan import Progress
 from pyhudi_expr.tables.hudi_names import log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
+from tests.tables.tables import TinyTable
 
+LANCE = Path(__file__).parents[1] / "data" / "lance"
 COW, MOR = "cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"
 #: Tables whose snapshots hudi-rs reads completely.
 READABLE = [COW, MOR, "cow_v9_txns_nonpart_nometa", "cow_v8_complexkeygen_hivestyle"]
@@ -234,6 +236,45 @@ def test_a_listed_file_that_is_gone_is_an_error(golden: Mapping[str, Path], tmp_
             read(scan(str(table)))
     gone.touch()
     assert scan(str(table)).count() > 0
+
+
+def test_lance_files_are_read_by_hudi_rs(tmp_path: Path) -> None:
+    """The older one lacks a column that the table has now."""
+    fields = {"id": "int", "score": "double", "tags": {"type": "array", "items": "string"}}
+    columns = [
+        {"name": name, "type": ["null", type_], "default": None} for name, type_ in fields.items()
+    ]
+    schema = json.dumps({"type": "record", "name": "scores", "fields": columns})
+    table = TinyTable.create(
+        tmp_path / "t",
+        hoodie__table__type="COPY_ON_WRITE",
+        hoodie__table__base__file__format="LANCE",
+        hoodie__table__create__schema=schema,
+        hoodie__timeline__layout__version="2",
+    )
+    for group, name in enumerate(["before_tags.lance", "with_tags.lance"]):
+        instant = f"2024010{group + 1}000000000"
+        table.complete(instant, instant.replace("0000", "0001"), "commit")
+        written = table.base(f"group-{group}", instant)
+        written_as = (table.path / "a" / written).with_suffix(".lance")
+        (table.path / "a" / written).unlink()
+        shutil.copy(LANCE / name, written_as)
+    found = scan(str(table.path))
+    assert sorted(found.to_table()["id"].to_pylist()) == [1, 2, 3, 4, 5, 6, 7]
+    assert found.count() == 7
+    some = scan(str(table.path), "score > 2", columns=["id", "tags"], order_by="id")
+    assert some.to_table().to_pylist() == [
+        {"id": 5, "tags": ["t5", "all"]},
+        {"id": 6, "tags": None},
+        {"id": 7, "tags": ["t7", "all"]},
+    ]
+    assert scan(str(table.path), "tags IS NULL").count() == 5
+    assert pyhudi_expr.table(str(table.path)).to_pyarrow_dataset("id < 3").count_rows() == 2
+    with pytest.raises(UnsupportedTable, match="Lance"):
+        found.to_dataset()
+    (table.path / "a" / "group-0_0-1-2_20240101000000000.lance").write_bytes(b"x" * 9)
+    with pytest.raises(CorruptFile, match="group-0"):
+        scan(str(table.path)).to_table()
 
 
 def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from pyhudi_expr import scan
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.rows.file_columns import SchemaEvolution
-from pyhudi_expr.rows.slice_rows import parquet_batches
+from pyhudi_expr.rows.slice_rows import base_batches
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
@@ -73,8 +73,7 @@ def read(
         pq.write_table(stored, sink)
     columns = evolved.columns(BEFORE, FILE)
     batches = [
-        columns.rows(batch, schema)
-        for batch in parquet_batches(storage, FILE, columns.roots(schema))
+        columns.rows(batch, schema) for batch in base_batches(storage, FILE, columns.roots(schema))
     ]
     return pa.Table.from_batches(batches, schema).to_pylist()
 
