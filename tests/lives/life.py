@@ -207,7 +207,10 @@ class Life:
         self._refresh()
 
     def _refresh(self) -> None:
-        """Let queries by name see a write: Spark's catalog does not learn of one to a path."""
+        """Let statements by name see a change that Spark's catalog does not learn of.
+
+        An UPDATE by a listing that is older than a clustering looks for files that are gone.
+        """
         for session in (self.sessions.plain, self.sessions.extended):
             if session.catalog.tableExists(self.name):
                 session.catalog.refreshTable(self.name)
@@ -240,6 +243,8 @@ class Life:
             return self.sessions.command(*arguments)
         except CommandError as failure:
             raise refusal(str(failure)) from failure
+        finally:
+            self._refresh()
 
     # ---- bookkeeping
 
