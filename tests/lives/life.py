@@ -108,6 +108,8 @@ class Life:
     """Those that the savepoint has."""
     saved_builds: frozenset[str] = frozenset()
     """The index actions before the savepoint."""
+    saved_statistics: frozenset[str] = frozenset()
+    """The files of `column_stats` at the savepoint."""
     frames: list[KeptFrame] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     """Of both sessions during this life."""

@@ -64,6 +64,7 @@ def _save(life: Life, _random: Random) -> None:
     life.savepoint = instant
     life.saved_indexes = frozenset(life.indexes())
     life.saved_builds = _builds(life)
+    life.saved_statistics = _statistics(life)
     life.model.remember("savepoint")
 
 
@@ -103,10 +104,21 @@ def _can_roll_back(life: Life) -> bool:
 
 
 def _can_restore(life: Life) -> bool:
-    """Hudi leaves plans whose files a restore deletes, and finds no instant that is archived."""
+    """Hudi leaves plans whose files a restore deletes, and finds no instant that is archived.
+
+    It fails if its writers made `column_stats` since: it takes the files back, and makes them again
+    within the same action of the metadata table.
+    """
     timeline = life.opened().timeline
     active = {instant.requested for instant in timeline.writes}
-    return life.savepoint in active and not timeline.pending
+    statistics = _statistics(life)
+    is_older = not statistics or bool(statistics & life.saved_statistics)
+    return life.savepoint in active and not timeline.pending and is_older
+
+
+def _statistics(life: Life) -> frozenset[str]:
+    folder = life.path / ".hoodie" / "metadata" / "column_stats"
+    return frozenset(one.name for one in folder.glob("*col-stats*"))
 
 
 OPERATIONS = (
