@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,12 @@ from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.tables.hudi_names import OPERATION, RECORD_KEY
 from pyhudi_expr.tables.keys.key_storage import count_keys
-from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogBlock, LogFile
+from pyhudi_expr.tables.mdt.log.reader import (
+    BlockKind,
+    LogBlock,
+    LogFile,
+    without_rolled_back,
+)
 from pyhudi_expr.tables.parsing.avro_values import RecordReader, record_reader, with_decimals
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.schema import arrow_schema
@@ -120,12 +126,12 @@ def _blocks(
         with storage.open_input(path) as source:
             content = source.read()
         file = LogFile(pa.BufferReader(content), len(content), f"{storage.uri}/{path}")
-        for block in file.blocks:
-            if block.kind is BlockKind.COMMAND:
-                found = [one for one in found if one[1].instant != block.rolled_back]
-            elif block.kind is not BlockKind.CORRUPT and block.instant not in pending:
-                found.append((file, block))
-    return found
+        found += [(file, block) for block in file.blocks]
+    return [
+        (file, block)
+        for file, block in without_rolled_back(found, itemgetter(1))
+        if block.kind is not BlockKind.CORRUPT and block.instant not in pending
+    ]
 
 
 def is_of_completed_writes(storage: Storage, log: str, timeline: Timeline) -> bool:

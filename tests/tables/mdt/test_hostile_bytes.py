@@ -1,4 +1,4 @@
-"""Crafted files of a metadata table: work is linear, and decompression has a limit."""
+"""Crafted files of a metadata table: headers end with their block, decompression at a limit."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.tables.mdt.hfile.blocks import GZIP, HEADER, BlockReader
-from pyhudi_expr.tables.mdt.hfile.cells import parse as parse_cells
 from pyhudi_expr.tables.mdt.log.reader import MAGIC, BlockKind, LogFile
 from pyhudi_expr.tables.mdt.records import bloom_filter
 from pyhudi_expr.tables.parsing.budget import Budget, Limits, OverBudgetError, spending
-from pyhudi_expr.tables.properties import parse_properties
 from tests.tables.mdt.file_bytes import log_block
-from tests.tables.parsing.linear import assert_linear
 
 _ONE, _AVRO, _MANY_ENTRIES = 1, 3, 0x7F7F7F7F
 _DATA = b"DATABLK*"
@@ -35,21 +32,6 @@ def opened(content: bytes) -> LogFile:
 def deflated(size: int, form: int) -> bytes:
     deflate = zlib.compressobj(9, wbits=form)
     return deflate.compress(bytes(size)) + deflate.flush()
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        _frame(0, 26),  # each header goes through the headers of all frames after it
-        _frame(1 << 40, 26),
-        _frame(1 << 40, 0),
-        MAGIC,
-        log_block("001", b"x"),
-        bytes(64),
-    ],
-)
-def test_opening_a_log_file_is_linear(unit: bytes) -> None:
-    assert_linear(opened, unit)
 
 
 def test_headers_that_overlap_are_no_log_file() -> None:
@@ -105,13 +87,3 @@ def test_a_damaged_compressed_filter_is_unreadable() -> None:
     for damaged in (packed[:-9], packed[:20] + b"\xff\xff\xff" + packed[23:]):
         with pytest.raises(bloom_filter.UnreadableFilterError, match="damaged"):
             bloom_filter.parse(bloom_filter.SIMPLE, base64.b64encode(damaged))
-
-
-def test_parsing_cells_is_linear() -> None:
-    cell = struct.pack(">iiH", 2, 0, 0) + b"\0"
-    assert_linear(lambda block: parse_cells([block]), cell)
-
-
-@pytest.mark.parametrize("unit", [b"a", b" ", b"\\\n", b"a=b\n", b"\\", b"#\n", b"=", b"\\u0041"])
-def test_parsing_properties_is_linear(unit: bytes) -> None:
-    assert_linear(parse_properties, unit)

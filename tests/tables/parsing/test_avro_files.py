@@ -18,7 +18,6 @@ from pyhudi_expr.tables.parsing.avro_values import first_record, record_reader, 
 from pyhudi_expr.tables.parsing.budget import Budget, Limits, OverBudgetError, spending
 from pyhudi_expr.tables.timeline.timeline import CommitMetadata, read_record
 from tests.tables.parsing.avro_bytes import avro_file, commit, deflated_zeros, number
-from tests.tables.parsing.linear import assert_linear
 
 _INNER = {"type": "record", "name": "Inner", "fields": [{"name": "n", "type": "long"}]}
 _OTHER = {"type": "record", "name": "Other", "fields": [{"name": "t", "type": "string"}]}
@@ -174,23 +173,3 @@ def test_time_of_a_question_ends() -> None:
     ):
         read_record(many, "c.commit")
     assert time.thread_time() - began < 1
-
-
-def test_decoding_is_linear() -> None:
-    record = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
-    reader = record_reader({"type": "array", "items": record})
-    assert_linear(lambda items: reader.read(number(len(items)) + items + b"\0", "f"), b"\x02")
-
-
-def test_types_that_name_each_other_in_a_long_chain_are_checked_in_linear_time() -> None:
-    def check(names: bytes) -> None:
-        chain: list[Any] = ["int"]
-        for at in range(len(names), 0, -1):
-            fields = [
-                {"name": "next", "type": ["null", f"R{at + 1}"]},
-                {"name": "n", "type": "int"},
-            ]
-            chain.append({"type": "record", "name": f"R{at}", "fields": fields[1:] + fields[:-1]})
-        record_reader(chain)
-
-    assert_linear(check, b"x" * 10)

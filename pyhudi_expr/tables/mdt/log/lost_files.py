@@ -125,7 +125,8 @@ class WrittenFiles:
         Raises:
             HudiError: A commit cannot be read.
         """
-        due = [one for one in self._since(built) if one.requested in self.recorded - {*there}]
+        missing = self.recorded - {*there}
+        due = [one for one in self._since(built) if one.requested in missing]
         return [one.requested for one in due if self._written(one).get(partition)]
 
     def _writers(self, there: Collection[str]) -> frozenset[str]:

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import fastavro
 
@@ -29,6 +29,8 @@ from pyhudi_expr.tables.parsing.avro_schemas import AvroSchema
 from pyhudi_expr.tables.parsing.avro_values import record_reader
 from pyhudi_expr.tables.parsing.budget import OverBudgetError, current
 from pyhudi_expr.tables.storage import RandomAccess
+
+_T = TypeVar("_T")
 
 MAGIC = b"#HUDI#"
 _PREFIX = struct.Struct(">6sq")
@@ -69,6 +71,24 @@ class LogBlock:
     """The Avro schema, JSON, of a data block's records."""
     is_partial: bool = False
     """Whether its records have the columns only that were updated."""
+
+
+def without_rolled_back(found: Sequence[_T], block_of: Callable[[_T], LogBlock]) -> list[_T]:
+    """Leave out COMMAND blocks, and the blocks whose instant a later one of them names.
+
+    Args:
+        found: What has a block each, in the order of the blocks.
+        block_of: Returns its block.
+    """
+    rolled_back = set[str | None]()
+    kept: list[_T] = []
+    for one in reversed(found):
+        block = block_of(one)
+        if block.kind is BlockKind.COMMAND:
+            rolled_back.add(block.rolled_back)
+        elif block.instant not in rolled_back:
+            kept.append(one)
+    return kept[::-1]
 
 
 class LogFile:

@@ -18,7 +18,12 @@ from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_s
 from pyhudi_expr.tables.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile, KeyLookup, PrefixScan
 from pyhudi_expr.tables.mdt.log.lost_files import RequiredBlocks
-from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogBlock, LogFile
+from pyhudi_expr.tables.mdt.log.reader import (
+    BlockKind,
+    LogBlock,
+    LogFile,
+    without_rolled_back,
+)
 from pyhudi_expr.tables.mdt.records.metadata_records import (
     EncodedRecords,
     Payload,
@@ -34,6 +39,10 @@ LogContent: TypeAlias = tuple[BlockId, LogFile]
 """A block, and its file."""
 
 
+def _block_of(content: LogContent) -> LogBlock:
+    return content[0].block
+
+
 def with_compacted(blocks: Sequence[LogContent]) -> list[LogContent]:
     """Replace blocks that were compacted into others by these.
 
@@ -43,21 +52,19 @@ def with_compacted(blocks: Sequence[LogContent]) -> list[LogContent]:
     """
     by_instant: dict[str | None, list[LogContent]] = {}
     for content in blocks:
-        by_instant.setdefault(content[0].block.instant, []).append(content)
-    if not any(content[0].block.replaces for content in blocks):
+        by_instant.setdefault(_block_of(content).instant, []).append(content)
+    if not any(_block_of(content).replaces for content in blocks):
         return list(blocks)
     replaced_by: dict[str | None, str | None] = {}
-    placed: list[str | None] = []
+    placed: dict[str | None, None] = {}
     for instant, own in reversed(by_instant.items()):
-        replaces = own[0][0].block.replaces
+        replaces = _block_of(own[0]).replaces
         if replaces:
             final = replaced_by.get(instant, instant)
             replaced_by.update(dict.fromkeys(replaces, final))
             if not by_instant.keys().isdisjoint(replaces):
                 continue
-        counting = replaced_by.get(instant, instant)
-        if counting not in placed:
-            placed.append(counting)
+        placed.setdefault(replaced_by.get(instant, instant))
     return [content for instant in reversed(placed) for content in by_instant[instant]]
 
 
@@ -341,19 +348,23 @@ class FileGroup:
 
     def _blocks(self) -> list[LogContent]:
         """Return data and delete blocks of valid instants not rolled back, in merge order."""
-        counting, there = list[LogContent](), set[str | None]()
+        found, there = list[LogContent](), set[str | None]()
         for file, written_by in self.logs:
             log = self._log(file, written_by)
             for block in log.blocks:
                 self._check(log, block, written_by)
                 there |= {block.instant, *block.replaces}
-                if block.kind is BlockKind.COMMAND:
-                    counting = [c for c in counting if c[0].block.instant != block.rolled_back]
-                elif block.instant in self.valid and block.kind is not BlockKind.CORRUPT:
-                    counting.append((BlockId(file.path, block), log))
+                found.append((BlockId(file.path, block), log))
         if self.required is not None and (lost := self.required.lost(there)):
             raise CorruptFile(self._name([*self.stored_files][-1]), f"no block of commits {lost}")
-        return with_compacted(counting)
+        return with_compacted(
+            [
+                content
+                for content in without_rolled_back(found, _block_of)
+                if (block := _block_of(content)).instant in self.valid
+                and block.kind is not BlockKind.CORRUPT
+            ]
+        )
 
     def _log(self, file: StoredFile, written_by: str | None) -> LogFile:
         known = self._block_cache.logs
