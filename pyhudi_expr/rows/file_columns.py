@@ -278,7 +278,7 @@ def _footer(fragment: ds.ParquetFileFragment) -> pq.FileMetaData | None:
     """Return a file's footer; None if the file has no byte."""
     try:
         return fragment.metadata
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         if fragment.filesystem.get_file_info(fragment.path).size == 0:
             return None
         raise CorruptFile(fragment.path, f"its footer cannot be read: {error}") from error

@@ -206,7 +206,7 @@ def _parquet(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordB
         present = [name for name in roots if name in source.schema_arrow.names]
         # Without threads, see table/timeline/archive.py.
         return one_batch(source.read(present, use_threads=False))
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise CorruptFile(file.name, f"a Parquet block cannot be read: {error}") from error
 
 

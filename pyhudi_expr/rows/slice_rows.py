@@ -234,7 +234,7 @@ def parquet_file(storage: Storage, path: str) -> pq.ParquetFile:
     source = storage.open_input(path)
     try:
         return pq.ParquetFile(source, coerce_int96_timestamp_unit=INT96_UNIT)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         source.close()
         raise CorruptFile(f"{storage.uri}/{path}", f"not a Parquet file: {error}") from error
 

@@ -257,7 +257,7 @@ class HudiTable:
         try:
             with self.storage.open_input(path) as source:
                 return pq.read_schema(source).remove_metadata()
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:
             raise CorruptFile(f"{self.base_path}/{path}", f"not a Parquet file: {error}") from error
 
     def _slice_rules(self, as_of: str | None) -> SliceRules:

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 import pyhudi_expr as ph
 from pyhudi_expr.cli.main import cli
 from pyhudi_expr.errors import CorruptFile, UnsupportedTable
+from pyhudi_expr.rows.slice_rows import parquet_file
+from pyhudi_expr.tables.storage import Storage
 from tests.foreign_tables import ForeignFile, write_foreign_table
 
 UTC = timezone.utc
@@ -185,3 +188,12 @@ def test_a_file_without_a_byte_has_no_rows(tmp_path: Path) -> None:
     dead.write_bytes(b"PAR1")
     with pytest.raises(CorruptFile, match=r"p=a/"):
         values(table)
+
+
+def test_a_file_whose_column_has_a_name_that_is_no_text_is_corrupt(tmp_path: Path) -> None:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"nom": [1]}), sink, store_schema=False)
+    content = sink.getvalue().to_pybytes().replace(b"nom", b"n\x96m")
+    (tmp_path / "f.parquet").write_bytes(content)
+    with pytest.raises(CorruptFile, match=r"f\.parquet: not a Parquet file"):
+        parquet_file(Storage.open(str(tmp_path)), "f.parquet")

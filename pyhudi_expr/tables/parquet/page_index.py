@@ -127,6 +127,8 @@ def _regular_locations(data: bytes) -> tuple[Int64Array, Int64Array, Int64Array]
         return None
     if pages == 15:
         numbers = _varints(np.frombuffer(data[2:12], np.uint8))
+        if not len(numbers):
+            return None
         pages, at = int(numbers[0]), 2 + _length_of_varint(data, 2)
     numbers = _varints(np.frombuffer(data, np.uint8, offset=at))
     if pages == 0 or len(numbers) < 7 * pages:

@@ -39,7 +39,8 @@ def read_dictionary(data: bytes, codec: int) -> bytes:
     size, compressed, of_values = (head.get(f) for f in (_UNCOMPRESSED, _COMPRESSED, _DICTIONARY))
     if head.get(_TYPE) != _DICTIONARY_PAGE or not isinstance(of_values, dict):
         raise NotParquetError("a column chunk does not begin with a dictionary")
-    if of_values.get(_ENCODING) not in _PLAIN_ENCODINGS or codec not in _CODECS:
+    encoding = of_values.get(_ENCODING)
+    if not isinstance(encoding, int) or encoding not in _PLAIN_ENCODINGS or codec not in _CODECS:
         raise NotParquetError("a dictionary is encoded in an unknown way")
     if not isinstance(size, int) or not isinstance(compressed, int):
         raise NotParquetError("a dictionary has no size")

@@ -74,19 +74,33 @@ class CommitMetadata:
             CorruptFile: The content cannot be parsed; the message names `file`.
         """
         record = read_record(content, file)
+        try:
+            return CommitMetadata._of(record)
+        except (AttributeError, TypeError) as error:
+            raise CorruptFile(file, f"not the metadata of a commit: {error}") from error
+
+    @staticmethod
+    def _of(record: Mapping[str, Any]) -> CommitMetadata:
+        """Take what is needed. Raises AttributeError and TypeError if a field has another type."""
         extra = record.get("extraMetadata") or {}
         stats = record.get("partitionToWriteStats") or {}
         replaced = record.get("partitionToReplaceFileIds") or {}
         return CommitMetadata(
-            schema=extra.get("schema") or None,
-            operation=record.get("operationType") or "",
+            schema=_text(extra.get("schema")) or None,
+            operation=_text(record.get("operationType")),
             written={
-                partition: tuple(stat["path"] for stat in partition_stats if stat.get("path"))
-                for partition, partition_stats in stats.items()
+                partition: tuple(_text(one["path"]) for one in of_partition if one.get("path"))
+                for partition, of_partition in stats.items()
             },
-            replaced={partition: tuple(ids) for partition, ids in replaced.items()},
-            extra=extra,
+            replaced={partition: tuple(map(_text, ids)) for partition, ids in replaced.items()},
+            extra=dict(extra.items()),
         )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str | None):
+        raise TypeError(f"a text is wanted, and a value of type {type(value).__name__} is there")
+    return value or ""
 
 
 def read_record(content: bytes, file: str) -> dict[str, Any]:
@@ -154,7 +168,7 @@ def _read_times(storage: Storage, file: str) -> pa.Table:
         # abort (SIGABRT) a process that exits at that moment.
         with storage.open_input(file) as source, pq.ParquetFile(source) as archived:
             return archived.read(["instantTime", "completionTime"], use_threads=False)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise CorruptFile(file, f"the archived timeline cannot be read: {error}") from error
 
 

@@ -24,6 +24,7 @@ from pyhudi_expr.index.statistics.parquet_footers import read_bounds
 from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError
 from pyhudi_expr.tables.parquet.footer import ChunkPlaces, parse_footer
 from pyhudi_expr.tables.parquet.page_index import read_locations, read_statistics
+from pyhudi_expr.tables.parquet.value_sets import read_dictionary
 from pyhudi_expr.tables.storage import Storage
 from tests.example_counts import examples
 from tests.index.rows.ranges_of_files import evaluated, rows_of
@@ -188,11 +189,21 @@ def _fewer_rows(data: bytes) -> bytes:
     return data.replace(b"\x16\x28\x00", b"\x16\x14\x00")  # the third page begins at row 10, too
 
 
-@pytest.mark.parametrize("damage", [_cut, _fewer_rows, lambda _: b"", lambda _: b"\x00"])
+@pytest.mark.parametrize(
+    "damage", [_cut, _fewer_rows, *(lambda _, one=one: one for one in (b"", b"\0", b"\x19\xfc"))]
+)
 def test_a_damaged_offset_index_is_none(damage: Callable[[bytes], bytes]) -> None:
     index = stored(places(0, 0).offset_index)
     with pytest.raises(NotParquetError):
         read_locations(damage(index), GROUP_ROWS, places(0, 0).chunk)
+
+
+def test_a_dictionary_whose_encoding_is_a_struct_is_none() -> None:
+    dictionary = stored(places(0, 0).dictionary)
+    assert read_dictionary(dictionary, 1)
+    header = b"\x15\x04\x15\x02\x15\x02\x4c\x15\x02\x1c\0\0\0"
+    with pytest.raises(NotParquetError):
+        read_dictionary(header, 1)
 
 
 @pytest.mark.parametrize("damage", [_cut, lambda _: b"", lambda _: b"\x00"])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pyhudi_expr.errors import HudiError
-from pyhudi_expr.tables.timeline.timeline import State, Timeline, query_instant
+from pyhudi_expr.errors import CorruptFile, HudiError
+from pyhudi_expr.tables.timeline.timeline import CommitMetadata, State, Timeline, query_instant
 
 
 def timeline(*names: str) -> Timeline:
@@ -109,3 +109,20 @@ def test_instants_are_given_as_digits_or_dates(text: str, digits: str) -> None:
 def test_invalid_instants_are_refused(text: str) -> None:
     with pytest.raises(HudiError, match=f"'{text}' is not an instant"):
         query_instant(text)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"extraMetadata": [1]}',
+        '{"extraMetadata": {"schema": 3}}',
+        '{"operationType": {}}',
+        '{"partitionToWriteStats": [1]}',
+        '{"partitionToWriteStats": {"p": 3}}',
+        '{"partitionToWriteStats": {"p": [{"path": 3}]}}',
+        '{"partitionToReplaceFileIds": {"p": [3]}}',
+    ],
+)
+def test_fields_of_other_types_are_no_commit(content: str) -> None:
+    with pytest.raises(CorruptFile, match=r"001\.commit: not the metadata of a commit"):
+        CommitMetadata.parse(content.encode(), "001.commit")
