@@ -32,6 +32,8 @@ SOUNDNESS_ARGS ?=
 LIVES_ARGS ?=
 SOUNDNESS_PROCESSES ?= 2
 TIMES ?= 20
+FUZZ_SECONDS ?= 30
+FUZZ_ARGS ?=
 HIVE ?= 4.0
 
 MVN := mvn -B -ntp -s $(MAVEN_SETTINGS)
@@ -61,7 +63,7 @@ HELM ?= .work/tools/helm
 ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz \
+.PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz fuzz-parsers \
 	soundness rows lives test-pyspark test-python support-page test-browser test-containers test-cluster \
 	test-cluster-smoke test-cluster-secured test-engines test-presto test-trino test-kubernetes \
 	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
@@ -146,6 +148,10 @@ coverage: $(VENV) ## line coverage by the tests of test-fast, as a table and in 
 fuzz: $(VENV) ## new random cases for every property that needs no server, TIMES=N as many
 	TEST_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
 		-m "hypothesis and not spark and not hive and not s3 and not containers and not cluster and not engines" tests $(PYTEST_ARGS)
+
+fuzz-parsers: $(VENV) ## parsers of table files under fuzzers guided by coverage, FUZZ_SECONDS each; needs Clang (apt-get install clang)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,fuzz]'
+	$(BIN)/python -m tests.fuzzing --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
 
 soundness: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(TRUTH_HOSTS) ## CASES random cases (SEED=s for the same again), evaluated by the installed engines
 	$(BIN)/python -m tests.truth --cases $(CASES) --processes $(SOUNDNESS_PROCESSES) \
