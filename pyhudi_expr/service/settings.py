@@ -198,8 +198,8 @@ class ServiceSettings(BaseSettings):
     )
     snapshot_dir: str = Field(
         "auto",
-        description="Directory for what was read of metadata tables; empty: none, auto: the user's"
-        " cache directory.",
+        description="Directory for what was read of metadata tables, for the service's user alone,"
+        " as it is trusted; empty: none, auto: the user's cache directory.",
     )
     snapshot_bytes: int = Field(
         4 << 30, ge=0, description="Size of that directory's files, in bytes."
