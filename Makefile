@@ -58,7 +58,7 @@ CLUSTER := .work/cluster/.ready
 ENGINES := .work/engines/presto/.ready .work/engines/trino/.ready
 PRESTO_JAR := examples/presto/target/pyhudi-presto.jar
 TRINO_JAR := examples/trino/target/pyhudi-trino.jar
-RELEASE := .venv/.release
+RELEASE := .work/release-tools/.ready
 HELM ?= .work/tools/helm
 ACTIONLINT ?= .work/tools/actionlint
 IDL := handler-java/src/main/thrift/pruning.thrift
@@ -66,7 +66,7 @@ IDL := handler-java/src/main/thrift/pruning.thrift
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz fuzz-parsers \
 	soundness rows lives test-pyspark test-python support-page test-browser test-containers test-cluster \
 	test-cluster-smoke test-cluster-secured test-engines test-presto test-trino test-kubernetes \
-	chart workflows changelog release-check test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
+	chart workflows changelog release-check release-packages test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster engines presto-jar trino-jar venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
 	docs-version clean
 
@@ -194,17 +194,25 @@ workflows: $(ACTIONLINT) ## check the hosted workflows; needs Go, or ACTIONLINT=
 .work/tools/actionlint:
 	GOBIN="$(CURDIR)/.work/tools" go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-changelog: $(RELEASE) ## what the fragments in devtools/changes make of the changelog
+changelog: $(VENV) ## what the fragments in devtools/changes make of the changelog
 	$(BIN)/python -m towncrier build --draft --version "$$(devtools/release/version.sh)"
 
 release-check: $(RELEASE) $(HELM) ## build all of a release, sign it, and install and try it as users do
 	rm -rf .work/release
-	export PYTHON="$(CURDIR)/$(BIN)/python" PATH="$(dir $(abspath $(HELM))):$$PATH"; \
+	export PYTHON="$(CURDIR)/$(dir $(RELEASE))bin/python" PATH="$(dir $(abspath $(HELM))):$$PATH"; \
 		devtools/release/build.sh .work/release && devtools/release/check.sh .work/release
 
-$(RELEASE): $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,release]'
+$(RELEASE): devtools/release/packages.txt
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
+
+release-packages: $(VENV) ## lock the newest versions of what builds a release, with hashes
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.11 --no-emit-index-url \
+		--custom-compile-command "make $@" --output-file devtools/release/packages.txt \
+		devtools/release/packages.in
 
 test-truth-engines: $(VENV) $(TRUTH_ENGINES) ## check the rules for Trino and Presto with these engines
 	PYHUDI_NEED_TRUTH_ENGINES=1 $(BIN)/pytest tests/truth/engines $(PYTEST_ARGS)

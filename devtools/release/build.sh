@@ -8,7 +8,7 @@
 #   sums    SHA256SUMS of all that is there
 #
 # Without parts all of them. VERSION is that of handler-java/pom.xml, the only place where it is written.
-# PYTHON is a Python with the packages of the extra `release`.
+# PYTHON is a Python with the packages of packages.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -25,7 +25,7 @@ build_python() {
     local built
     built=$(mktemp -d)
     build_spark_jar
-    "$python" -m build --outdir "$built" .
+    "$python" -m build --no-isolation --outdir "$built" .
     # What the kernel needs of the C library is named by the wheel's tag.
     auditwheel repair --wheel-dir "$built/repaired" "$built"/*.whl
     check-wheel-contents "$built"/repaired/*.whl
