@@ -66,7 +66,7 @@ IDL := handler-java/src/main/thrift/pruning.thrift
 .PHONY: help demo test test-fast test-long test-hive3 test-hive40 test-hive41 test-hive42 test-s3 fuzz fuzz-parsers \
 	soundness rows lives test-pyspark test-python support-page test-browser test-containers test-cluster \
 	test-cluster-smoke test-cluster-secured test-engines test-presto test-trino test-kubernetes \
-	chart workflows changelog release-check release-packages test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
+	chart workflows changelog release-check release-packages base-image test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 runtime41 runtime42 links s3 s3a dynamodb cluster engines presto-jar trino-jar venv handler handler3 spark-jar idl audit bench tpcds tpch docs \
 	docs-version clean
 
@@ -213,6 +213,12 @@ release-packages: $(VENV) ## lock the newest versions of what builds a release, 
 	$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.11 --no-emit-index-url \
 		--custom-compile-command "make $@" --output-file devtools/release/packages.txt \
 		devtools/release/packages.in
+
+base-image: ## name the images' base by its newest digest, in docker/base-image; needs Docker and its registry
+	docker pull --quiet debian:bookworm-slim
+	docker image inspect --format '{{index .RepoDigests 0}}' debian:bookworm-slim \
+		| sed 's/@/:bookworm-slim@/' >docker/base-image.new
+	mv docker/base-image.new docker/base-image
 
 test-truth-engines: $(VENV) $(TRUTH_ENGINES) ## check the rules for Trino and Presto with these engines
 	PYHUDI_NEED_TRUTH_ENGINES=1 $(BIN)/pytest tests/truth/engines $(PYTEST_ARGS)

@@ -5,7 +5,7 @@
 #
 #   WHEEL        a wheel of pyhudi-expr, of a release for example; else one is built of this directory
 #   CONSTRAINTS  versions of the other packages, as pip takes them; else the newest that fit
-#   BASE_IMAGE   an image of Debian 12, whose Python is 3.11 (debian:bookworm-slim)
+#   BASE_IMAGE   an image of Debian 12, whose Python is 3.11; else that of docker/base-image
 #   TAG          the images' tag (latest)
 #   PYTHON       any Python with pip; it fetches packages, and none of its own come into the images
 set -euo pipefail
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 context=.work/images
 runtime=.work/runtime
-base=${BASE_IMAGE:-debian:bookworm-slim}
+base=${BASE_IMAGE:-$(<docker/base-image)}
 tag=${TAG:-latest}
 python=${PYTHON:-python3}
 [ -n "${PYTHON:-}" ] || [ ! -x .venv/bin/python ] || python=.venv/bin/python
