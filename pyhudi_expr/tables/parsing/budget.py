@@ -24,7 +24,8 @@ from pyhudi_expr.errors import CorruptFile
 
 _T = TypeVar("_T")
 
-#: Bytes of a file that is read and parsed as a whole: properties, JSON, metadata of a commit.
+#: Bytes of a file that is read and parsed as a whole, decompressed as well: properties, JSON,
+#: metadata of a commit.
 FILE_BYTES = 256 << 20
 PROPERTIES_BYTES = 4 << 20
 #: Bytes that decompression may give at once: so many, and so many for each compressed byte. Names
@@ -180,7 +181,7 @@ def check_inflated_size(file: str, stored: int, inflated: int) -> None:
 
 def inflated_at_most(stored: int) -> int:
     """Return to how many bytes so many stored ones are decompressed."""
-    return _INFLATED_AT_LEAST + _INFLATED_OF_A_BYTE * stored
+    return min(_INFLATED_AT_LEAST + _INFLATED_OF_A_BYTE * stored, FILE_BYTES)
 
 
 #: Forms of deflated bytes, as zlib numbers them.

@@ -12,7 +12,14 @@ import pytest
 from pyhudi_expr.tables.mdt.hfile.blocks import GZIP, HEADER, BlockReader
 from pyhudi_expr.tables.mdt.log.reader import MAGIC, BlockKind, LogFile
 from pyhudi_expr.tables.mdt.records import bloom_filter
-from pyhudi_expr.tables.parsing.budget import Budget, Limits, OverBudgetError, spending
+from pyhudi_expr.tables.parsing.budget import (
+    FILE_BYTES,
+    Budget,
+    Limits,
+    OverBudgetError,
+    inflated_at_most,
+    spending,
+)
 from tests.tables.mdt.file_bytes import log_block
 
 _ONE, _AVRO, _MANY_ENTRIES = 1, 3, 0x7F7F7F7F
@@ -80,6 +87,10 @@ def test_many_blocks_draw_on_one_budget() -> None:
 def test_a_bloom_filter_is_decompressed_up_to_a_limit() -> None:
     with pytest.raises(bloom_filter.UnreadableFilterError, match="would take"):
         bloom_filter.parse(bloom_filter.SIMPLE, base64.b64encode(deflated(200 << 20, 31)))
+
+
+def test_a_larger_file_is_not_decompressed_to_more_than_one_that_is_not_compressed() -> None:
+    assert inflated_at_most(1 << 20) < FILE_BYTES == inflated_at_most(100 << 20)
 
 
 def test_a_damaged_compressed_filter_is_unreadable() -> None:
