@@ -158,6 +158,8 @@ def test_the_plan_of_a_view_tells_a_stranger_nothing(by_files: Lake, closed: Pat
         "SELECT min(amount) FROM lake.t WHERE region = 'us'",
         "SELECT count(*) FROM lake.t",
         "SELECT DISTINCT region FROM lake.t",
+        "SELECT amount FROM lake.t LIMIT 1",
+        "DESCRIBE lake.t",
         "EXPLAIN SELECT amount FROM lake.t WHERE amount > 100",
         "EXPLAIN SELECT region, count(*) FROM lake.t GROUP BY region",
         "ANALYZE TABLE lake.t COMPUTE STATISTICS",
