@@ -25,12 +25,14 @@ class BoundColumn:
 
     Attributes:
         name: The name in the schema, nested fields joined by dots (as in Hudi).
+        null_if_absent: Whether readers show NULL for the rows of a file that lacks it.
     """
 
     name: str
     type: pa.DataType
     domain: Domain
     char: CharType | None = None
+    null_if_absent: bool = False
 
     def __hash__(self) -> int:
         """Return the name's hash: that of a type takes longer than an evaluation."""

@@ -30,17 +30,25 @@ from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
 
 @dataclass(frozen=True)
 class Scope:
-    """The meaning of names, and of what the engine's process decides."""
+    """The meaning of names, and of what the engine's process decides.
+
+    Attributes:
+        schema: The columns.
+        semantics: What the engine's process decides.
+        null_if_absent: The columns, nested ones by their dotted names, that readers show as NULL
+            for the rows of a file that lacks them.
+    """
 
     schema: pa.Schema
     semantics: Semantics = UNKNOWN_SEMANTICS
+    null_if_absent: frozenset[str] = frozenset()
     _resolved: dict[tuple[str, ...], tuple[str, pa.DataType]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     def of(self, semantics: Semantics) -> Scope:
         """Return the scope of another question; the two share what they have resolved."""
-        return Scope(self.schema, semantics, self._resolved)
+        return replace(self, semantics=semantics)
 
     def resolve(self, path: tuple[str, ...]) -> tuple[str, pa.DataType]:
         """Return the name and type of a column, see `resolve`; each column is searched for once."""
@@ -125,7 +133,7 @@ def _(term: Column, scope: Scope) -> BoundTerm:
     declared = declared_domain(term.declared) if term.declared else domain
     if declared is None or not reads_unchanged(domain, declared):
         raise UnboundError(f"column {name} of type {type_} is read as {term.declared}")
-    return BoundColumn(name, type_, domain, char)
+    return BoundColumn(name, type_, domain, char, name in scope.null_if_absent)
 
 
 def declared_domain(type_: pa.DataType | CharType) -> Domain | None:

@@ -39,12 +39,13 @@ from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.meta_columns import CommitTimes, find_null_key
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
-from pyhudi_expr.tables.hudi_names import PARTITION_STATS
+from pyhudi_expr.tables.hudi_names import BOOTSTRAP_BASE_PATH, META_COLUMNS, PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import hidden_columns, require_key_columns
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.extension.reader import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.schema import optional_columns
 from pyhudi_expr.tables.schema_history import SchemaHistory
 
 if TYPE_CHECKING:
@@ -213,7 +214,22 @@ class TableSnapshot:
     @computed_once
     def scope(self) -> Scope:
         """The columns that a predicate can name."""
-        return Scope(self.schema)
+        return Scope(self.schema, null_if_absent=self._null_if_absent)
+
+    @property
+    def _null_if_absent(self) -> frozenset[str]:
+        """The columns that are NULL in files without them.
+
+        Values of partition columns are in the paths, too. Files of bootstrapped tables have their
+        columns elsewhere.
+        """
+        properties = self.table.properties
+        if BOOTSTRAP_BASE_PATH in properties.raw:
+            return frozenset()
+        given = frozenset(map(str.lower, (*META_COLUMNS, *properties.partition_fields)))
+        return frozenset(
+            name for name in optional_columns(self.schema) if name.lower() not in given
+        )
 
     def value_evidence(self, columns: Sequence[BoundColumn]) -> list[NamedEvidence]:
         """Return the evidence of the partitions' values about the columns, over the partitions."""

@@ -6,7 +6,8 @@ Avro specification, "Logical Types": `timestamp-*` are instants (Arrow timestamp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,8 @@ from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 #: The field metadata that holds a column's comment.
 DOC = b"doc"
+#: That of a default value in Avro, as JSON, if it is another than null.
+_DEFAULT = b"default"
 
 _PRIMITIVES: Mapping[str, Callable[[], pa.DataType]] = {
     "null": pa.null,
@@ -72,15 +75,35 @@ def arrow_schema(avro_schema: str) -> pa.Schema:
         raise UnsupportedTable(f"the table's Avro schema is none: {error!r}") from error
 
 
-def _with_doc(field: AnyField, doc: str | None) -> AnyField:
-    return field.with_metadata({DOC: doc}) if doc else field.remove_metadata()
+def optional_columns(schema: pa.Schema) -> Iterator[str]:
+    """Return the columns that may be null and have no default value, nested ones with dots.
+
+    Readers fill in NULL for these, and for no others, where data was written before they were
+    added.
+    """
+    return _optional_fields(schema, "")
+
+
+def _optional_fields(fields: Iterable[AnyField], prefix: str) -> Iterator[str]:
+    for field in fields:
+        if field.nullable and _DEFAULT not in (field.metadata or {}):
+            yield f"{prefix}{field.name}"
+            if pa.types.is_struct(field.type):
+                yield from _optional_fields(field.type, f"{prefix}{field.name}.")
 
 
 def _record_schema(parsed: dict[str, Any]) -> pa.Schema:
     struct = _Converter().data_type(parsed, "")
-    return pa.schema(
-        [_with_doc(struct.field(i), field.get("doc")) for i, field in enumerate(parsed["fields"])]
-    )
+    return pa.schema([_with_doc(struct.field(i), of) for i, of in enumerate(parsed["fields"])])
+
+
+def _with_doc(field: AnyField, avro: dict[str, Any]) -> AnyField:
+    doc = avro.get("doc")
+    return field.with_metadata({DOC: doc, **_default(avro)}) if doc else field
+
+
+def _default(avro: dict[str, Any]) -> dict[bytes | str, bytes | str]:
+    return {} if avro.get("default") is None else {_DEFAULT: json.dumps(avro["default"])}
 
 
 def with_meta_fields(schema: pa.Schema) -> pa.Schema:
@@ -124,7 +147,7 @@ class _Converter:
         fields = []
         for field in avro["fields"]:
             data_type, nullable = self._field_type(field["type"], inner)
-            fields.append(pa.field(field["name"], data_type, nullable))
+            fields.append(pa.field(field["name"], data_type, nullable, _default(field) or None))
         return self._define(avro, namespace, pa.struct(fields))
 
     def _field_type(self, avro: AvroSchema, namespace: str) -> tuple[pa.DataType, bool]:

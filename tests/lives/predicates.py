@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
+from tests.lives.model import ADDED
+
+_OF_ADDED = ("{0} IS NOT NULL", "{0} IS NULL AND id > {id}", "{0} > '{x}'")
 _PREDICATES = (
     "x = {x}",
     "x > {x} AND x < {x} + 20",
@@ -18,7 +22,11 @@ _PREDICATES = (
 )
 
 
-def drawn_predicate(random: Random) -> str:
-    """Draw a predicate that means the same in DuckDB, Spark and `scan`."""
-    text = random.choice(_PREDICATES)
-    return text.format(id=random.randrange(40), x=random.randrange(-9, 50))
+def drawn_predicate(random: Random, types: Mapping[str, str]) -> str:
+    """Draw a predicate over columns that means the same in DuckDB, Spark and `scan`."""
+    added = [name for name in types if name in ADDED]
+    if added and random.random() < 0.3:
+        text, name = random.choice(_OF_ADDED), random.choice(added)
+    else:
+        text, name = random.choice(_PREDICATES), ""
+    return text.format(name, id=random.randrange(40), x=random.randrange(-9, 50))

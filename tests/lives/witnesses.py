@@ -24,7 +24,7 @@ from pyhudi_expr.manage.hive.session import QueryError
 from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, METADATA_DIR
 from tests.hive.statements.manifest import manifest
 from tests.lives.life import Harm, Life
-from tests.lives.model import ADDED, SOFT_DELETE, Canonical, canonical, difference
+from tests.lives.model import ADDED, COLUMNS, SOFT_DELETE, Canonical, canonical, difference
 from tests.lives.operations.operation import Operation, Owner
 from tests.lives.predicates import drawn_predicate
 from tests.lives.sessions import CommandError
@@ -141,7 +141,7 @@ def _extended_spark_has_the_rows(life: Life, random: Random) -> None:
     """Queries of the session with our extension, and `scan`, by predicates."""
     session = life.sessions.extended
     for _ in range(_PREDICATES):
-        condition = drawn_predicate(random)
+        condition = drawn_predicate(random, life.model.types)
         expected = life.model.canonical(condition)
         try:
             frame = session.sql(f"SELECT * FROM {life.name} WHERE {condition}")
@@ -163,7 +163,7 @@ def _extended_spark_has_the_rows(life: Life, random: Random) -> None:
 
 def _hive_has_the_rows(life: Life, random: Random) -> None:
     """The rows of a query, with pruning; a table that is dropped in Hive keeps each byte."""
-    condition, types = drawn_predicate(random), life.model.types
+    condition, types = drawn_predicate(random, life.model.types), life.model.types
     expected, before = life.model.canonical(condition), manifest(life.path)
     with life.sessions.hive_session() as session:
         session.run(create_with_handler(life.name, life.uri))
@@ -214,7 +214,7 @@ def _history_is_hudis(life: Life, random: Random) -> None:
     instants = ph.table(life.uri, progress=False).history()["instant"].to_pylist()
     if not instants:
         return
-    way, condition = random.choice(list(_PAST)), drawn_predicate(random)
+    way, condition = random.choice(list(_PAST)), drawn_predicate(random, COLUMNS)
     name_of_instant, more_options = _PAST[way]
     options: dict[str, Any] = {**more_options, name_of_instant: random.choice(instants)}
     read = _streamed if way == "stream" else _loaded

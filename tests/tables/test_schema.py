@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.errors import UnsupportedTable
-from pyhudi_expr.tables.schema import arrow_schema, with_meta_fields
+from pyhudi_expr.tables.schema import arrow_schema, optional_columns, with_meta_fields
 
 
 def field_of(avro: object) -> pa.Field:
@@ -66,6 +66,23 @@ def test_named_types_can_be_referenced() -> None:
     fields = [{"name": "a", "type": fixed}, {"name": "b", "type": ["null", "n.f"]}]
     schema = arrow_schema(json.dumps({"type": "record", "name": "r", "fields": fields}))
     assert schema.field("b").type == pa.binary(3)
+
+
+def test_columns_that_readers_fill_in_with_null_may_be_null_and_have_no_default() -> None:
+    inner = [
+        {"name": "a", "type": ["null", "int"], "default": None},
+        {"name": "b", "type": ["int", "null"], "default": 0},
+    ]
+    struct = {"type": "record", "name": "s", "fields": inner}
+    fields = [
+        {"name": "plain", "type": ["null", "int"]},
+        {"name": "given", "type": ["string", "null"], "default": "", "doc": "a comment"},
+        {"name": "required", "type": "int"},
+        {"name": "st", "type": ["null", struct], "default": None, "doc": "another"},
+        {"name": "whole", "type": "s"},
+    ]
+    schema = arrow_schema(json.dumps({"type": "record", "name": "r", "fields": fields}))
+    assert list(optional_columns(schema)) == ["plain", "st", "st.a"]
 
 
 @pytest.mark.parametrize("avro", [["int", "string"], "no.such.type"])

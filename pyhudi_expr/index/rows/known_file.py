@@ -15,7 +15,7 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain
 from pyhudi_expr.index.rows.page_bounds import Pages
 from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
-from pyhudi_expr.index.statistics.parquet_footers import UNKNOWN, as_bounds, chunk_ranges
+from pyhudi_expr.index.statistics.parquet_footers import NULLS, UNKNOWN, as_bounds, chunk_ranges
 from pyhudi_expr.index.statistics.stored_bounds import FooterColumns, StoredColumn
 from pyhudi_expr.tables.parquet.footer import ParquetFooter
 from pyhudi_expr.tables.parquet.value_sets import BloomHeader
@@ -82,11 +82,19 @@ class KnownFile:
         """Return the bounds of the row groups; arrays."""
         stored, footer = self.column(column), self.footer.metadata
         if stored is None:
-            return as_bounds([UNKNOWN] * footer.num_row_groups, column.domain)
+            missing = NULLS if self._lacks(column) else UNKNOWN
+            return as_bounds([missing] * footer.num_row_groups, column.domain)
         known = self._bounds.get(stored)
         if known is None:
             known = self._bounds[stored] = self._group_bounds(stored, column.domain)
         return known
+
+    def _lacks(self, column: BoundColumn) -> bool:
+        """Return whether readers show NULL in all rows, as there is no such column."""
+        then, columns = self.former.get(column.name, column), self._arrow_columns()
+        if then is None or columns is None:
+            return False
+        return then.null_if_absent and columns.lack(then.name)
 
     def _group_bounds(self, stored: StoredColumn, domain: Domain) -> Bounds:
         footer = self.footer.metadata

@@ -27,7 +27,7 @@ from pyhudi_expr.tables.mdt.store.listing_snapshots import flags_of, is_worth_ke
 from pyhudi_expr.tables.mdt.store.listing_state import group_states
 
 #: Changes whenever the columns or their meaning change, and whenever entries are decoded otherwise.
-_LAYOUT = 2
+_LAYOUT = 3
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class BoundsSnapshots:
         return ColumnBounds.mapped(column.domain, _from_table(kept, column.domain).bounds)
 
     def _identity(self, column: BoundColumn) -> Identity:
-        what = f"bounds {_LAYOUT} {column.name} {column.type} {column.domain} {column.char}"
+        what = f"bounds {_LAYOUT} {column}"
         return Identity("", self._listing.num_files, 0, self._state, what)
 
 

@@ -5,6 +5,9 @@ partitions that a predicate needs, and kept as arrays over the files of one list
 an entry has unknown bounds. An entry that is not trusted is replaced by the file's own footer, as
 soon as that has been read. Bounds that exceed the memory limit are not kept: leaves are then
 evaluated piece by piece (`streaming_evaluation`).
+
+Hudi writes no entries of a column for files from before it was added. That such a file lacks the
+column, so that each of its rows has NULL, is proved by its footer.
 """
 
 from __future__ import annotations
@@ -348,9 +351,13 @@ class ColumnStats:
     def _put(
         self, entries: EntrySource, column: BoundColumn, partitions: BoolArray, pieces: list[Piece]
     ) -> BoolArray:
-        """Store the bounds of the partitions' files; return the files with doubtful entries."""
+        """Store the bounds of the partitions' files; return those whose footers are to be read."""
         store = self._columns[column].store
-        doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
+        if column.null_if_absent and any(len(piece.positions) for piece in pieces):
+            # It is indexed: files without an entry may be older than the column.
+            doubted = partitions[self._listing.file_partition]
+        else:
+            doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
         for piece in pieces:
             doubted[piece.positions] = piece.decoded.doubted
         store.put(*concat_bounds([(piece.positions, piece.decoded.bounds) for piece in pieces]))

@@ -1,9 +1,9 @@
 """`column_stats` of a table whose columns were renamed, retyped, dropped or added again.
 
 Statistics are stored by the name that a column had when its file was written. So each file is
-looked up by the name that the column's id had then. A file without the column, or with a type that
-does not widen to the column's, stays unknown. So do log files, whose blocks may be of several
-versions.
+looked up by the name that the column's id had then. A file from before the column was added has no
+statistics of it; its footer proves that it lacks a column of the name. A file with a type that does
+not widen to the column's stays unknown. So do log files, whose blocks may be of several versions.
 """
 
 from __future__ import annotations
@@ -120,6 +120,8 @@ def former_names(
     for instant, files in by_instant.items():
         version = history.at(instant)
         then = version.fields.get(id_) if version else None
+        if version is not None and then is None and version.id_of(column.name) is None:
+            then = now.fields[id_]
         if then is not None and _bounds_hold_for(now.fields[id_], then):
             known = replace(column, name=then.name)
             names[known] = names.get(known, np.zeros_like(bases)) | (files & bases)

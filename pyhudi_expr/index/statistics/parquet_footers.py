@@ -47,6 +47,7 @@ class Range:
 
 UNKNOWN = Range()
 _NO_ROWS = Range(may_be_value=False, may_be_null=False)
+NULLS = Range(may_be_value=False)
 
 
 def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> Bounds:
@@ -126,7 +127,7 @@ def _known_groups(
     footer: pq.FileMetaData, columns: FooterColumns | None, column: BoundColumn
 ) -> list[Range]:
     if columns is not None:
-        with suppress(ValueError, pa.ArrowException):  # if the file does not have the column, say
+        with suppress(ValueError, pa.ArrowException):  # if two columns have the name, say
             return group_ranges(footer, columns, column)
     return [UNKNOWN] * footer.num_row_groups
 
@@ -135,10 +136,12 @@ def group_ranges(
     footer: pq.FileMetaData, columns: FooterColumns, column: BoundColumn
 ) -> list[Range]:
     """Return the range of each row group. Raises ValueError or ArrowException."""
-    groups = range(footer.num_row_groups)
+    if column.null_if_absent and columns.lack(column.name):
+        return [NULLS] * footer.num_row_groups
     known = StoredColumn.of(footer, columns, column)
     if known is None:
-        return [UNKNOWN for _ in groups]
+        return [UNKNOWN] * footer.num_row_groups
+    groups = range(footer.num_row_groups)
     return chunk_ranges([footer.row_group(group).column(known.position) for group in groups], known)
 
 

@@ -6,7 +6,7 @@ A footer and its page indexes are by the same writer, so the same is trusted of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import AnyField, BoolArray
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import (
@@ -56,6 +56,18 @@ class FooterColumns:
         twice = {path for path, count in Counter(paths).items() if count > 1}
         positions = {path: i for i, path in enumerate(paths) if path not in twice}
         return FooterColumns(footer.schema.to_arrow_schema(), positions)
+
+    def lack(self, name: str) -> bool:
+        """Return whether no column of the file has the dotted name, in any letter case."""
+        fields: Iterable[AnyField] = self.schema
+        for step in name.split("."):
+            found = [field for field in fields if field.name.lower() == step.lower()]
+            if len(found) != 1:
+                return not found
+            if not pa.types.is_struct(found[0].type):
+                return False
+            fields = found[0].type
+        return False
 
 
 @dataclass(frozen=True)

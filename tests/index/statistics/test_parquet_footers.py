@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -69,6 +70,31 @@ def test_every_type_has_bounds(
     assert bounds_of(tmp_path, pa.array([*values, None], type_)) == (*expected, True, True)
     assert bounds_of(tmp_path, pa.array([None, None], type_)) == (None, None, False, True)
     assert bounds_of(tmp_path, pa.array([], type_)) == (None, None, False, False)
+
+
+NULLS = (None, None, False, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("added", NULLS),
+        ("st.added", NULLS),
+        ("added.x", NULLS),
+        ("ST.A", (1, 2, True, False)),
+        ("twice", UNKNOWN),  # which of the two is not known
+        ("i.x", UNKNOWN),  # no struct: readers fail or cast
+    ],
+)
+def test_a_column_that_a_file_lacks_is_null(tmp_path: Path, name: str, expected: Any) -> None:
+    rows = [pa.array([1, 2]), pa.array([{"a": 1}, {"a": 2}]), *[pa.array(["x", "y"])] * 2]
+    pq.write_table(pa.table(rows, ["i", "st", "twice", "Twice"]), tmp_path / "f.parquet")
+    asked = column(pa.int64(), name)
+    storage = Storage.open(str(tmp_path))
+    for null_if_absent in (True, False):
+        wanted = replace(asked, null_if_absent=null_if_absent)
+        found = plain(parquet_footers.read_bounds(storage, ["f.parquet"], wanted))
+        assert found == [UNKNOWN if expected is NULLS and not null_if_absent else expected]
 
 
 @pytest.mark.parametrize("stored_as_integer", [True, False])

@@ -38,7 +38,7 @@ def _damage(life: Life, random: Random) -> None:
         for checksum in copy.rglob(".*.crc"):
             checksum.unlink()
         what = _damaged(copy, random)
-        _compare(life, copy, what, (_ALL, drawn_predicate(random)))
+        _compare(life, copy, what, (_ALL, drawn_predicate(random, life.model.types)))
     finally:
         shutil.rmtree(copy, ignore_errors=True)
 

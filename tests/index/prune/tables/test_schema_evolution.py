@@ -34,6 +34,8 @@ CHANGES = (
     "ALTER COLUMN e TYPE decimal(12, 2)",
     "DROP COLUMN x",
     "ADD COLUMNS (x int)",
+    "ADD COLUMNS (n int)",
+    "ADD COLUMNS (st.o int)",
     "RENAME COLUMN st.u TO v",
     "ALTER COLUMN s AFTER id",
 )
@@ -42,6 +44,7 @@ PREDICATES = (
     *("x = 3", "x = 77", "x IS NULL", "s = 'n004_1'", "st.v = 301", "st.v IS NULL", "b = 77"),
     *("NOT (b < 500)", "b = 203 AND s = 'n002_3'", "coalesce(x, 0) = 77", "f = 0.1"),
     *("e = 2.03", "e < 0.02", "e = 9999999999.99"),
+    *("n = 7", "n > 0", "n IS NOT NULL", "n IS NULL", "st.o = 9", "st.o IS NULL", "NOT n <> 7"),
 )
 READ = ("b = 203 OR b = 77", "w > 5001", "x IS NULL", "st.v > 300", "f = 0.1", "e > 5")
 
@@ -64,10 +67,13 @@ def evolved(spark: SparkSession, type_: TableType, parent: Path) -> HudiTable:
             spark.sql(f"ALTER TABLE {name} {change}")
     finally:
         spark.sql(f"DROP TABLE {name}")
-    new = "id long, s string, b int, w long, st struct<v: int>, f double, e decimal(12, 2), x int"
+    new = (
+        "id long, s string, b int, w long, st struct<v: int, o: int>, f double, e decimal(12, 2), "
+        "x int, n int"
+    )
     changed = [
-        (100, "new", 77, 2**40, (-1,), 0.25, Decimal("9999999999.99"), 77),
-        (301, "old", None, 1, None, None, None, None),
+        (100, "new", 77, 2**40, (-1, 9), 0.25, Decimal("9999999999.99"), 77, 7),
+        (301, "old", None, 1, None, None, None, None, None),
     ]
     upsert(table, spark.createDataFrame(changed, new))
     return table
@@ -106,6 +112,9 @@ def test_rows_equal_hudis_and_files_are_still_pruned(
     assert kept["s = 'n004_1'"] <= 1 + written_anew
     assert kept["e = 2.03"] <= 1 + written_anew
     assert kept["x = 3"] >= 1  # no bound of the dropped column is used
+    for text in ("n = 7", "n > 0", "n IS NOT NULL", "NOT n <> 7"):
+        assert kept[text] <= written_anew, text  # the others lack the column
+    assert kept["n IS NULL"] == FILES
 
 
 @pytest.mark.parametrize("type_", [TableType.COW, TableType.MOR])
@@ -131,6 +140,31 @@ def test_a_later_write_makes_columns_wider(
             assert rows(pruned(spark, str(table.path), text), *columns) == expected, text
         whole.unpersist()
     assert scan(str(table.path), "f = 2.1").result.files_kept < 3
+
+
+@pytest.mark.parametrize("type_", [TableType.COW, TableType.MOR])
+def test_a_later_write_adds_columns(spark: SparkSession, tmp_path: Path, type_: TableType) -> None:
+    """Without schema evolution on read: the files that lack a column have NULL in it."""
+    written = [(4 * k + r, (r,)) for k in range(FILES) for r in range(4)]
+    frame = spark.createDataFrame(
+        spark.sparkContext.parallelize(written, FILES), "id long, st struct<u: int>"
+    )
+    name = f"added_{type_.name.lower()}"
+    table = create(frame, TableSpec(name, type_), tmp_path)
+    new = "id long, st struct<u: int, o: int>, n int, s string"
+    changed = [(5, (1, 9), 7, "seven"), (6, None, None, None), (100, (2, None), 8, "eight")]
+    upsert(table, spark.createDataFrame(changed, new))
+    present = ("n = 7", "n > 7", "n IS NOT NULL", "s = 'seven'", "s LIKE 's%'")
+    whole = read(spark, table.path).cache()
+    asked = (*present, "n IS NULL", "coalesce(n, 0) = 0", "st.o = 9", "n = 7 OR id = 9")
+    kept = assert_no_row_lost(Pruner(), table.path, whole, asked)
+    for text in asked:
+        expected = rows(whole.where(text), "id", "st", "n", "s")
+        assert scanned(table, text, "id", "st", "n", "s") == expected, text
+        assert rows(pruned(spark, str(table.path), text), "id", "st", "n", "s") == expected, text
+    whole.unpersist()
+    assert max(kept[text] for text in present) <= 2 + (type_ is TableType.MOR) < FILES
+    assert kept["n = 7 OR id = 9"] < FILES
 
 
 @pytest.mark.parametrize("type_", [TableType.COW, TableType.MOR])
