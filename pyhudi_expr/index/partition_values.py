@@ -1,9 +1,13 @@
 """Evidence from partition paths: a partition's path spells the values that its rows share.
 
-Only the paths of key generators that write a column's value unchanged are evidence. A path that was
-formatted from a timestamp, or that cannot be parsed without ambiguity, gives no bounds. Neither
-does a path that readers of paths take for another value than the files hold
-(`spark_partition_values`).
+A path of a key generator that writes a column's value unchanged is that value. One that cannot be
+parsed without ambiguity gives no bounds. Neither does a path that readers of paths take for another
+value than the files hold (`spark_partition_values`).
+
+A path that a key generator has formatted from a number of time units since 1970 gives a range
+(`FormattedPaths`), as far as the table's properties prove how. Hudi (1.0.2 and 1.2.0 were tried)
+refuses writes whose settings differ from those in the properties, and takes all others: so the
+format, the unit and the zone are known only if the properties have them.
 """
 
 from __future__ import annotations
@@ -17,12 +21,13 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, integer_range
 from pyhudi_expr.expr.evaluate import DerivedStatistics, Statistics
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.properties import TableProperties
@@ -84,10 +89,6 @@ class PartitionValues:
             self._known[column] = self._derive(column)
         return self._known[column]
 
-    def have_any(self, columns: Iterable[BoundColumn]) -> bool:
-        """Return whether one of the columns has bounds."""
-        return any(self.bounds(column) is not None for column in columns)
-
     @computed_once
     def _values(self) -> list[list[str] | None]:
         """The values of each partition. Few questions need them, and there may be many."""
@@ -118,6 +119,178 @@ class PartitionValues:
             True,
             ~known,
         )
+
+
+_SETTINGS = ("hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased.")
+_TIMESTAMP_GENERATORS = frozenset(
+    {"TIMESTAMP", "TIMESTAMP_AVRO", "TIMESTAMPBASED", "TIMESTAMPBASEDAVRO"}
+)
+_PARSERS_OF_TIMES = (
+    "hoodie.keygen.datetime.parser.class",
+    "hoodie.deltastreamer.keygen.datetime.parser.class",
+)
+_KNOWN_PARSERS = frozenset({None, "org.apache.hudi.keygen.parser.HoodieDateTimeParser"})
+_NANOS = {
+    "NANOSECONDS": 1,
+    "MICROSECONDS": 10**3,
+    "MILLISECONDS": 10**6,
+    "SECONDS": 10**9,
+    "MINUTES": 60 * 10**9,
+    "HOURS": 3600 * 10**9,
+    "DAYS": 86400 * 10**9,
+}
+_UNITS = {
+    "EPOCHMICROSECONDS": "MICROSECONDS",
+    "EPOCHMILLISECONDS": "MILLISECONDS",
+    "UNIX_TIMESTAMP": "SECONDS",
+}
+#: The letters of a format that are understood, with the digits that they stand for.
+_DIGITS = {"yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ss": 2}
+_LETTERS = re.compile("([a-zA-Z])\\1*|'")
+_UTC = frozenset({"UTC", "GMT", "Etc/UTC", "Etc/GMT"})
+_OFFSET = re.compile("GMT([+-])([0-9]{1,2})(?::?([0-9]{2}))?")
+_MILLISECOND = 10**6  # nanoseconds
+_SECOND = 10**9
+_MOST_HOURS_OF_ZONES = 18
+#: Calendars and zones have differed before.
+_FIRST_YEAR = 1900
+
+
+def is_formatted_from_times(properties: TableProperties) -> bool:
+    """Return whether the key generator formats the path from a column of times."""
+    generator = properties.key_generator.rpartition(".")[2].upper().removesuffix("KEYGENERATOR")
+    return generator in _TIMESTAMP_GENERATORS
+
+
+def time_setting(properties: TableProperties, name: str) -> str | None:
+    """Return how the key generator formats times; None if the properties do not say."""
+    return next(filter(None, (properties.raw.get(prefix + name) for prefix in _SETTINGS)), None)
+
+
+@dataclass(frozen=True)
+class FormattedPaths:
+    """Paths that a TimestampBasedKeyGenerator formats from a number of time units since 1970.
+
+    Attributes:
+        column: The column, in lower case.
+        path: The paths of the format; a group for each of its numbers.
+        unit: The column's unit of time, in nanoseconds.
+        zone: Seconds by which the format's wall clock may be ahead of UTC: at least, at most.
+    """
+
+    column: str
+    path: re.Pattern[str]
+    unit: int
+    zone: tuple[int, int]
+
+    @staticmethod
+    def of(properties: TableProperties) -> FormattedPaths | None:
+        """Return how paths are formatted; None if that is not proved, or not understood."""
+        kind = time_setting(properties, "timestamp.type") or ""
+        unit = _UNITS.get(kind)
+        if kind == "SCALAR":
+            unit = (time_setting(properties, "timestamp.scalar.time.unit") or "").upper()
+        format_ = time_setting(properties, "output.dateformat") or ""
+        path = _pattern(format_)
+        fields = properties.partition_fields
+        if unit not in _NANOS or path is None or not is_formatted_from_times(properties):
+            return None
+        if len(fields) != 1 or not {*map(properties.raw.get, _PARSERS_OF_TIMES)} <= _KNOWN_PARSERS:
+            return None
+        name = fields[0]
+        whole = f"(?i:{re.escape(name)})={path}" if properties.hive_style_partitioning else path
+        zone = _offsets(time_setting(properties, "timezone"))
+        return FormattedPaths(name.lower(), re.compile(whole), _NANOS[unit], zone)
+
+    def ranges(self, paths: Sequence[str]) -> tuple[Int64Array, Int64Array]:
+        """Return for each path the least and the greatest number of units that it may stand for."""
+        start, end = self._spans(pa.array([unquote(path) for path in paths], pa.string()))
+        least, most = self.zone
+        start, end = start - most, end - least
+        if self.unit >= _SECOND:
+            seconds = self.unit // _SECOND
+            lower, upper, longest = -(-start // seconds), -(-end // seconds) - 1, MAX_ORDINAL
+        else:
+            units = _SECOND // self.unit
+            lower, upper, longest = start * units, end * units - 1, MAX_ORDINAL // units
+            lower -= max(0, _MILLISECOND // self.unit - 1)  # Java cuts them off, towards 1970
+        is_known = (start < end) & (np.maximum(np.abs(start), np.abs(end)) < longest)
+        return np.where(is_known, lower, MIN_ORDINAL), np.where(is_known, upper, MAX_ORDINAL)
+
+    def _spans(self, paths: AnyArray) -> tuple[Int64Array, Int64Array]:
+        """Return the seconds since 1970 at which each wall clock begins and ends; else the same."""
+        parts = pc.extract_regex(paths, f"^{self.path.pattern}$")
+        names = [name for name in _DIGITS if name in self.path.groupindex]
+        numbers = [
+            pc.fill_null(pc.struct_field(parts, name).cast(pa.int64()), 0).to_numpy()
+            for name in names
+        ]
+        moment = (numbers[0] - 1970).astype("datetime64[Y]")
+        is_moment = np.asarray(parts.is_valid()) & (numbers[0] >= _FIRST_YEAR)
+        for unit, first, number in zip("MDhms", (1, 1, 0, 0, 0), numbers[1:], strict=False):
+            finer = moment.astype(f"datetime64[{unit}]") + (number - first)
+            is_moment &= finer.astype(moment.dtype) == moment
+            moment = finer
+        start, end = (one.astype("datetime64[s]").astype(np.int64) for one in (moment, moment + 1))
+        return start, np.where(is_moment, end, start)
+
+
+def _pattern(format_: str) -> str | None:
+    """Return the texts of a format, with named groups; None if it has other letters."""
+    letters = [found[0] for found in _LETTERS.finditer(format_)]
+    if not letters or sorted(letters) != sorted([*_DIGITS][: len(letters)]):
+        return None
+    return _LETTERS.sub(
+        lambda found: f"(?P<{found[0]}>[0-9]{{{_DIGITS[found[0]]}}})", re.escape(format_)
+    )
+
+
+def _offsets(zone: str | None) -> tuple[int, int]:
+    """Return the seconds by which a zone's wall clock is ahead of UTC, at least and at most."""
+    if zone in _UTC:
+        return 0, 0
+    found = _OFFSET.fullmatch(zone or "")
+    if found is None or int(found[2]) > _MOST_HOURS_OF_ZONES:
+        return -_MOST_HOURS_OF_ZONES * 3600, _MOST_HOURS_OF_ZONES * 3600
+    seconds = int(f"{found[1]}1") * (int(found[2]) * 3600 + int(found[3] or 0) * 60)
+    return seconds, seconds
+
+
+class PartitionRanges:
+    """Bounds of all columns that paths say something of, over P partitions (a `Statistics`).
+
+    A column has its values, or the range of times that are formatted as the path. Null may be in
+    any partition then: Hudi formats 1 in its place.
+    """
+
+    def __init__(
+        self, values: PartitionValues, partitions: Sequence[str], formatted: FormattedPaths | None
+    ) -> None:
+        self._values, self._partitions, self._formatted = values, partitions, formatted
+        self._known: dict[BoundColumn, Bounds] = {}
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """Return arrays of length P, see `pyhudi_expr.expr.evaluate.Statistics`."""
+        formatted = self._formatted
+        if formatted is None or formatted.column != column.name.lower():
+            return self._values.bounds(column)
+        if column not in self._known and _is_stored_in(formatted.unit, column.domain):
+            self._known[column] = Bounds(*formatted.ranges(self._partitions), True, True)
+        return self._known.get(column)
+
+    def have_any(self, columns: Iterable[BoundColumn]) -> bool:
+        """Return whether one of the columns has bounds."""
+        return any(self.bounds(column) is not None for column in columns)
+
+
+def _is_stored_in(unit: int, domain: Domain) -> bool:
+    """Return whether a column's ordinals are the numbers that the key generator formats."""
+    match domain.kind:
+        case Kind.INTEGER | Kind.DATE:
+            return True
+        case Kind.INSTANT:
+            return domain.units * unit == _SECOND
+    return False
 
 
 class BoundsOfPartition(DerivedStatistics):

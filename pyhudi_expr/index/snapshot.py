@@ -30,7 +30,13 @@ from pyhudi_expr.index.opening import (
     open_schema_history,
 )
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
-from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues, path_layout
+from pyhudi_expr.index.partition_values import (
+    BoundsOfPartition,
+    FormattedPaths,
+    PartitionRanges,
+    PartitionValues,
+    path_layout,
+)
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, announce, gather
 from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
@@ -233,9 +239,14 @@ class TableSnapshot:
 
     def value_evidence(self, columns: Sequence[BoundColumn]) -> list[NamedEvidence]:
         """Return the evidence of the partitions' values about the columns, over the partitions."""
-        if not self.values.have_any(columns):
+        if not self._ranges.have_any(columns):
             return []
-        return [NamedEvidence(VALUES, StatisticsEvidence(self.values))]
+        return [NamedEvidence(VALUES, StatisticsEvidence(self._ranges))]
+
+    @computed_once
+    def _ranges(self) -> PartitionRanges:
+        formatted = FormattedPaths.of(self.table.properties)
+        return PartitionRanges(self.values, string_list(self.listing.partitions), formatted)
 
     def aggregate_evidence(
         self, columns: Sequence[BoundColumn], reading: ReaderSemantics
@@ -305,7 +316,7 @@ class TableSnapshot:
     def sources(self) -> tuple[Source, ...]:
         """The sources of evidence over files, in order of use."""
         times = CommitTimes(self.table, self.listing)
-        sources: list[Source] = [ValueSource(self.values, self.listing), NameSource(times)]
+        sources: list[Source] = [ValueSource(self._ranges, self.listing), NameSource(times)]
         if self.column_stats is not None and self.history is not None:
             from pyhudi_expr.index.statistics.evolved_column_stats import EvolvedColumnStats
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, is_impossible
-from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues
+from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionRanges
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.meta_columns import CommitTimes
@@ -25,9 +25,9 @@ CONTRADICTION = "contradiction"
 
 @dataclass(frozen=True)
 class ValueSource:
-    """Evidence of the partitions' values, for their files."""
+    """Evidence of the partitions' paths, for their files."""
 
-    values: PartitionValues
+    values: PartitionRanges
     listing: FileListing
     name: str = VALUES
 

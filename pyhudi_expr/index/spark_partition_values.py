@@ -33,18 +33,11 @@ from pyhudi_expr.expr.domains import (
     unscaled,
 )
 from pyhudi_expr.expr.nodes import PythonValue
-from pyhudi_expr.index.partition_values import day_of
+from pyhudi_expr.index.partition_values import day_of, is_formatted_from_times, time_setting
 from pyhudi_expr.tables.properties import TableProperties
 
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPE = re.compile("%([0-9a-fA-F]{2})")
-_TIMESTAMP_GENERATORS = frozenset(
-    {"TIMESTAMP", "TIMESTAMP_AVRO", "TIMESTAMPBASED", "TIMESTAMPBASEDAVRO"}
-)
-_TIMESTAMP_TYPES = (
-    "hoodie.keygen.timebased.timestamp.type",
-    "hoodie.deltastreamer.keygen.timebased.timestamp.type",
-)
 
 
 @dataclass(frozen=True)
@@ -75,15 +68,13 @@ class SparkPartitionColumns:
     @staticmethod
     def of(properties: TableProperties) -> SparkPartitionColumns:
         """Return the partition columns of a table with these properties."""
-        generator = properties.key_generator.rpartition(".")[2].upper()
-        generator = generator.removesuffix("KEYGENERATOR")
         fields = tuple(name.lower() for name in properties.partition_fields)
-        as_text = generator in _TIMESTAMP_GENERATORS
+        as_text = is_formatted_from_times(properties)
         formatted = fields if as_text else ()
-        if "CUSTOM" in generator:
+        if "CUSTOM" in properties.key_generator.rpartition(".")[2].upper():
             kinds = properties.partition_fields_and_kinds
             formatted = tuple(name.lower() for name, kind in kinds if kind != "SIMPLE")
-        type_ = next(filter(None, map(properties.raw.get, _TIMESTAMP_TYPES)), "DATE_STRING")
+        type_ = time_setting(properties, "timestamp.type") or "DATE_STRING"
         return SparkPartitionColumns(
             fields,
             frozenset(formatted),

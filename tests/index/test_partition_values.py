@@ -9,7 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.index.partition_values import PartitionValues, PathLayout, path_layout
+from pyhudi_expr.index.partition_values import (
+    FormattedPaths,
+    PartitionRanges,
+    PartitionValues,
+    PathLayout,
+    path_layout,
+)
 from pyhudi_expr.tables.properties import TableProperties
 from tests.index.statistics_entries import UNKNOWN, column, plain
 
@@ -167,3 +173,128 @@ def test_the_properties_define_the_format_of_paths() -> None:
     assert (found.hive_style, found.encoded) == (True, True)
     found = layout("SIMPLE", "p")
     assert (found.hive_style, found.encoded) == (False, False)
+
+
+DAY_SECONDS, HOUR_SECONDS = 86400, 3600
+LEAP_DAY = DAY * DAY_SECONDS
+"""The seconds at which the 29th of February 2024 begins in UTC."""
+
+
+def times(
+    path: str, type_: pa.DataType, unit: str, format_: str, zone: str | None = "UTC", **more: str
+) -> tuple[Any, Any, bool, bool] | None:
+    """The bounds of `p` in a partition of a TimestampBasedKeyGenerator's table."""
+    settings = {"timestamp.type": unit, "output.dateformat": format_, "timezone": zone}
+    raw = {
+        "hoodie.table.version": "9",
+        "hoodie.table.partition.fields": "p",
+        "hoodie.table.keygenerator.type": "TIMESTAMP",
+        "hoodie.datasource.write.hive_style_partitioning": str(path.startswith("p=")).lower(),
+        **{f"hoodie.keygen.timebased.{key}": text for key, text in settings.items() if text},
+        **{key.replace("__", "."): text for key, text in more.items()},
+    }
+    properties = TableProperties.parse(raw, "t")
+    values = PartitionValues([path], path_layout(properties))
+    ranges = PartitionRanges(values, [path], FormattedPaths.of(properties))
+    bounds = ranges.bounds(column(type_, "p"))
+    return None if bounds is None else plain(bounds)[0]
+
+
+def span(start: int, length: int, unit: int) -> tuple[int, int, bool, bool]:
+    """A span of seconds in units of which a second has so many; NULL may be in any partition."""
+    return start * unit, (start + length) * unit - 1, True, True
+
+
+@pytest.mark.parametrize(
+    ("path", "type_", "unit", "format_", "zone", "expected"),
+    [
+        ("p=2024-02-29", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", "UTC", (DAY_SECONDS, 1, 0)),
+        ("p=20240229", pa.int32(), "UNIX_TIMESTAMP", "yyyyMMdd", "GMT", (DAY_SECONDS, 1, 0)),
+        (
+            "2024/02/29",
+            pa.int64(),
+            "EPOCHMILLISECONDS",
+            "yyyy/MM/dd",
+            "UTC",
+            (DAY_SECONDS, 1000, 0),
+        ),
+        ("p=29.02.2024", pa.int64(), "UNIX_TIMESTAMP", "dd.MM.yyyy", "UTC", (DAY_SECONDS, 1, 0)),
+        ("p=2024-02-29 00", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd HH", "UTC", (3600, 1, 0)),
+        ("p=202402290000", pa.int64(), "UNIX_TIMESTAMP", "yyyyMMddHHmm", "UTC", (60, 1, 0)),
+        ("p=2024-02-29", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", "GMT+8", (DAY_SECONDS, 1, 8)),
+        ("p=2024-02-29", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", "GMT-1:00", (86400, 1, -1)),
+    ],
+)
+def test_a_path_that_is_formatted_from_a_time_bounds_it(
+    path: str,
+    type_: pa.DataType,
+    unit: str,
+    format_: str,
+    zone: str,
+    expected: tuple[int, int, int],
+) -> None:
+    length, units, ahead = expected
+    found = times(path, type_, unit, format_, zone)
+    assert found == span(LEAP_DAY - ahead * HOUR_SECONDS, length, units)
+
+
+def test_months_and_years_have_their_lengths() -> None:
+    month = times("p=2024-02", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM")
+    assert month == span(LEAP_DAY - 28 * DAY_SECONDS, 29 * DAY_SECONDS, 1)
+    year = times("p=2024", pa.int64(), "UNIX_TIMESTAMP", "yyyy")
+    assert year == span(LEAP_DAY - 59 * DAY_SECONDS, 366 * DAY_SECONDS, 1)
+    last = times("p=9999-12", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM")
+    assert last is not None
+    assert last[1] == 253402300799
+
+
+def test_microseconds_are_cut_towards_1970() -> None:
+    for type_ in (pa.int64(), pa.timestamp("us", "UTC")):
+        found = times("p=1970-01-01", type_, "EPOCHMICROSECONDS", "yyyy-MM-dd")
+        assert found == (-999, DAY_SECONDS * 10**6 - 1, True, True)
+
+
+def test_days() -> None:
+    scalar = {"hoodie__keygen__timebased__timestamp__scalar__time__unit": "days"}
+    for type_ in (pa.int64(), pa.date32()):
+        found = times("p=2024-02-29", type_, "SCALAR", "yyyy-MM-dd", **scalar)
+        assert found == (DAY, DAY, True, True)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin", "GMT+19"])
+def test_a_zone_that_is_not_known_widens_the_range(zone: str | None) -> None:
+    found = times("p=2024-02-29", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", zone)
+    most = 18 * HOUR_SECONDS
+    assert found == (LEAP_DAY - most, LEAP_DAY + DAY_SECONDS + most - 1, True, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "type_", "unit", "format_", "more"),
+    [
+        ("p=2024-02-30", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", {}),
+        ("p=1899-12-31", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", {}),
+        ("p=55980-09-09", pa.int64(), "EPOCHMILLISECONDS", "yyyy-MM-dd", {}),
+        ("p=__HIVE_DEFAULT_PARTITION__", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", {}),
+        ("p=20240229", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", {}),
+        ("p=3000-01-01", pa.int64(), "SCALAR", "yyyy-MM-dd", {"unit": "NANOSECONDS"}),
+        ("p=2024-29", pa.int64(), "UNIX_TIMESTAMP", "yyyy-dd", {}),  # a day of any month
+        ("p=2024-W09", pa.int64(), "UNIX_TIMESTAMP", "xxxx-'W'ww", {}),
+        ("p=2024-02-29", pa.int64(), "SCALAR", "yyyy-MM-dd", {}),  # of an unknown unit
+        ("p=2024-02-29", pa.string(), "DATE_STRING", "yyyy-MM-dd", {}),
+        ("p=2024-02-29", pa.float64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", {}),
+        ("p=2024-02-29", pa.timestamp("us", "UTC"), "EPOCHMILLISECONDS", "yyyy-MM-dd", {}),
+        ("p=2024-02-29", pa.timestamp("us"), "EPOCHMICROSECONDS", "yyyy-MM-dd", {}),
+        ("p=2024-02-29", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", {"parser": "com.Own"}),
+        ("p=2024-02-29", pa.int64(), "UNIX_TIMESTAMP", "yyyy-MM-dd", {"generator": "CUSTOM"}),
+    ],
+)
+def test_other_paths_and_settings_prove_nothing(
+    path: str, type_: pa.DataType, unit: str, format_: str, more: dict[str, str]
+) -> None:
+    keys = {
+        "unit": "hoodie__keygen__timebased__timestamp__scalar__time__unit",
+        "parser": "hoodie__keygen__datetime__parser__class",
+        "generator": "hoodie__table__keygenerator__type",
+    }
+    named = {keys[name]: text for name, text in more.items()}
+    assert times(path, type_, unit, format_, **named) in (None, UNKNOWN)

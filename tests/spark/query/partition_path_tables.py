@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, PartitionStyle, TableSpec, TableType, create, upsert
 
@@ -39,6 +39,11 @@ DAYS = {**formatted("SCALAR", "yyyyMMdd"), f"{_TIMES}timestamp.scalar.time.unit"
 MONTHS = formatted("DATE_STRING", "yyyy/MM", input_dateformat="yyyy-MM-dd")
 
 
+TEN_HOURS_AHEAD = {f"{_TIMES}timezone": "GMT+10:00"}
+WITHOUT_STATISTICS = {"hoodie.metadata.enable": "false"}
+_MILLISECONDS = ("1704164645000", "1704239999999", "1704240000000", "1719792000000", "-1", "NULL")
+
+
 @dataclass(frozen=True)
 class Spelled:
     """A table with one row for each value, with ids from 0.
@@ -59,8 +64,28 @@ class Spelled:
         """The partition columns."""
         return ("p", "q") if self.values[0].startswith("(") else ("p",)
 
+    @property
+    def spec(self) -> TableSpec:
+        """How it is written."""
+        return TableSpec(
+            self.name,
+            self.kind,
+            key=self.key,
+            partitions=self.fields,
+            partition_style=self.style,
+            extra=self.options,
+        )
+
     def write(self, spark: SparkSession, parent: Path) -> HudiTable:
         """For merge on read: every other row has a newer version in a log file."""
+        rows = self.rows(spark)
+        table = create(rows, self.spec, parent)
+        if self.kind is MOR:
+            upsert(table, rows.where("id % 2 = 0").withColumn("x", rows["x"] + 1000))
+        return table
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """A row for each value, with ids from 0."""
         cells = [value.strip("()").split(", ") for value in self.values]
         columns = [
             ", ".join([f"{id_}L", *(f"CAST({cell} AS {self.type})" for cell in row), f"{id_}"])
@@ -72,19 +97,7 @@ class Spelled:
         )
         # Hudi shows NULL in columns without NULLs, and fails if they are not nullable.
         nullable = [f"IF(id < 0, NULL, {name}) AS {name}" for name in self.fields]
-        rows = rows.selectExpr("id", *nullable, "x").coalesce(1)
-        spec = TableSpec(
-            self.name,
-            self.kind,
-            key=self.key,
-            partitions=self.fields,
-            partition_style=self.style,
-            extra=self.options,
-        )
-        table = create(rows, spec, parent)
-        if self.kind is MOR:
-            upsert(table, rows.where("id % 2 = 0").withColumn("x", rows["x"] + 1000))
-        return table
+        return rows.selectExpr("id", *nullable, "x").coalesce(1)
 
 
 #: Values that only some readers need escaped.
@@ -99,6 +112,44 @@ _ENCODED_TEXTS = (*_TEXTS, "'a/b'", "'a/'", "'a:b'", r"'\t'", "'a='")
 
 _FEW = ("''", "NULL", "'a b'", "'a%20b'", "'[x]'", "'{x}'", r"'back\\slash'", "'007'")
 
+#: Columns of times without statistics, of which only paths say something.
+TIMES = (
+    Spelled(
+        "hours",
+        "bigint",
+        _MILLISECONDS,
+        options={
+            **generator("TimestampBased"),
+            **formatted("EPOCHMILLISECONDS", "yyyy-MM-dd-HH", timezone="GMT"),
+        },
+    ),
+    Spelled(
+        "slashed_days",
+        "bigint",
+        _MILLISECONDS,
+        PLAIN,
+        MOR,
+        options={
+            **generator("TimestampBased"),
+            **formatted("EPOCHMILLISECONDS", "yyyy/MM/dd", timezone="GMT+8:00"),
+        },
+    ),
+    Spelled(
+        "months_of_berlin",
+        "bigint",
+        _MILLISECONDS,
+        options={
+            **generator("TimestampBased"),
+            **formatted("EPOCHMILLISECONDS", "yyyyMM", timezone="Europe/Berlin"),
+        },
+    ),
+    Spelled(
+        "stored_days",
+        "date",
+        ("'2024-01-02'", "'1969-12-31'", "NULL"),
+        options={**generator("TimestampBased"), **DAYS, f"{_TIMES}timezone": "UTC"},
+    ),
+)
 CORE = (
     Spelled("texts", "string", _FEW, options=NOT_ENCODED),
     Spelled("plain", "string", (*_FEW, "'a=b'", "'b'"), PLAIN, MOR),

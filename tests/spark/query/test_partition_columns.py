@@ -6,16 +6,19 @@ No file is dropped that has a matching row by the shown values or by the stored 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, Row, SparkSession
 
+import pyhudi_expr as ph
 from devtools.spark import session_settings
+from devtools.tables import upsert
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.partition_semantics import PartitionReader
@@ -23,7 +26,16 @@ from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.query.predicates import predicate_of
 from tests.marks import long
-from tests.spark.query.partition_path_tables import CORE, FROM_PATHS, MORE, Spelled
+from tests.spark.query.partition_path_tables import (
+    CORE,
+    COW,
+    FROM_PATHS,
+    MORE,
+    TEN_HOURS_AHEAD,
+    TIMES,
+    WITHOUT_STATISTICS,
+    Spelled,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -163,8 +175,12 @@ def test_pruned_shows_what_hudi_shows(
 def test_no_row_stored_in_the_files_is_lost(
     spark: SparkSession, written: Callable[[Spelled], Written], table: Spelled
 ) -> None:
-    one, pruner = written(table), Pruner()
-    groups, rows = groups_of(one.path, table.fields)
+    assert_no_stored_row_is_lost(spark, written(table).path, table)
+
+
+def assert_no_stored_row_is_lost(spark: SparkSession, path: Path, table: Spelled) -> None:
+    pruner = Pruner()
+    groups, rows = groups_of(path, table.fields)
     types = ", ".join(f"{name} {table.type}" for name in table.fields)
     frame = spark.createDataFrame([tuple(row.values()) for row in rows], f"id bigint, {types}")
     lost = []
@@ -172,6 +188,42 @@ def test_no_row_stored_in_the_files_is_lost(
         request = PruneRequest(
             parse_predicate(text, SPARK), semantics=here("UTC"), reader=PartitionReader.ENGINE
         )
-        if missing := ids - kept(one.path, request, pruner, groups):
+        if missing := ids - kept(path, request, pruner, groups):
             lost.append((text, missing))
     assert not lost
+
+
+@pytest.mark.parametrize("table", TIMES, ids=lambda table: table.name)
+def test_times_without_statistics_are_found_by_the_paths_that_are_formatted_from_them(
+    spark: SparkSession, tmp_path: Path, table: Spelled
+) -> None:
+    path = (
+        replace(table, options={**table.options, **WITHOUT_STATISTICS}).write(spark, tmp_path).path
+    )
+    assert_no_stored_row_is_lost(spark, path, table)
+    pruned = ph.table(path).prune(f"p = CAST({table.values[0]} AS {table.type})")
+    assert pruned.partitions_kept == 1 < pruned.partitions_total
+
+
+def test_a_later_writer_may_choose_the_zone_if_the_table_does_not_say_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its days begin ten hours earlier, and Hudi takes its rows."""
+    table = TIMES[1]
+    unsaid = {key: text for key, text in table.options.items() if not key.endswith("timezone")}
+    first = replace(table, kind=COW, options={**unsaid, **WITHOUT_STATISTICS})
+    later = replace(first, values=("1704239999999",), options={**first.options, **TEN_HOURS_AHEAD})
+    written = first.write(spark, tmp_path)
+    upsert(
+        replace(written, spec=later.spec), later.rows(spark).selectExpr("id + 100 AS id", "p", "x")
+    )
+    assert_no_stored_row_is_lost(spark, written.path, table)
+    assert_no_stored_row_is_lost(spark, written.path, later)
+
+
+def test_hudi_refuses_another_zone_than_the_tables(spark: SparkSession, tmp_path: Path) -> None:
+    table = replace(TIMES[0], options={**TIMES[0].options, **WITHOUT_STATISTICS})
+    written = table.write(spark, tmp_path)
+    other = replace(table, options={**table.options, **TEN_HOURS_AHEAD})
+    with pytest.raises(Py4JJavaError, match="Config conflict"):
+        upsert(replace(written, spec=other.spec), other.rows(spark))
