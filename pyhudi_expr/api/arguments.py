@@ -20,7 +20,7 @@ from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.errors import HudiError, InvalidType, InvalidValue
 from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS, SqlDialect
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
-from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.index.partition_semantics import READERS, PartitionReader
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import option_texts
@@ -42,15 +42,16 @@ Zone: TypeAlias = str | tzinfo
 """An IANA time zone: a name, or a `zoneinfo.ZoneInfo`."""
 
 VIEWS: Mapping[str, TableView] = {view.name.lower(): view for view in TableView}
-_READERS = {"hive": PartitionReader.ENGINE, "spark": PartitionReader.HUDI_SPARK}
 _LOST_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/[^/]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _Value = TypeVar("_Value")
 
 
-def reader_of(dialect: str) -> PartitionReader:
-    """Return where the engine of a dialect takes partition values from."""
-    return _READERS.get(dialect, PartitionReader.ANY)
+def partition_reader(reader: str | None, dialect: SqlDialect) -> PartitionReader:
+    """Return where a reader takes partition values from; None: the engine of the dialect."""
+    if reader is None:
+        return READERS.get(dialect.name, PartitionReader.ANY)
+    return _named("reader", reader, READERS)
 
 
 def location(path: PathLike) -> str:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.api.arguments import reader_of
 from pyhudi_expr.api.display import html, lines, share_text
 from pyhudi_expr.api.explanation_lines import explanation_text
 from pyhudi_expr.api.predicates import Predicate, text_of
@@ -26,6 +25,7 @@ from pyhudi_expr.index.description import files_table
 from pyhudi_expr.index.explanation import Explanation as ExplanationTree
 from pyhudi_expr.index.explanation import remarks
 from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator, without_merged_slices
+from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.tables.listing import TableView
@@ -232,6 +232,7 @@ class Question:
         snapshot: The table at the instant.
         dialect: The SQL of a text.
         zone: The time zone of its times without zone.
+        reader: Where the program that reads the files takes partition values from.
         since: Only rows that were written after this instant, in the timeline's digits.
     """
 
@@ -240,16 +241,17 @@ class Question:
     snapshot: TableSnapshot
     dialect: SqlDialect
     zone: str
+    reader: PartitionReader
     since: str | None = None
 
     def pruned(self, pruner: Pruner) -> Plan:
-        """Return the files to read for an engine of the dialect. Raises HudiError."""
+        """Return the files to read for the reader. Raises HudiError."""
         request = PruneRequest(
             self.tree,
             self.snapshot.listing.view,
             here(self.zone, self.dialect.engine),
             since=self.since,
-            reader=reader_of(self.dialect.name),
+            reader=self.reader,
         )
         return self.plan(pruner.prune_snapshot(self.snapshot, request))
 

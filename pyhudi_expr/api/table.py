@@ -16,6 +16,7 @@ from pyhudi_expr.api.arguments import (
     check_callable,
     column_names,
     instant_text,
+    partition_reader,
     row_limit,
     sql_dialect,
     table_view,
@@ -67,6 +68,9 @@ class Table:
     - `view`: "snapshot" (base and log files, merged) or "read_optimized" (base files only).
     - `dialect`: the SQL of a predicate: "hive", "spark", "trino" or "presto".
     - `zone`: the IANA time zone in which a predicate's times without zone are understood.
+    - `reader`: who will read the files, as readers take partition columns from the files or from
+      the paths: "hive", "spark" (Hudi's reader), or "files" for programs that read all columns
+      from the files. None: the engine of the dialect; of Trino and Presto either may be.
     """
 
     def __init__(
@@ -212,6 +216,7 @@ class Table:
         view: View = DEFAULT_VIEW,
         dialect: Dialect = DEFAULT_DIALECT,
         zone: Zone = DEFAULT_ZONE,
+        reader: str | None = None,
     ) -> Plan:
         """Return the files that can hold a row for which the predicate is TRUE.
 
@@ -226,6 +231,7 @@ class Table:
             view: "snapshot" or "read_optimized".
             dialect: "hive", "spark", "trino" or "presto".
             zone: An IANA time zone.
+            reader: Who will read the files, see the class.
 
         Raises:
             TypeError: An argument has a wrong type (InvalidType, a HudiError, too).
@@ -233,7 +239,7 @@ class Table:
             UnknownColumn: The table has no such column; the message has the nearest one.
             HudiError: The table or the predicate cannot be read.
         """
-        question = self._question(predicate, as_of, view, dialect, zone, since)
+        question = self._question(predicate, as_of, view, dialect, zone, since, reader)
         with self._bar("pruning files"):
             plan = question.pruned(self._pruner)
         warn_if_unevaluated(plan.result, plan.predicate)
@@ -248,6 +254,7 @@ class Table:
         view: View = DEFAULT_VIEW,
         dialect: Dialect = DEFAULT_DIALECT,
         zone: Zone = DEFAULT_ZONE,
+        reader: str | None = None,
     ) -> Explanation:
         """Return what each part of a predicate excludes, by which index, and why not more.
 
@@ -261,11 +268,12 @@ class Table:
             view: "snapshot" or "read_optimized".
             dialect: "hive", "spark", "trino" or "presto".
             zone: An IANA time zone.
+            reader: Who will read the files, see the class.
 
         Raises:
             HudiError: The table or the predicate cannot be read, or an argument is wrong.
         """
-        question = self._question(predicate, as_of, view, dialect, zone, since)
+        question = self._question(predicate, as_of, view, dialect, zone, since, reader)
         with self._bar("pruning files"):
             return question.pruned(self._pruner).explain()
 
@@ -391,14 +399,16 @@ class Table:
         dialect: Dialect,
         zone: Zone | None,
         since: Instant | None = None,
+        reader: str | None = None,
     ) -> Question:
         check_kind(predicate)
         sql, name = sql_dialect(dialect), zone_name(zone)
+        shown = partition_reader(reader, sql)
         snapshot = self._snapshot(view, as_of, name)
         tree = parsed(predicate, snapshot.schema, sql, self.uri)
         warn_of_quoted_columns(tree, snapshot.schema)
         after = self._instant("since", since, name)
-        return Question(predicate, tree, snapshot, sql, name, after)
+        return Question(predicate, tree, snapshot, sql, name, shown, after)
 
     def _snapshot(self, view: View, as_of: Instant | None, zone: str) -> TableSnapshot:
         files, at = table_view(view), self._instant("as_of", as_of, zone)

@@ -17,6 +17,7 @@ from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.errors import HudiError, PyHudiWarning, QuotedColumnWarning
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
+from pyhudi_expr.index.partition_semantics import READERS
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
@@ -86,6 +87,14 @@ DIALECT = click.option(
     help="The SQL that the predicate or the queries are written in.",
 )
 """The parameter `dialect`: a key of `DIALECTS`."""
+
+READER = click.option(
+    "--reader",
+    type=click.Choice(list(READERS), case_sensitive=False),
+    help="Who will read the files: partition columns are in the files and in the paths, which may "
+    "differ. [default: the engine of the dialect]",
+)
+"""The parameter `reader`: a key of `READERS`, or None."""
 
 VIEW = click.option(
     "--view",

@@ -25,12 +25,22 @@ class PartitionReader(Enum):
 
     ENGINE: columns that a key generator formatted from times come from the files, others from the
     files or the paths. HUDI_SPARK: the same, but the columns of a TimestampBasedKeyGenerator are
-    shown as text. ANY: each column comes from the files or the paths.
+    shown as text. FILES: all columns come from the files. ANY: each column comes from the files or
+    the paths.
     """
 
     ENGINE = "an engine"
     HUDI_SPARK = "Hudi for Spark"
+    FILES = "a reader of files"
     ANY = "any"
+
+
+READERS: Mapping[str, PartitionReader] = {
+    "hive": PartitionReader.ENGINE,
+    "spark": PartitionReader.HUDI_SPARK,
+    "files": PartitionReader.FILES,
+}
+"""The names of readers for users."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,8 @@ class ReaderSemantics:
             proved: The partition values that hold for every reader.
             needed: The columns of the predicate.
         """
+        if reader is PartitionReader.FILES:
+            return FROM_FILES
         table, partitions = paths.table, len(paths.partitions)
         partition_columns = [column for column in needed if column.name.lower() in table.fields]
         is_hudi = reader is PartitionReader.HUDI_SPARK

@@ -162,6 +162,13 @@ def test_a_wrong_value_is_an_error_that_says_what_is_accepted(
     assert message in str(found.value)
 
 
+def test_a_reader_is_named_by_a_text(table: ph.Table) -> None:
+    for reader in ("hive", "Spark", "files", None):
+        assert table.prune("region = 'us'", reader=reader).files_kept == 2
+    with pytest.raises(ph.HudiError, match=r"reader: expected .* or 'files', .* is it 'files'\?"):
+        table.explain("region = 'us'", reader="file")
+
+
 def test_prune_and_explain_refuse_what_scan_refuses(table: ph.Table) -> None:
     for method in (table.prune, table.explain, table.to_pyarrow_dataset):
         with pytest.raises(ph.UnknownColumn, match="is it region"):
@@ -215,6 +222,8 @@ def test_random_arguments_raise_nothing_but_hudi_errors(table: ph.Table) -> None
             names = ["predicate", "as_of", "view", "dialect", "zone"]
             if method == table.scan:
                 names += ["columns", "limit"]
+            if method == table.prune:
+                names.append("reader")
             given = {name: chance.choice(_ODD) for name in chance.sample(names, 2)}
             with suppress(ph.HudiError):
                 method(**given)

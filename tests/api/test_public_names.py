@@ -66,8 +66,12 @@ PARAMETERS = {
         *("table", "filter", "columns", "as_of", "view", "dialect", "zone", "limit"),
         *("order_by", "progress", "pruner", "storage_options"),
     ],
-    ph.Table.prune: ["self", "predicate", "as_of", "since", "view", "dialect", "zone"],
-    ph.Table.explain: ["self", "predicate", "as_of", "since", "view", "dialect", "zone"],
+    ph.Table.prune: [
+        *("self", "predicate", "as_of", "since", "view", "dialect", "zone", "reader"),
+    ],
+    ph.Table.explain: [
+        *("self", "predicate", "as_of", "since", "view", "dialect", "zone", "reader"),
+    ],
     ph.Table.scan: [
         *("self", "predicate", "columns", "as_of", "limit", "view", "dialect", "zone"),
         *("order_by", "progress"),

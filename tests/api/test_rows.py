@@ -120,6 +120,21 @@ def test_rows_are_those_of_duckdb_over_the_files(golden: Mapping[str, Path], nam
     assert skipped > 0
 
 
+def test_who_reads_the_files_is_named_where_paths_are_formatted(golden: Mapping[str, Path]) -> None:
+    path = golden["cow_v9_timebasedkeygen_nonhivestyle"]
+    table = ph.table(path)
+    files = [str(path / name) for name in table.files()["path"].to_pylist()]
+    everything = duckdb.read_parquet(files, hive_partitioning=False)
+    texts = sorted(value for (value,) in everything.select("ts_str").distinct().fetchall())
+    for condition in (f"ts_str = '{texts[0]}'", f"ts_str > '{texts[1]}'", "ts_str IS NULL"):
+        kept = table.prune(condition, reader="files").kept_uris()
+        assert len(kept) < len(files)
+        assert table.prune(condition, dialect="trino").files_kept == len(files)
+        expected = everything.filter(condition).select("txn_id").fetchall()
+        read = duckdb.read_parquet(kept, hive_partitioning=False) if kept else everything.limit(0)
+        assert sorted(read.filter(condition).select("txn_id").fetchall()) == sorted(expected)
+
+
 @pytest.mark.parametrize("name", READABLE)
 def test_rows_are_those_of_hudi_rs(golden: Mapping[str, Path], name: str) -> None:
     from hudi import HudiTable

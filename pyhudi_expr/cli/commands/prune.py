@@ -23,6 +23,7 @@ from pyhudi_expr.cli.predicate_options import (
     DIALECT,
     FOOTERS,
     PREDICATE,
+    READER,
     SINCE,
     VIEW,
     ZONE,
@@ -52,6 +53,7 @@ def _question(command: _Command) -> _Command:
             PREDICATE,
             AS_JSON,
             DIALECT,
+            READER,
             VIEW,
             AS_OF,
             SINCE,
@@ -169,6 +171,7 @@ def _pruned(
     table: str,
     predicate: str,
     dialect: str,
+    reader: str | None,
     view: TableView,
     as_of: str | datetime | None,
     since: str | datetime | None,
@@ -177,7 +180,13 @@ def _pruned(
 ) -> Plan:
     with progress_while("pruning files"), warnings_as_hints():
         plan = asked_table(table_location(table), footers).prune(
-            predicate, as_of=as_of, since=since, view=view, dialect=dialect, zone=zone
+            predicate,
+            as_of=as_of,
+            since=since,
+            view=view,
+            dialect=dialect,
+            zone=zone,
+            reader=reader,
         )
     if NO_STATISTICS in plan.notes:
         echo(_HINT, err=True)
