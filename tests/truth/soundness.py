@@ -21,6 +21,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression, IsNull
 from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.tables.schema import optional_columns
 from tests.truth.engine import SessionOptions
 from tests.truth.files import Files
 
@@ -62,7 +63,8 @@ class EvaluatedPredicate:
     def bound(self, front_end: str, schema: pa.Schema) -> BoundExpression:
         """The predicate as one front end converts it, bound to columns."""
         question = self.questions[front_end]
-        return bind(question.expression, Scope(schema, question.semantics))
+        optional = frozenset(optional_columns(schema))
+        return bind(question.expression, Scope(schema, question.semantics, optional))
 
     def columns(self, names: Sequence[str]) -> list[str]:
         """Those of the columns that the predicate names."""

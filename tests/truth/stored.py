@@ -2,7 +2,7 @@
 
 Some files keep a column in a type that widens to the table's, as those of other writers and of
 older schemas: milliseconds under microseconds, int under long, float under double, decimals of
-fewer digits.
+fewer digits. Some lack a column that is NULL in all their rows, as those from before it was added.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ hoodie.record.merge.mode=COMMIT_TIME_ORDERING
 #: Columns of types that a schema of Avro does not have, or not without another meaning.
 _NOT_IN_AVRO = frozenset({"i1", "i2", "tn", "tm"})
 _STORED_OTHERWISE = 0.4
+_LEFT_OUT = 0.6
+_FOOTER_WAIT = 60.0  # seconds
 
 
 class Footers(Enum):
@@ -103,7 +105,9 @@ def _without_nan(rows: pa.Table) -> list[str]:
 
 
 def _stored(rows: pa.Table, rng: random.Random) -> pa.Table:
-    """Some columns in another type, if that holds their values."""
+    """Some columns in another type, if that holds their values; some of only NULL left out."""
+    nulls = [name for name in rows.column_names if rows[name].null_count == rows.num_rows]
+    rows = rows.drop_columns([name for name in nulls if rng.random() < _LEFT_OUT])
     for place, name in enumerate(rows.column_names):
         if rng.random() < _STORED_OTHERWISE:
             for type_ in _narrower(rows[name].type):
@@ -161,7 +165,7 @@ class StoredFiles:
     def kept(self, bound: BoundExpression, files: int) -> npt.NDArray[np.bool_]:
         """Which files may have a row for which the expression is TRUE."""
         every = np.ones(1, np.bool_)
-        loaded = self.statistics.load([*columns(bound).values()], every, 0)
+        loaded = self.statistics.load([*columns(bound).values()], every, _FOOTER_WAIT)
         return np.asarray(as_array(may_be(bound, True, [StatisticsEvidence(loaded)]), files))
 
 

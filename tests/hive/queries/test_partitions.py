@@ -16,7 +16,7 @@ from tests.hive.expected_rows import Truths
 from tests.hive.query_results import FETCH, MR, TEZ, Hive
 from tests.index.prune.predicates import PARTITIONS
 from tests.marks import long
-from tests.spark.query.partition_path_tables import CORE, Spelled
+from tests.spark.query.partition_path_tables import CORE, TIMES, WITHOUT_STATISTICS, Spelled
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
@@ -234,3 +234,19 @@ def test_values_formatted_differently_in_paths_are_read_from_files(
         answer = hive.query_both_ways(f"SELECT id FROM {name} WHERE {where}")
         expected = spark.sql(f"SELECT id FROM VALUES {rows} AS t(id, p) WHERE {where}").collect()
         assert {row[0] for row in answer.rows} == {row[0] for row in expected}, where
+
+
+@pytest.mark.parametrize("spelled", TIMES[:3], ids=lambda table: table.name)
+def test_times_are_found_by_the_paths_that_are_formatted_from_them(
+    hive: Hive, spark: SparkSession, table_root: Path, spelled: Spelled
+) -> None:
+    named = replace(spelled, name=f"{spelled.name}_hive")
+    table = replace(named, options={**spelled.options, **WITHOUT_STATISTICS})
+    name = hive.register(table.write(spark, table_root))
+    for at, value in enumerate(spelled.values[:-1]):
+        answer = hive.query_both_ways(f"SELECT id FROM {name} WHERE p = {value}")
+        assert [row[0] for row in answer.rows] == [at]
+        total, kept = answer.files
+        assert kept < total
+    answer = hive.query_both_ways(f"SELECT id FROM {name} WHERE p IS NULL OR p < 0")
+    assert {row[0] for row in answer.rows} == {4, 5}
