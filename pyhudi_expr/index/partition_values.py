@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
+from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array, string_list
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
@@ -264,7 +264,7 @@ class PartitionRanges:
     """
 
     def __init__(
-        self, values: PartitionValues, partitions: Sequence[str], formatted: FormattedPaths | None
+        self, values: PartitionValues, partitions: AnyArray, formatted: FormattedPaths | None
     ) -> None:
         self._values, self._partitions, self._formatted = values, partitions, formatted
         self._known: dict[BoundColumn, Bounds] = {}
@@ -275,7 +275,8 @@ class PartitionRanges:
         if formatted is None or formatted.column != column.name.lower():
             return self._values.bounds(column)
         if column not in self._known and _is_stored_in(formatted.unit, column.domain):
-            self._known[column] = Bounds(*formatted.ranges(self._partitions), True, True)
+            ranges = formatted.ranges(string_list(self._partitions))
+            self._known[column] = Bounds(*ranges, True, True)
         return self._known.get(column)
 
     def have_any(self, columns: Iterable[BoundColumn]) -> bool:

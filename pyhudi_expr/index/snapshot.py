@@ -246,7 +246,7 @@ class TableSnapshot:
     @computed_once
     def _ranges(self) -> PartitionRanges:
         formatted = FormattedPaths.of(self.table.properties)
-        return PartitionRanges(self.values, string_list(self.listing.partitions), formatted)
+        return PartitionRanges(self.values, self.listing.partitions, formatted)
 
     def aggregate_evidence(
         self, columns: Sequence[BoundColumn], reading: ReaderSemantics

@@ -195,7 +195,7 @@ def times(
     }
     properties = TableProperties.parse(raw, "t")
     values = PartitionValues([path], path_layout(properties))
-    ranges = PartitionRanges(values, [path], FormattedPaths.of(properties))
+    ranges = PartitionRanges(values, pa.array([path]), FormattedPaths.of(properties))
     bounds = ranges.bounds(column(type_, "p"))
     return None if bounds is None else plain(bounds)[0]
 
