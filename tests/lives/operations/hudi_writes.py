@@ -300,7 +300,7 @@ OPERATIONS = (
         "delete-partition",
         Owner.HUDI,
         _delete_partition,
-        _both(_has_rows, _is_partitioned, _replaceable, _stored_keys),
+        _both(_has_rows, _is_partitioned, _replaceable, _stored_keys, no_dead_write),
     ),
     Operation("sql-insert", Owner.HUDI, _sql_insert, _stored_keys),
     Operation("sql-update", Owner.HUDI, _sql_update, _both(_has_rows, _stored_keys)),
