@@ -86,14 +86,19 @@ def _is_number(term: Term) -> bool:
     return isinstance(term, Literal) and not (isinstance(term.value, float) and isnan(term.value))
 
 
-def counted_by_rows(filter: pc.Expression) -> pc.Expression:
+def counted_by_rows(filter: pc.Expression, column: str) -> pc.Expression:
     """Return the same filter, for which pyarrow counts rows by evaluating it.
 
     If a row group's bounds satisfy a filter, pyarrow counts all its rows, those with NaN as well. A
     random number, which is never negative, keeps it from concluding that.
+
+    Args:
+        filter: The filter.
+        column: One that is read from the files. Without any, a batch of rows gets a single number,
+            and pyarrow keeps one row of it.
     """
     number = pc.Expression._call("random", [], pc.RandomOptions(initializer=0))
-    return filter & (number >= pc.scalar(0.0))
+    return filter & ((number >= pc.scalar(0.0)) | pc.field(column).is_null())
 
 
 def _has_floats(field: AnyField) -> bool:

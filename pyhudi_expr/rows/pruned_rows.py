@@ -7,7 +7,7 @@ reads it raises an error; it never gives a wrong row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import starmap
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray, arrow_constant, arrow_nulls
+from pyhudi_expr.arrays import AnyArray, AnyField, AnyScalar, BoolArray, arrow_constant, arrow_nulls
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import FilterNotApplicable, HudiError, UnsupportedTable
 from pyhudi_expr.index.kept_rows import RowEvaluator
@@ -153,7 +153,8 @@ class PrunedRows:
         # Rows in memory are filtered already; a union has one filter for all its parts.
         if self.filter is None or not fragments:
             return found
-        return found.filter(counted_by_rows(self.filter))
+        read = [field for field in schema if field.name not in self._unread]
+        return found.filter(counted_by_rows(self.filter, narrowest(read)))
 
     def _readable(self, schema: pa.Schema) -> tuple[list[ParquetFragment], BoolArray]:
         """Return the files that pyarrow reads and filters as is, and the slices to read first."""
@@ -398,6 +399,18 @@ class PrunedRows:
     def _dataset(self, fragments: list[ParquetFragment]) -> ds.Dataset:
         schema = self.table.schema(self.result.instant)
         return ds.FileSystemDataset(fragments, schema, _FORMAT, self.table.storage.filesystem)
+
+
+def narrowest(columns: Iterable[AnyField]) -> str:
+    """Return the column with the narrowest values, to count rows by."""
+    return min(columns, key=lambda field: _width(field.type)).name
+
+
+def _width(type_: pa.DataType) -> int:
+    try:
+        return type_.bit_width
+    except ValueError:  # texts and nested values have none
+        return 1 << 30
 
 
 def _is(name: str, value: AnyScalar) -> pc.Expression:

@@ -39,7 +39,7 @@ from pyhudi_expr.index.spark_partition_values import PathColumns
 from pyhudi_expr.rows.file_columns import SchemaEvolution
 from pyhudi_expr.rows.first_rows import FirstRows, ranked_slices
 from pyhudi_expr.rows.footer_trust import footers_suffice
-from pyhudi_expr.rows.pruned_rows import CAUTIOUS, EAGER, PrunedRows
+from pyhudi_expr.rows.pruned_rows import CAUTIOUS, EAGER, PrunedRows, narrowest
 from pyhudi_expr.rows.row_filter import columns_of, row_filter
 from pyhudi_expr.rows.slice_files import check_supported
 from pyhudi_expr.rows.sorting import Order, SortKey, check_order, sort_keys, wanted_rows
@@ -243,7 +243,7 @@ def scan_snapshot(
     matching = PrunedRows(requested, result, table, read, shown, evolution, rows, ahead, trusts)
     result = narrowed(pruner, snapshot, request, result, wanted_rows(limit, keys))
     kept = replace(matching, result=result)
-    counted = _fields(compared or [_narrow(schema)], schema)
+    counted = _fields(compared or [narrowest(schema)], schema)
 
     def pruned_again(condition: HudiExpression) -> PruneResult:
         both = And((predicate, condition))
@@ -332,18 +332,6 @@ def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
 
 def _fields(names: Sequence[str], schema: pa.Schema) -> pa.Schema:
     return pa.schema([schema.field(name).remove_metadata() for name in dict.fromkeys(names)])
-
-
-def _narrow(schema: pa.Schema) -> str:
-    """Return the column with the narrowest values, to count rows by."""
-    return min(schema, key=lambda field: _width(field.type)).name
-
-
-def _width(type_: pa.DataType) -> int:
-    try:
-        return type_.bit_width
-    except ValueError:  # texts and nested values have none
-        return 1 << 30
 
 
 def _top_level(name: str, schema: pa.Schema) -> str:

@@ -205,6 +205,8 @@ def test_partition_columns_are_what_paths_say(
     for value in {*whole}:
         chosen = scan(str(table), f"{column} = {value!r}", [column])
         assert chosen.to_table()[column].to_pylist() == [value] * whole.count(value)
+        dataset = pyhudi_expr.table(str(table)).to_pyarrow_dataset(f"{column} = {value!r}")
+        assert dataset.to_table(columns=[column]).num_rows == whole.count(value)
         assert chosen.count() == whole.count(value)
     assert scan(str(table), f"{column} = {other!r}").count() == 0
 
