@@ -141,20 +141,23 @@ def test_a_worker_that_dies_in_the_middle_of_answers_is_replaced(
 
 
 def test_callers_of_another_worker_notice_nothing_of_one_that_is_killed_again_and_again(
-    service: Process, table: str
+    tmp_path: Path, table: str
 ) -> None:
-    spared = service.worker_pids()[0]
-    asking = Asking(service, table)
-    for kills in range(1, 5):
+    """A service of its own: after many deaths workers are replaced later, in other tests, too."""
+    with two_workers(tmp_path) as service:
         wait_for_workers(service, 2)
-        (killed,) = {*service.worker_pids()} - {spared}
-        os.kill(killed, signal.SIGKILL)
-        service.wait_for_log("worker replaced", pid=killed)
-        asking.wait_for(100)
-        assert len(asking.cut_off) <= kills * CALLERS
-    asking.end()
-    assert {answer.status for answer in asking.answers} == {PruneStatus.OK}
-    assert spared in service.worker_pids()
+        spared = service.worker_pids()[0]
+        asking = Asking(service, table)
+        for kills in range(1, 5):
+            wait_for_workers(service, 2)
+            (killed,) = {*service.worker_pids()} - {spared}
+            os.kill(killed, signal.SIGKILL)
+            service.wait_for_log("worker replaced", pid=killed)
+            asking.wait_for(100)
+            assert len(asking.cut_off) <= kills * CALLERS
+        asking.end()
+        assert {answer.status for answer in asking.answers} == {PruneStatus.OK}
+        assert spared in service.worker_pids()
 
 
 def test_counts_of_a_dead_worker_stay_in_the_sums(service: Process, table: str) -> None:
