@@ -20,8 +20,8 @@ from tests.rows.states import ANY_VALUES, write_state
 
 pytestmark = pytest.mark.spark
 
-_SECONDS = 45
-_STATES = 4
+_SECONDS = 30
+_STATES = 3
 _OF_HADOOP = "spark.hadoop."
 
 
