@@ -23,7 +23,7 @@ from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.rows.key_merging import KeyMerger, has_delete_marker
 from pyhudi_expr.rows.log_rows import LogRows, read_log
-from pyhudi_expr.rows.slice_files import FileSlice
+from pyhudi_expr.rows.slice_files import LANCE, FileSlice
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import key_definition
 from pyhudi_expr.tables.listing import FileListing
@@ -33,7 +33,7 @@ from pyhudi_expr.tables.properties import TableType
 from pyhudi_expr.tables.storage import Storage
 
 _BATCH_ROWS = 64 * 1024
-_LANCE_SUFFIX = ".lance"
+_LANCE_SUFFIX = f".{LANCE.lower()}"
 WHAT_TO_DO = "compact the table, or use the store 'extension', which leaves such slices out"
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from pyspark.sql import SparkSession
 import pyhudi_expr as ph
 from pyhudi_expr.errors import FilterNotApplicable, PyHudiWarning, UnsupportedTable
 from tests.rows.columns import Column, condition
-from tests.rows.states import State
+from tests.rows.states import State, write_state
 from tests.rows.witness import Witness, ask_spark, counted, shown_type
 
 REFUSALS = (UnsupportedTable, FilterNotApplicable)
@@ -161,11 +162,13 @@ class Tally:
 
 
 def read_state(
-    spark: SparkSession, state: State, rng: random.Random, tally: Tally, ways: Sequence[str]
+    spark: SparkSession, directory: Path, seed: object, number: int, tally: Tally
 ) -> None:
-    """Read a state, and earlier instants of it, in all these ways."""
+    """Write one of a seed's states, and read it and earlier instants of it in all ways."""
+    rng = random.Random(f"{seed}/{number}")
+    state = write_state(spark, directory, number, rng)
     for question in _questions(spark, state, rng):
-        for way in ways:
+        for way in WAYS:
             tally.count(way, question, state.described)
 
 

@@ -6,7 +6,6 @@ first states.
 
 from __future__ import annotations
 
-import random
 import secrets
 import time
 from collections.abc import Iterator
@@ -15,8 +14,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.rows.reads import WAYS, Tally, read_state
-from tests.rows.states import ANY_VALUES, write_state
+from tests.rows.reads import Tally, read_state
+from tests.rows.states import ANY_VALUES
 
 pytestmark = pytest.mark.spark
 
@@ -47,8 +46,6 @@ def test_scan_returns_the_rows_of_spark(any_values: SparkSession, tmp_path: Path
     for number in range(_STATES):
         if number and time.monotonic() > ends_at:
             break
-        rng = random.Random(f"{seed}/{number}")
-        state = write_state(any_values, tmp_path, number, rng)
-        read_state(any_values, state, rng, tally, list(WAYS))
+        read_state(any_values, tmp_path, seed, number, tally)
     assert tally.reads
     assert not tally.different, f"SEED={seed}: {tally.different}"

@@ -14,6 +14,7 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
@@ -105,13 +106,13 @@ public final class IndexOptions {
    * the table does not have; none, if it has no metadata table.
    */
   public List<String> absent() {
-    List<String> options = new ArrayList<>();
-    for (String index : BY_DEFAULT) {
-      if (!groups.isEmpty() && !groups.containsKey(index)) {
-        options.addAll(ENABLED.get(index));
-      }
+    if (groups.isEmpty()) {
+      return Collections.emptyList();
     }
-    return options;
+    return BY_DEFAULT.stream()
+        .filter(index -> !groups.containsKey(index))
+        .flatMap(index -> ENABLED.get(index).stream())
+        .collect(Collectors.toList());
   }
 
   private static Map<String, List<String>> enabled() {
