@@ -39,7 +39,9 @@ literal of another type stands for every value that it may be rounded, widened, 
 IN may look for bits (zeros) or text (times): NOT IN then excludes nothing.
 
 Functions are bounded by the bounds of their operands (`functions`), so that a comparison of
-``year(t)`` or ``x * 2`` is one of ranges as well. CASE, coalesce and their kin are taken apart into
+``year(t)`` or ``x * 2`` is one of ranges as well. Where a container has a single value, as a
+partition has, other functions are evaluated for it (`functions.signature.ByValue`): their result is
+exact, or not known. CASE, coalesce and their kin are taken apart into
 conditions on their results (`rewrites`), and leaves that contradict each other are found when
 the predicate is bound (`simplify`).
 

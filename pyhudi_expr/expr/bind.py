@@ -16,14 +16,22 @@ import pyarrow as pa
 
 from pyhudi_expr.expr import rewrites
 from pyhudi_expr.expr.bound import (
+    BoundCall,
     BoundColumn,
+    BoundComparison,
     BoundExpression,
     BoundIsNull,
     BoundLiteral,
     BoundMatches,
     BoundTerm,
 )
-from pyhudi_expr.expr.comparisons import compare, compare_in, compare_prefix, float_widths
+from pyhudi_expr.expr.comparisons import (
+    as_time,
+    compare,
+    compare_in,
+    compare_prefix,
+    float_widths,
+)
 from pyhudi_expr.expr.domains import (
     MAX_DIGITS,
     Domain,
@@ -297,7 +305,25 @@ def _(node: Constant, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: Unknown, scope: Scope) -> BoundExpression:
-    return node
+    if node.pattern is None:
+        return node
+    # Imported on use: few predicates have patterns.
+    from pyhudi_expr.expr.functions.strings import matching
+
+    term = _text_of(node.pattern.term, scope)
+    flag = Domain(Kind.BOOLEAN, bits=1)
+    found = BoundCall("like", matching(node.pattern.regex, node.reason), (term,), flag)
+    return BoundComparison(Op.EQ, found, BoundLiteral(1, 1, flag))
+
+
+def _text_of(term: Term, scope: Scope) -> BoundTerm:
+    """Bind a term that is compared with a pattern: a date is written as text."""
+    bound = bind_term(term, scope)
+    if bound.domain.kind is Kind.DATE:
+        bound = bind_term(Cast(term, pa.string()), scope)
+    if bound.domain.kind is not Kind.TEXT or (isinstance(bound, BoundColumn) and bound.char):
+        raise UnboundError("a pattern for something that is not a plain string")
+    return bound
 
 
 @_bind.register
@@ -363,7 +389,7 @@ def _(node: In, scope: Scope) -> BoundExpression:
     if len(literals) < len(node.options):
         return _in_terms(node, term, scope)
     given = [literal for literal in literals if literal.value is not None]
-    found = compare_in(term, given, scope)
+    found = _among_days(node, given, scope) or compare_in(term, given, scope)
     # x IN (NULL, ...) is NULL instead of FALSE; not all engines implement that under NOT.
     if len(given) == len(literals):
         return found
@@ -371,6 +397,20 @@ def _(node: In, scope: Scope) -> BoundExpression:
         # Hive converts a decimal that does not fit the options' type to NULL, and finds that.
         return disjunction([found, Unknown("decimals of several types IN options with NULL")])
     return disjunction([found, _NO_OR_NULL])
+
+
+def _among_days(node: In, days: Sequence[Literal], scope: Scope) -> BoundExpression | None:
+    """Bind a text among dates; None for anything else.
+
+    Spark converts the text. Hive converts the dates, so it finds fewer texts.
+    """
+    converted = [as_time(node.term, day, scope) for day in days]
+    if not converted or node.term in converted or len(set(converted)) > 1:
+        return None
+    found = compare_in(bind_term(converted[0], scope), list(days), scope)
+    if not scope.semantics.concerns(Engine.HIVE):
+        return found
+    return conjunction([found, Unknown("a text NOT IN dates, which Hive compares as texts")])
 
 
 def _are_decimals_of_several_types(term: BoundTerm, options: Sequence[Literal]) -> bool:
@@ -401,18 +441,12 @@ def _(node: InKeys, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: StartsWith, scope: Scope) -> BoundExpression:
-    term = bind_term(node.term, scope)
-    if term.domain.kind is Kind.DATE:
-        term = bind_term(Cast(node.term, pa.string()), scope)
-    return compare_prefix(term, node.prefix)
+    return compare_prefix(_text_of(node.term, scope), node.prefix)
 
 
 @_bind.register
 def _(node: Matches, scope: Scope) -> BoundExpression:
-    term = bind_term(node.term, scope)
-    char = term.char if isinstance(term, BoundColumn) else None
-    if term.domain.kind is not Kind.TEXT or char is not None:
-        raise UnboundError("a pattern for something that is not a plain string")
+    term = _text_of(node.term, scope)
     # Imported on use: few predicates have patterns.
     from pyhudi_expr.expr.functions.texts import ANY
 

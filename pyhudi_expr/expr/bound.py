@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias, overload
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.domains import Domain
-from pyhudi_expr.expr.functions.signature import Function, Opaque
+from pyhudi_expr.expr.functions.signature import Function, is_by_value, why_unknown
 from pyhudi_expr.expr.nodes import CharType, Constant, Op, Unknown
 
 
@@ -227,13 +227,23 @@ def walk(node: BoundExpression | BoundTerm) -> list[BoundExpression | BoundTerm]
     return found
 
 
-def unknown_reasons(node: BoundExpression) -> list[str]:
-    """Return why parts of the predicate cannot be evaluated, each reason once."""
+def unknown_reasons(node: BoundExpression, single: Container[str] = frozenset()) -> list[str]:
+    """Return why parts of the predicate cannot be evaluated, each reason once.
+
+    Args:
+        node: The predicate.
+        single: The columns that have a single value in each container, as a partition has: all
+            functions with a rule are evaluated for them.
+    """
     reasons = []
     for top in walk(node):
         match top:
-            case Unknown(reason=reason) | BoundCall(function=Opaque(reason=reason)):
+            case Unknown(reason=reason):
                 reasons.append(reason)
+            case BoundCall(function=function):
+                names, found = columns(top), why_unknown(function)
+                is_known = is_by_value(function) and all(name in single for name in names)
+                reasons += [found] if found is not None and names and not is_known else []
     return list(dict.fromkeys(reasons))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -41,14 +43,17 @@ from pyhudi_expr.expr.nodes import (
     Cast,
     CharType,
     Constant,
+    InZone,
     Literal,
     Op,
     PythonValue,
     Term,
     Truth,
     Unknown,
+    walk,
 )
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
+from pyhudi_expr.expr.simplify import conjunction, disjunction
 from pyhudi_expr.expr.terms import (
     Scope,
     Side,
@@ -81,7 +86,13 @@ def compare(
     if isinstance(left, Literal) and isinstance(right, Literal):
         return _compare_literals(op, left, right, scope)
     left, right = (_folded(one, scope) for one in (left, right))
-    left, right = _as_integer(left, right, scope), _as_integer(right, left, scope)
+    numbers = _as_number(left, right, scope), _as_number(right, left, scope)
+    if any(isinstance(one, Literal) and isinstance(one.value, Decimal) for one in numbers):
+        floats = floats if numbers == (left, right) else floats | _DOUBLES
+    left, right = numbers
+    as_times = as_time(left, right, scope), as_time(right, left, scope)
+    if as_times != (left, right):
+        return _compare_text(op, left, right, as_times, scope)
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Literal) and side.value is None:
             if op is Op.NULL_SAFE_EQ:
@@ -107,7 +118,16 @@ def compare(
                 raise UnboundError("<=> of decimals without a common type, which may be NULL")
             found = interval_of(other, term, scope, floats, margin)
             return _compare_literal(op, _as_compared(term, margin), found, other is left)
-    return _compare_terms(op, bind_term(left, scope), bind_term(right, scope), floats)
+    bound = bind_term(left, scope), bind_term(right, scope)
+    kinds = {term.domain.kind for term in bound}
+    if len(kinds) == 1 or not kinds <= _TIMES:
+        return _compare_terms(op, *bound, floats)
+    if any(isinstance(node, InZone) for one in (left, right) for node in walk(one)):
+        raise UnboundError("a date beside a time, in another zone than the session's")
+    return _compare_times(op, *bound, scope)
+
+
+_TIMES = frozenset(TIMES)
 
 
 def _check_converted(left: Term, right: Term, scope: Scope) -> None:
@@ -131,7 +151,10 @@ def _may_be_text(time: BoundTerm) -> bool:
     return False
 
 
-_NO_TEXTS = frozenset({"cast", "to_date", "date_add", "date_sub"})
+_NO_TEXTS = frozenset(
+    {"cast", "to_date", "date_add", "date_sub", "plus interval", "current_date"}
+    | {"current_timestamp"}
+)
 """Terms that Hive holds as DATE or TIMESTAMP."""
 
 
@@ -174,18 +197,75 @@ def _folded(term: Term, scope: Scope) -> Term:
 _EPOCH = datetime(1970, 1, 1)
 
 
-def _as_integer(term: Term, beside: Term, scope: Scope) -> Term:
-    """Return a text beside integers as an integer: engines convert it, or compare doubles."""
+def _as_number(term: Term, beside: Term, scope: Scope) -> Term:
+    """Return a text beside integers or decimals as one: engines convert it, or compare doubles."""
     match term:
         case Literal(value=str(text), type=type_) if type_ == pa.string():
             pass
         case _:
             return term
     domain = bind_term(beside, scope).domain
+    if domain.kind is Kind.DECIMAL:
+        return _as_decimal(term, domain)
     least, greatest = integer_range(domain.bits)
     if domain.kind is not Kind.INTEGER or not _SHORT_NUMBER.fullmatch(text):
         return term
     return Literal(int(text), pa.int64()) if least <= int(text) <= greatest else term
+
+
+def as_time(term: Term, beside: Term, scope: Scope) -> Term:
+    """Return a text beside a date as a date, and beside a time as a time: engines convert it."""
+    if isinstance(term, Literal):
+        return term
+    kind = _kind(beside, scope)
+    if kind not in TIMES or _kind(term, scope) is not Kind.TEXT:
+        return term
+    return Cast(term, pa.date32() if kind is Kind.DATE else pa.timestamp("us"))
+
+
+def _kind(term: Term, scope: Scope) -> Kind | None:
+    if not isinstance(term, Literal):
+        return bind_term(term, scope).domain.kind
+    domain = declared_domain(term.type)
+    return None if domain is None else domain.kind
+
+
+def _compare_text(
+    op: Op, left: Term, right: Term, as_times: tuple[Term, Term], scope: Scope
+) -> BoundExpression:
+    """Bind the comparison of a text with a date or a time.
+
+    Hive holds some of its dates as texts, and compares these as texts.
+    """
+    found = compare(op, *as_times, scope)
+    if not scope.semantics.concerns(Engine.HIVE):
+        return found
+    if op is Op.NULL_SAFE_EQ:
+        raise UnboundError("<=> of a text and a time, which is NULL in Hive if the text is no time")
+    computed = [bind_term(one, scope) for one in (left, right) if not isinstance(one, Literal)]
+    if not any(map(_may_be_text, computed)):
+        return found
+    left, right = (
+        one if _kind(one, scope) is Kind.TEXT else Cast(one, pa.string()) for one in (left, right)
+    )
+    doubt = Unknown("a text beside a time that Hive may hold as text")
+    both = (conjunction([one, doubt]) for one in (found, compare(op, left, right, scope)))
+    return disjunction([*both, Constant(Truth.NO_NULL)])
+
+
+def _as_decimal(text: Literal, domain: Domain) -> Literal:
+    """Return a text that is a number of a decimal's digits, of at most 15, which doubles hold."""
+    whole, _, digits = text.value.lstrip("-").partition(".")
+    fits = len(digits) <= domain.scale and len(whole) <= domain.precision - domain.scale
+    if not _SHORT_DECIMAL.fullmatch(text.value) or not fits or len(whole) + len(digits) > _EXACT:
+        return text
+    return Literal(Decimal(text.value), pa.decimal128(len(whole) + len(digits), len(digits)))
+
+
+_SHORT_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
+_EXACT = 15
+#: The width of the floats that engines may make of a decimal beside a text.
+_DOUBLES = frozenset({64})
 
 
 def _prefix_found(call: Call, place: Literal) -> str | None:
@@ -266,15 +346,45 @@ def _compare_terms(
         raise UnboundError(f"a comparison of {kinds}")
     if floats and common.kind in FIXED_POINT:
         raise UnboundError("a comparison that a float beside it may turn into one of floats")
-    left, right = convert(left, common), convert(right, common)
+    return BoundComparison(op, *(_as_read(convert(one, common), common) for one in (left, right)))
+
+
+def _as_read(term: BoundTerm, common: Domain) -> BoundTerm:
+    """Return a term as readers may show it."""
     # Imported on use, as few predicates compare columns, and the import takes time.
     from pyhudi_expr.expr.functions.casts import as_read
 
     reading = as_read(common)
-    if reading is not None:
-        left = BoundCall("as read", reading, (left,), common)
-        right = BoundCall("as read", reading, (right,), common)
-    return BoundComparison(op, left, right)
+    return term if reading is None else BoundCall("as read", reading, (term,), common)
+
+
+def _compare_times(op: Op, left: BoundTerm, right: BoundTerm, scope: Scope) -> BoundExpression:
+    """Compare a date with a time, or a wall clock with an instant."""
+    left, right = _as_time_beside(right, left, scope), _as_time_beside(left, right, scope)
+    common = common_domain(left.domain, right.domain)
+    if common is None:
+        raise UnboundError("a comparison of times of several kinds")
+    terms = convert(left, common), convert(right, common)
+    if common.kind is Kind.INSTANT:
+        # The instants of a wall clock have all margins that a reader of instants has.
+        return BoundComparison(op, *terms)
+    return BoundComparison(op, *(_as_read(term, common) for term in terms))
+
+
+def _as_time_beside(beside: BoundTerm, term: BoundTerm, scope: Scope) -> BoundTerm:
+    """Return a date beside a time as its midnight, and a wall clock beside instants as these."""
+    if term.domain.kind is Kind.DATE:
+        term = convert(term, Domain(Kind.WALL_CLOCK, units=1), scope.semantics)
+    if term.domain.kind is Kind.INSTANT or beside.domain.kind is not Kind.INSTANT:
+        return term
+    # On use, for the same reason.
+    from pyhudi_expr.expr.functions.time_zones import FromWallClock
+
+    zone, domain = scope.semantics.reading_zone, term.domain
+    if zone is None:
+        raise UnboundError("a wall clock against instants in an unknown zone")
+    instants = FromWallClock(zone, domain.units)
+    return BoundCall("cast", instants, (term,), replace(domain, kind=Kind.INSTANT))
 
 
 def _margin(term: BoundTerm, literals: Iterable[Literal]) -> Fraction:

@@ -242,7 +242,7 @@ def _floating_point(value: PythonValue, source: Domain, domain: Domain) -> Inter
 def _temporal(literal: Literal, source: Domain, domain: Domain, semantics: Semantics) -> Interval:
     zone = semantics.reading_zone
     if source.kind is Kind.TEXT:
-        text = _time_of(str(literal.value))
+        text = _time_of(str(literal.value), semantics)
         if not text.is_plain:
             return hull(_readings(text, domain, zone))
         seconds, is_instant = text.wall, False
@@ -302,7 +302,14 @@ def _calendar_margin(seconds: Fraction) -> int:
 _NO_PLAIN_TIME = "no plain time: write '2024-01-31 23:59:59', without T and zone"
 
 
-def _time_of(text: str) -> TimeText:
+#: A year, perhaps with a month and a day, of fewer digits than usual.
+_BEGIN = re.compile(r"([1-9]\d{3})(?:-(\d\d?)(?:-(\d\d?))?)?", re.ASCII)
+
+
+def _time_of(text: str, semantics: Semantics) -> TimeText:
+    begin = _BEGIN.fullmatch(text)
+    if begin and semantics.engine is Engine.SPARK:  # takes it for the first day; others for none
+        text = "-".join(part.zfill(2) for part in begin.groups(default="01"))
     found = time_of_text(text)
     if found is None:
         raise NotComparableError(_NO_PLAIN_TIME)

@@ -260,6 +260,14 @@ HudiExpression: TypeAlias = (
 TO_MILLISECONDS = "to milliseconds"
 #: The same where wall clocks are read as instants, too: those at which clocks of UTC show them.
 TO_MILLISECOND_INSTANTS = "to instants of milliseconds"
+#: The `Call` of times as instants of a zone that is not known: times with a zone beside them are.
+IN_ANY_ZONE = "in any zone"
+#: The `Call` of an integer as a longer one: an engine rounds other numbers.
+AS_BIGINT = "as bigint"
+#: The `Call` of a text as a time by one of Java's patterns.
+PARSED_TIME = "parsed time"
+#: The `Call` of the days from one date to another; other times have no rule.
+DAYS_TO = "days to"
 #: The `Call` of a value beside ``<=>`` in Hive: unknown if it is a decimal, and the value itself if
 #: it is none. Hive's vectors have no ``<=>``, and what they have in its place confuses decimals.
 NO_DECIMAL = "no decimal"
@@ -269,7 +277,10 @@ NAN_AS_NULL = "nan as null"
 #: vectors keep in some functions. Binding creates it.
 OR_NULL = "or null"
 #: Names of calls for how an engine reads a value; front ends create them.
-READINGS = frozenset({TO_MILLISECONDS, TO_MILLISECOND_INSTANTS, NO_DECIMAL, NAN_AS_NULL})
+READINGS = frozenset(
+    {TO_MILLISECONDS, TO_MILLISECOND_INSTANTS, NO_DECIMAL, NAN_AS_NULL, IN_ANY_ZONE, AS_BIGINT}
+    | {PARSED_TIME, DAYS_TO}
+)
 
 ALWAYS = Constant(Truth.YES)
 NEVER = Constant(Truth.NO)

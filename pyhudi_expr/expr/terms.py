@@ -160,7 +160,7 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
     target = None if isinstance(term.type, CharType) else domain_of(term.type)
     if target is None or (isinstance(inner, BoundColumn) and inner.char is not None):
         raise UnboundError(f"a cast to {term.type}")
-    if inner.domain.kind is Kind.DATE and target.kind is Kind.WALL_CLOCK:
+    if inner.domain.kind in (Kind.DATE, Kind.TEXT) and target.kind is Kind.WALL_CLOCK:
         target = replace(target, units=1)  # finer int64 units would not reach every midnight
     if inner.domain.kind is Kind.INSTANT and target.kind is Kind.WALL_CLOCK:
         return _as_clock(inner, target, scope.semantics)
@@ -211,8 +211,42 @@ def _set_by_session(what: str, names: Iterable[str]) -> str:
     return f"{what}, where the session sets {', '.join(sorted(names)):.200}"
 
 
-#: Functions of dates that also take texts, which engines convert to dates.
+#: Functions of texts that also take dates, which engines write as texts.
 _OF_TEXTS = frozenset({"substr", "substring", "left"})
+#: Functions of texts that also take integers and dates.
+_JOINING = frozenset({"concat", "||", "lpad"})
+#: Functions of days that also take texts, by the number of arguments that are days.
+_OF_DAYS = {
+    **dict.fromkeys(("year", "quarter", "month", "day", "dayofmonth", "dayofyear"), 1),
+    **dict.fromkeys(("dayofweek", "weekday", "weekofyear", "last_day", "add_months", "trunc"), 1),
+    **dict.fromkeys(("date_add", "date_sub", "dateadd", "date_format"), 1),
+    **dict.fromkeys(("datediff", "date_diff"), 2),
+}
+
+
+def _converted(
+    name: str, args: tuple[BoundTerm, ...], semantics: Semantics
+) -> tuple[BoundTerm, ...]:
+    """Return arguments as engines convert them to those that a function takes."""
+    if name in _JOINING and any(arg.domain.kind is Kind.TEXT for arg in args):
+        written = (Kind.INTEGER, Kind.DATE)
+        places = range(len(args) if name != "lpad" else 1)
+        return tuple(
+            convert(arg, Domain(Kind.TEXT), semantics)
+            if place in places and arg.domain.kind in written
+            else arg
+            for place, arg in enumerate(args)
+        )
+    days = _OF_DAYS.get(name, 0)
+    return (*(_as_day(arg) for arg in args[:days]), *args[days:])
+
+
+def _as_day(term: BoundTerm) -> BoundTerm:
+    if term.domain.kind is not Kind.TEXT:
+        return term
+    from pyhudi_expr.expr.functions.casts import PLAIN_DAYS
+
+    return BoundCall("cast", PLAIN_DAYS, (term,), Domain(Kind.DATE))
 
 
 def _as_instants(term: BoundTerm, semantics: Semantics) -> BoundTerm:
@@ -260,6 +294,7 @@ def _(term: Call, scope: Scope) -> BoundTerm:
         )
     if any(isinstance(arg, BoundColumn) and arg.char is not None for arg in args):
         raise UnboundError(f"{term.name}() of a char or varchar column")
+    args = _converted(term.name, args, scope.semantics)
     literals = tuple(arg if isinstance(arg, Literal) else None for arg in term.args)
     domains = tuple(arg.domain for arg in args)
     found = lookup(Site(term.name, domains, literals, scope.semantics))

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array, string_list
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, Values
+from pyhudi_expr.expr.bounds import Bounds, Values, is_known
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, integer_range
 from pyhudi_expr.expr.evaluate import DerivedStatistics, Statistics
 from pyhudi_expr.tables.listing import FileListing
@@ -88,6 +88,11 @@ class PartitionValues:
         if column not in self._known:
             self._known[column] = self._derive(column)
         return self._known[column]
+
+    def has_all(self, column: BoundColumn) -> bool:
+        """Return whether each partition has a known value of the column."""
+        found = self.bounds(column)
+        return found is not None and bool(np.all(is_known(found)))
 
     @computed_once
     def _values(self) -> list[list[str] | None]:

@@ -27,6 +27,8 @@ from pyhudi_expr.expr.domains import (
 _MAX_ROWS = 5
 #: The share of files with random rows instead of neighbours.
 _SCATTERED = 0.2
+#: The share of files of one row, whose columns have a single value each.
+_SINGLE = 0.25
 #: The number of files around rows of one truth value.
 _AROUND = 12
 
@@ -113,7 +115,8 @@ class SortedRows:
 
     def _members(self, row: int, names: Sequence[str], rng: random.Random) -> tuple[int, ...]:
         name = rng.choice(names or self._rows.schema.names)
-        order, size = self._orders[name], rng.randint(1, _MAX_ROWS)
+        order = self._orders[name]
+        size = 1 if rng.random() < _SINGLE else rng.randint(1, _MAX_ROWS)
         if rng.random() < _SCATTERED:
             return tuple(sorted({row, *rng.choices(order, k=size - 1)}))
         begin = max(0, self._places[name][row] - rng.randrange(size))

@@ -144,6 +144,8 @@ class Grammar:
                 return str(values.integer(self._rng, pa.int64()))
             case "daytext":
                 return f"'{date.fromordinal(self._rng.randint(1, 3_652_059)).isoformat()}'"
+            case "day":
+                return f"DATE '{values.spelled_day(self._rng)}'"
             case "digits":
                 return f"{values.decimal(self._rng, self._rng.choice(_WRITTEN)):f}"
         return self._rng.choice(self._language.constants[kind])

@@ -104,7 +104,7 @@ def _file(dialect: str) -> Path:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--predicates", type=int, default=1500)
+    parser.add_argument("--predicates", type=int, default=2500)
     parser.add_argument("--seed", default="1")
     given = parser.parse_args()
     record(list(ENGINES), given.predicates, given.seed)

@@ -201,10 +201,18 @@ def _written_day(rng: random.Random) -> str:
     return before + "-".join(pieces) + rng.choice(behind)
 
 
+def spelled_day(rng: random.Random) -> str:
+    """A day as engines write it: what most partitions by text have."""
+    return (date(1970, 1, 1) + timedelta(days=day(rng, pa.date32()))).isoformat()
+
+
 def text(rng: random.Random, _: pa.DataType) -> str:
     """A text."""
-    if rng.random() < 0.15:
+    kind = rng.random()
+    if kind < 0.15:
         return _written_day(rng)
+    if kind < 0.3:
+        return spelled_day(rng) + rng.choice(("", "", "", " 00:00:00", " 23:59:59"))
     if rng.random() < 0.7:
         return rng.choice(_WORDS)
     return "".join(rng.choice(_LETTERS) for _ in range(rng.randint(1, 6)))

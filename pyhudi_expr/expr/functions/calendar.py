@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_array
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.casts import days_of_texts, existing_times, wall_clock
@@ -25,6 +25,7 @@ from pyhudi_expr.expr.functions.signature import (
     Rule,
     Signature,
     Site,
+    by_value,
     nullable_where,
     on_first,
     opaque,
@@ -200,8 +201,59 @@ def _to_date(site: Site) -> Signature | None:
     return clock_function(FloorTo(SECONDS_PER_DAY), DATE)(site)
 
 
-def _opaque_integer(site: Site) -> Signature | None:
-    return opaque(INT, f"{site.name}() has no order") if site.kind(0) in TIMES else None
+def _of_days(evaluate: Callable[[Ordinals], Ordinals], name: str) -> Rule:
+    """Return the rule of a function of days that is evaluated for single values."""
+    return clock_function(by_value(_OfDays(evaluate), INT, f"{name}()").function, INT)
+
+
+@dataclass(frozen=True)
+class _OfDays:
+    """A function of the days of wall-clock seconds, in the years of one calendar."""
+
+    evaluate: Callable[[Ordinals], Ordinals]
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        seconds = np.asarray(values[0].fill_null(0))
+        known = np.asarray(values[0].is_valid()) & (seconds >= _FIRST_SECOND) & in_calendar(seconds)
+        days = np.where(known, seconds, 0) // SECONDS_PER_DAY
+        return arrow_array(self.evaluate(days), ~known)
+
+
+_FIRST_SECOND = int(np.datetime64("1600-01-01", "s").astype(np.int64))
+
+
+def _from_monday(days: Ordinals) -> Ordinals:
+    return np.asarray((days + _MONDAY) % 7)
+
+
+def _from_sunday(days: Ordinals) -> Ordinals:
+    return np.asarray((days + _MONDAY + 1) % 7 + 1)
+
+
+def _week_of_year(days: Ordinals) -> Ordinals:
+    """Return the number of the week by ISO 8601, which its Thursday decides."""
+    thursdays = days - _from_monday(days) + 3
+    years = thursdays.astype("datetime64[D]").astype("datetime64[Y]")
+    return np.asarray((thursdays - years.astype("datetime64[D]").astype(np.int64)) // 7 + 1)
+
+
+def _make_date(site: Site) -> Signature | None:
+    """Return the signature of ``make_date(year, month, day)``; of no day it is NULL, or fails."""
+    if [domain.kind for domain in site.domains] != [Kind.INTEGER] * 3:
+        return None
+    return by_value(_day_of_parts, DATE, "make_date()")
+
+
+def _day_of_parts(*values: AnyArray) -> AnyArray:
+    year, month, day = (np.asarray(value.fill_null(0)) for value in values)
+    known = (year >= _UNIX_EPOCH_YEAR - 370) & (year <= _LAST_YEAR) & (month >= 1) & (month <= 12)
+    months = np.where(known, (year - _UNIX_EPOCH_YEAR) * 12 + month - 1, 0).astype("datetime64[M]")
+    first = months.astype("datetime64[D]").astype(np.int64)
+    known &= (day >= 1) & (day <= (months + 1).astype("datetime64[D]").astype(np.int64) - first)
+    return arrow_array(np.where(known, first + day - 1, 0), ~known)
+
+
+_LAST_YEAR = 9999
 
 
 _TRUNCATIONS = {
@@ -298,7 +350,10 @@ RULES: dict[str, Rule] = {
     "last_day": clock_function(
         on_first(four_digit_years, DayFunction(last_of_month, last_of_month)), DATE
     ),
-    **dict.fromkeys(("dayofweek", "weekday", "weekofyear"), _opaque_integer),
+    "dayofweek": _of_days(_from_sunday, "dayofweek"),
+    "weekday": _of_days(_from_monday, "weekday"),
+    "weekofyear": _of_days(_week_of_year, "weekofyear"),
+    "make_date": _make_date,
     "date_trunc": _date_trunc,
     "trunc": _trunc,
 }

@@ -9,11 +9,14 @@ or negative.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, UInt8Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, UInt8Array, arrow_array
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
@@ -46,7 +49,15 @@ from pyhudi_expr.expr.functions.conversions import (
     quotients_to_floats,
     strings_as_read,
 )
-from pyhudi_expr.expr.functions.signature import After, Function, OnOperands, arrow
+from pyhudi_expr.expr.functions.signature import (
+    DATE,
+    LONG,
+    After,
+    Function,
+    OnOperands,
+    arrow,
+    by_value,
+)
 from pyhudi_expr.expr.functions.time_zones import FromWallClock, ToWallClock
 from pyhudi_expr.expr.functions.wide_decimals import (
     FLOAT_ERROR,
@@ -145,6 +156,75 @@ def _like(ordinals: Ordinals, shape: Values) -> Ordinals:
     return np.asarray(ordinals[0]) if isinstance(shape, pa.Scalar) else ordinals
 
 
+#: How each field of a pattern is written, in the years of one calendar.
+_WRITTEN = {
+    **{"yyyy": r"(?:1[6-9]|[2-9]\d)\d\d", "MM": r"(?:0[1-9]|1[0-2])"},
+    **{"dd": r"(?:0[1-9]|[12]\d|3[01])", "HH": r"(?:[01]\d|2[0-3])"},
+    **dict.fromkeys(("mm", "ss"), r"[0-5]\d"),
+}
+_FIELD = re.compile("|".join(_WRITTEN))
+#: Patterns of fields, and signs that stand for themselves.
+_PATTERN = re.compile(rf"(?:{_FIELD.pattern}|[-_/.,:; ])+", re.ASCII)
+
+
+@dataclass(frozen=True)
+class SecondsOfTexts:
+    """The times in texts of a pattern, as seconds of a wall clock; others are not known.
+
+    Engines parse texts that do not quite have the pattern, each in its own way.
+    """
+
+    pattern: str
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        """Return seconds since 1970, in the years 1600 to 9999."""
+        (texts,) = values
+        written = _FIELD.sub(lambda field: _WRITTEN[field[0]], re.escape(self.pattern))
+        is_written = pc.match_substring_regex(texts, rf"\A{written}\z")
+        texts = pc.if_else(is_written, texts, pa.scalar(None, pa.large_string()))
+        found = {
+            match[0]: self._numbers(texts, *match.span()) for match in _FIELD.finditer(self.pattern)
+        }
+        year, month, day = (found.get(name, np.int64(1)) for name in ("yyyy", "MM", "dd"))
+        months = (np.asarray(year) - 1970) * 12 + month - 1
+        first = months.astype("datetime64[M]")
+        days = first.astype("datetime64[D]").astype(np.int64) + day - 1
+        following = (first + 1).astype("datetime64[D]").astype(np.int64)
+        hour, minute, second = (found.get(name, np.int64(0)) for name in ("HH", "mm", "ss"))
+        seconds = days * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second
+        known = np.asarray(texts.is_valid()) & (days < following)
+        return arrow_array(seconds, ~known)
+
+    @staticmethod
+    def _numbers(texts: AnyArray, begin: int, end: int) -> Ordinals:
+        digits = pc.fill_null(pc.utf8_slice_codeunits(texts, begin, end), "1")
+        return np.asarray(digits.cast(pa.int64()))
+
+
+def seconds_of_texts(pattern: str) -> Function | None:
+    """Return the function for texts of a pattern of Java's; None for patterns without a rule."""
+    fields = _FIELD.findall(pattern)
+    if not _PATTERN.fullmatch(pattern) or "yyyy" not in fields or len({*fields}) < len(fields):
+        return None
+    return by_value(SecondsOfTexts(pattern), LONG, f"a text as a time by {pattern!r}").function
+
+
+def _plain_days(*values: AnyArray) -> AnyArray:
+    """Return the days in texts such as ``2020-07-01``, which all engines read alike."""
+    seconds = SecondsOfTexts("yyyy-MM-dd")(*values)
+    days = np.asarray(seconds.fill_null(0)) // SECONDS_PER_DAY
+    return arrow_array(days, np.asarray(seconds.is_null()))
+
+
+def _plain_times(*values: AnyArray) -> AnyArray:
+    """Return the seconds of texts such as ``2020-07-01 10:00:00``, or of a day."""
+    patterns = ("yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd")
+    return pc.coalesce(*(SecondsOfTexts(pattern)(*values) for pattern in patterns))
+
+
+PLAIN_DAYS = by_value(_plain_days, DATE, "a text as a day in a function").function
+
+
 # Where clocks are put back, instants shown as wall clocks repeat up to a day (at the date line).
 _FOLD_DAYS = 1
 
@@ -205,12 +285,19 @@ def conversion(
             target.units >= source.units
         ):
             return Scale(target.units // source.units)
-        case (Kind.TEXT, Kind.DATE):
-            return days_of_texts
+        case (Kind.TEXT, Kind.DATE | Kind.WALL_CLOCK) if target.units == 1:
+            return _time_of_text(target, semantics.zone)
         case (Kind.WALL_CLOCK | Kind.INSTANT, Kind.DATE):
             shown = wall_clock(source, semantics.reading_zone)
             return shown and OnOperands(FloorTo(SECONDS_PER_DAY * source.units), ((0, shown),))
     return None
+
+
+def _time_of_text(target: Domain, zone: Zone | None) -> Function:
+    if target.kind is Kind.DATE:
+        return days_of_texts
+    plain = by_value(_plain_times, target, "a text as a time").function
+    return existing_times(plain, target, zone)
 
 
 #: Hive converts a decimal to one of 38 digits, 18 of them fractional, before it makes a double.

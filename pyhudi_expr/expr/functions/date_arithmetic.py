@@ -10,7 +10,14 @@ from fractions import Fraction
 import numpy as np
 
 from pyhudi_expr.expr.bounds import Bounds, mask_and, mask_or
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, Ordinals, float_ordinals
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Domain,
+    Kind,
+    Ordinals,
+    float_ordinals,
+)
 from pyhudi_expr.expr.functions.calendar import (
     MAX_DAY,
     NO_ZONE,
@@ -22,12 +29,13 @@ from pyhudi_expr.expr.functions.calendar import (
     last_of_month,
     moments_of,
 )
-from pyhudi_expr.expr.functions.casts import wall_clock
+from pyhudi_expr.expr.functions.casts import existing_times, wall_clock
 from pyhudi_expr.expr.functions.conversions import FloorTo, Hull, Scale, identity, within
 from pyhudi_expr.expr.functions.signature import (
     DATE,
     DOUBLE,
     INT,
+    LONG,
     TIMES,
     Function,
     OnOperands,
@@ -40,6 +48,8 @@ from pyhudi_expr.expr.functions.signature import (
     where_known,
 )
 from pyhudi_expr.expr.functions.time_zones import FromWallClock
+from pyhudi_expr.expr.nodes import DAYS_TO
+from pyhudi_expr.expr.semantics import Engine
 from pyhudi_expr.expr.zones import SECONDS_PER_DAY
 
 
@@ -79,14 +89,15 @@ def _plus_interval(site: Site) -> Signature | None:
     """Return the signature of ``plus interval(t, months, days, microseconds)``: ``t + INTERVAL``.
 
     Days are added to what the calendar shows; hours by some engines there, by others to the
-    instant. A date with hours, or in Hive with days, is a timestamp: it has no bounds. ``plus exact
-    interval`` has days of 24 hours.
+    instant. ``plus exact interval`` has days of 24 hours.
     """
     months, days, micros = (site.integer(index) for index in (1, 2, 3))
     if site.kind(0) not in TIMES or months is None or days is None or micros is None:
         return None
     if site.name == "plus exact interval" and site.kind(0) is not Kind.DATE:
         days, micros = 0, micros + days * SECONDS_PER_DAY * 10**6
+    if site.kind(0) is Kind.DATE and (days or micros):
+        return _date_plus(site, months, days, micros)
     domain, clock = site.domains[0], clock_of(site)
     shown = wall_clock(domain, site.semantics.reading_zone)
     if clock is None or isinstance(clock, Signature) or shown is None:
@@ -95,12 +106,11 @@ def _plus_interval(site: Site) -> Signature | None:
     of_time = Fraction(micros * domain.units, 10**6)
     if (
         (months and (days or micros))
-        or (domain.kind is Kind.DATE and (days or micros))
         or abs(months) > _MAX_MONTHS
         or abs(of_day) + abs(of_time) > _MAX_SHIFT
         or of_time.denominator > 1
     ):
-        return opaque(domain, "an interval of several fields, or of another precision")
+        return opaque(domain, _SEVERAL_FIELDS)
     if domain.kind is Kind.DATE:
         first, last = _MonthsLater(months, to_last=False), _MonthsLater(months, to_last=True)
         return Signature(on_first(DayFunction(first, last), clock[0]), domain)
@@ -119,6 +129,23 @@ def _plus_interval(site: Site) -> Signature | None:
     return Signature(function, domain)
 
 
+def _date_plus(site: Site, months: int, days: int, micros: int) -> Signature:
+    """Return the signature of a date plus days and hours: in Hive a timestamp, else a date."""
+    clock, engine = clock_of(site), site.semantics.engine
+    is_long = abs(days) > MAX_DAY or abs(micros) > _MAX_SHIFT
+    if clock is None or isinstance(clock, Signature) or months or is_long:
+        return opaque(DATE, _SEVERAL_FIELDS)
+    if engine is Engine.HIVE:
+        target = Domain(Kind.WALL_CLOCK, units=10**6)
+        later = _Later(days * SECONDS_PER_DAY * target.units + micros)
+        times = on_first(later, clock[0], Scale(target.units))
+        return Signature(existing_times(times, target, site.zone), target)
+    if engine is Engine.ANY or micros:
+        return opaque(DATE, "an interval that makes times of dates")
+    return Signature(on_first(_Later(days), clock[0], FloorTo(SECONDS_PER_DAY)), DATE)
+
+
+_SEVERAL_FIELDS = "an interval of several fields, or of another precision"
 _MAX_MONTHS = 100_000
 
 
@@ -189,6 +216,13 @@ def _date_diff(site: Site) -> Signature | None:
     if left is None or right is None:
         return opaque(INT, NO_ZONE)
     return Signature(OnOperands(_Shifted(-1), ((0, left), (1, right))), INT)
+
+
+def _days_to(site: Site) -> Signature | None:
+    if [domain.kind for domain in site.domains] != [Kind.DATE] * 2:
+        return None
+    days = _days(site, 0)
+    return Signature(OnOperands(_Shifted(-1), ((1, days), (0, days))), LONG)
 
 
 @dataclass(frozen=True)
@@ -283,6 +317,7 @@ def _position(seconds: Ordinals) -> np.ndarray:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("date_add", "dateadd", "date_sub", "+", "-"), _shift_days),
     **dict.fromkeys(("datediff", "date_diff"), _date_diff),
+    DAYS_TO: _days_to,
     "add_months": _add_months,
     **dict.fromkeys(("plus interval", "plus exact interval"), _plus_interval),
     "months_between": _months_between,

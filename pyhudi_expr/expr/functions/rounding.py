@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyArray, arrow_array
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_or, may_be_nan
 from pyhudi_expr.expr.domains import (
     MAX_DIGITS,
@@ -31,6 +32,7 @@ from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
     LONG,
     NUMBERS,
+    ByValue,
     OnOperands,
     Rule,
     Signature,
@@ -44,6 +46,7 @@ from pyhudi_expr.expr.functions.signature import (
     where_known,
 )
 from pyhudi_expr.expr.functions.wide_decimals import Refitted, Whole
+from pyhudi_expr.expr.nodes import AS_BIGINT
 
 
 def _extreme(site: Site) -> Signature | None:
@@ -225,7 +228,9 @@ def _remainder(site: Site) -> Signature | None:
     widest = max(site.domains, key=lambda domain: domain.bits)
     if positive and divisor > _LARGEST_ADDED:
         return Signature(on_first(_AnyRemainder(divisor)), widest)
-    return Signature(on_first(_Remainder(abs(divisor), positive)), widest)
+    bounded = _Remainder(abs(divisor), positive)
+    exact = _RemainderOfValues(abs(divisor), positive)
+    return Signature(on_first(ByValue(exact, bounded, widest)), widest)
 
 
 #: Hive adds the divisor to the remainder before the second remainder: integers overflow.
@@ -241,6 +246,19 @@ class _AnyRemainder:
     def __call__(self, *operands: Bounds) -> Bounds:
         most = np.int64(self.divisor - 1)
         return replace(operands[0], lower=-most, upper=most)
+
+
+@dataclass(frozen=True)
+class _RemainderOfValues:
+    """The remainders of values, see `_Remainder`."""
+
+    divisor: int
+    positive: bool
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        numbers = np.asarray(values[0].fill_null(0))
+        remainder = np.mod if self.positive else np.fmod
+        return arrow_array(remainder(numbers, self.divisor), np.asarray(values[0].is_null()))
 
 
 @dataclass(frozen=True)
@@ -288,7 +306,13 @@ class _WholeQuotient:
         return where_known(known[0], whole[0], known[1], whole[1], operand)
 
 
+def _as_bigint(site: Site) -> Signature | None:
+    is_integer = [domain.kind for domain in site.domains] == [Kind.INTEGER]
+    return Signature(identity, LONG) if is_integer else None
+
+
 RULES: dict[str, Rule] = {
+    AS_BIGINT: _as_bigint,
     **dict.fromkeys(("greatest", "least"), _extreme),
     "div": _whole_quotient,
     **dict.fromkeys(("%", "pmod", "mod"), _remainder),

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray
-from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_or, unknown
+from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_array
+from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_and, mask_or, unknown
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.nodes import Literal
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
@@ -101,6 +101,92 @@ def opaque(domain: Domain, reason: str) -> Signature:
     return Signature(Opaque(domain, reason), domain)
 
 
+class OnValues(Protocol):
+    """A function of values, as the engine that asks evaluates it, over N of them at once.
+
+    Texts are ``large_string`` and hold ASCII only: engines differ in what they take for a character
+    of others, and in their cases. All other values are ordinals. A value that is not known is null.
+    """
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        """Return N results; null where the result is not known."""
+
+
+@dataclass(frozen=True)
+class ByValue:
+    """A function that is evaluated where each operand has one value, and bounded elsewhere.
+
+    A partition has one value of its columns, and so have many files: there a result is exact. A
+    NULL among the operands gives NULL.
+
+    Attributes:
+        evaluate: The function of values.
+        elsewhere: The function of bounds.
+        domain: The domain of the results.
+    """
+
+    evaluate: OnValues
+    elsewhere: Function
+    domain: Domain
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
+        bounded = self.elsewhere(*operands)
+        singles = [_single_values(operand) for operand in operands]
+        size = max(len(values) for values in singles)
+        found = self._results([_repeated(values, size) for values in singles])
+        known = np.asarray(found.is_valid())
+        if not known.any():
+            return bounded
+        if self.domain.is_ordinal:
+            results = found.fill_null(0).to_numpy(zero_copy_only=False)
+            lower, upper = (np.where(known, results, end) for end in (bounded.lower, bounded.upper))
+        else:
+            flags, texts = pa.array(known), found.cast(pa.large_binary())
+            lower, upper = (pc.if_else(flags, texts, end) for end in (bounded.lower, bounded.upper))
+        if all(_is_scalar(operand.lower) for operand in operands):
+            lower, upper, known = lower[0], upper[0], known[0]
+        values = mask_and(*(operand.may_be_value for operand in operands))
+        nulls = mask_or(*(operand.may_be_null for operand in operands))
+        return Bounds(
+            lower,
+            upper,
+            np.where(known, values, bounded.may_be_value),
+            np.where(known, nulls, bounded.may_be_null),
+        )
+
+    def _results(self, operands: list[AnyArray]) -> AnyArray:
+        if len(operands) > 1 or not pa.types.is_large_string(operands[0].type):
+            return self.evaluate(*operands)
+        texts = operands[0].dictionary_encode()
+        return self.evaluate(texts.dictionary).take(texts.indices)
+
+
+def _single_values(bounds: Bounds) -> AnyArray:
+    """Return the values of containers that have a single one; null for others."""
+    if isinstance(bounds.lower, np.ndarray | np.int64):
+        least, greatest = np.broadcast_arrays(*(np.atleast_1d(end) for end in ordinals(bounds)))
+        return arrow_array(np.ascontiguousarray(least), least != greatest)
+    lower = arrow(bounds.lower)
+    texts = lower.view(pa.large_string())
+    known = pc.and_(pc.equal(lower, arrow(bounds.upper)), pc.string_is_ascii(texts))
+    return pc.if_else(known, texts, pa.scalar(None, pa.large_string()))
+
+
+def _repeated(values: AnyArray, size: int) -> AnyArray:
+    return values if len(values) == size else values.take(np.zeros(size, dtype=np.int64))
+
+
+def _is_scalar(end: Values) -> bool:
+    return isinstance(end, pa.Scalar) or (not isinstance(end, pa.Array) and not np.ndim(end))
+
+
+def by_value(evaluate: OnValues, domain: Domain, name: str) -> Signature:
+    """Return the signature of a function without bounds that is evaluated for single values."""
+    reason = f"{name} is evaluated only where a file or a partition has a single value"
+    return Signature(ByValue(evaluate, Opaque(domain, reason), domain), domain)
+
+
 @dataclass(frozen=True)
 class OnOperands:
     """A function of converted operands.
@@ -140,6 +226,31 @@ def on_first(function: Function, *before: Function | None) -> Function:
     for convert in reversed([step for step in before if step is not None]):
         result = OnOperands(result, ((0, convert),))
     return result if isinstance(result, OnOperands) else OnOperands(result, ((0, None),))
+
+
+def on_first_value(evaluate: OnValues, domain: Domain, name: str) -> Signature:
+    """Return `by_value` of the first argument alone."""
+    return Signature(on_first(by_value(evaluate, domain, name).function), domain)
+
+
+def is_by_value(function: Function) -> bool:
+    """Return whether the results of single values are known."""
+    match function:
+        case ByValue():
+            return True
+        case OnOperands(function=function):
+            return is_by_value(function)
+    return False
+
+
+def why_unknown(function: Function) -> str | None:
+    """Return why the results of a function may be any value; None if they are bounded."""
+    match function:
+        case Opaque(reason=reason):
+            return reason
+        case ByValue(elsewhere=function) | OnOperands(function=function):
+            return why_unknown(function)
+    return None
 
 
 def ordinals(bounds: Bounds) -> tuple[Ordinals, Ordinals]:

@@ -9,6 +9,7 @@ interval of all texts with a prefix.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,18 +21,24 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, UInt8Array, arrow_buffer, fr
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.signature import (
+    INT,
     TEXT,
+    ByValue,
+    Function,
+    OnValues,
+    Opaque,
     Rule,
     Signature,
     Site,
     arrow,
+    by_value,
     like,
     on_first,
+    on_first_value,
     opaque,
     ordinals,
 )
 
-_INT = Domain(Kind.INTEGER, bits=32)
 CLOSING = b"\xff"
 #: Number of bytes of a bound that are used; later ones narrow nothing.
 _WIDTH = 64
@@ -169,12 +176,36 @@ def _substring(site: Site) -> Signature | None:
     begin, count = (
         (1, site.integer(1)) if site.name == "left" else (site.integer(1), site.integer(2))
     )
-    wanted = 2 if site.name == "left" else 3
-    if len(site.domains) != wanted or begin not in (0, 1) or not count or count < 0:
-        return opaque(TEXT, "a part of texts that is not their beginning")
-    if count > _WIDTH // 4:
-        return opaque(TEXT, f"a beginning of more than {_WIDTH // 4} characters")
-    return Signature(on_first(Beginning(count)), TEXT)
+    is_whole = site.name != "left" and len(site.domains) == 2
+    if begin is None or not (is_whole or count is not None):
+        return opaque(TEXT, "a part of texts that is not constant")
+    part = _Part(begin, count)
+    if begin not in (0, 1) or is_whole or not 0 < (count or 0) <= _WIDTH // 4:
+        return on_first_value(part, TEXT, "a part of a text that is not its beginning")
+    return Signature(on_first(ByValue(part, Beginning(count or 0), TEXT)), TEXT)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """So many characters from the one at `begin` on, counted from 1, or from the end; None: all."""
+
+    begin: int
+    count: int | None
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        (texts,) = values
+        first = self.begin - (self.begin > 0)
+        last = None if self.count is None else first + max(self.count, 0)
+        if self.begin >= 0:
+            return pc.utf8_slice_codeunits(texts, first, last)
+        if last is not None and last >= 0:
+            last = None
+        part = pc.utf8_slice_codeunits(texts, first, last)
+        # Engines differ for a beginning before the text.
+        return pc.if_else(pc.greater_equal(pc.utf8_length(texts), -first), part, _NO_TEXT)
+
+
+_NO_TEXT = pa.scalar(None, pa.large_string())
 
 
 @dataclass(frozen=True)
@@ -227,7 +258,13 @@ def _concatenation(site: Site) -> Signature | None:
     begin = next((n for n, literal in enumerate(literals) if literal is None), len(literals))
     texts = [literal.value for literal in literals[:begin] if literal is not None]
     prefix = "".join(texts).encode()
-    return Signature(_Joined(prefix, begin, begin < len(literals) - 1), TEXT)
+    return Signature(
+        ByValue(_joined, _Joined(prefix, begin, begin < len(literals) - 1), TEXT), TEXT
+    )
+
+
+def _joined(*values: AnyArray) -> AnyArray:
+    return pc.binary_join_element_wise(*values, pa.scalar("", pa.large_string()))
 
 
 @dataclass(frozen=True)
@@ -325,11 +362,137 @@ class IntegersToStrings:
         return Bounds(*ends, operand.may_be_value, operand.may_be_null)
 
 
-def _unordered(domain: Domain) -> Rule:
+def _length(*values: AnyArray) -> AnyArray:
+    return pc.utf8_length(values[0]).cast(pa.int64())
+
+
+def _of_one_text(evaluate: OnValues, domain: Domain) -> Rule:
     def rule(site: Site) -> Signature | None:
-        return opaque(domain, f"{site.name}() has no order") if site.kind(0) is Kind.TEXT else None
+        """Return the signature of a call."""
+        return by_value(evaluate, domain, f"{site.name}()") if _one_text(site) else None
 
     return rule
+
+
+def _regexp_extract(site: Site) -> Signature | None:
+    return opaque(TEXT, "regexp_extract() has no order") if site.kind(0) is Kind.TEXT else None
+
+
+def _find(site: Site) -> Signature | None:
+    """Return the signature of ``instr(s, 'x')``."""
+    part = site.text(1)
+    if not _one_text(site, 2) or not part or not part.isascii():
+        return opaque(INT, "instr() of a text that is not constant") if _one_text(site, 2) else None
+    return on_first_value(_Found(part), INT, "instr()")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The place of a text, counted from 1; 0 if it is not there."""
+
+    part: str
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        return pc.add(pc.find_substring(values[0], self.part).cast(pa.int64()), 1)
+
+
+def _regexp_replace(site: Site) -> Signature | None:
+    """Return the signature of ``regexp_replace(s, '-', '')``, whose pattern is a plain text."""
+    old, new = site.text(1), site.text(2)
+    if not _one_text(site, 3):
+        return None
+    if not old or new is None or not _PLAIN.fullmatch(old) or not _PLAIN.fullmatch(new):
+        return opaque(TEXT, "regexp_replace() of a pattern that is not plain text")
+    return on_first_value(_Exchanged(old, new), TEXT, "regexp_replace()")
+
+
+#: Letters and signs without a meaning in Java's patterns and replacements.
+_PLAIN = re.compile(r"[A-Za-z0-9 _,:;/=-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class _Exchanged:
+    """Texts with another text in the place of one."""
+
+    old: str
+    new: str
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        return pc.replace_substring(values[0], self.old, self.new)
+
+
+def _lpad(site: Site) -> Signature | None:
+    """Return the signature of ``lpad(s, n, '0')``."""
+    width, filling = site.integer(1), site.text(2)
+    if not _one_text(site, 3):
+        return None
+    if not width or not 0 < width <= _WIDTH or not filling or len(filling) > 1:
+        return opaque(TEXT, "lpad() by more than one constant character")
+    if not filling.isascii():
+        return opaque(TEXT, "lpad() by a character that is not ASCII")
+    return on_first_value(_FilledLeft(width, filling), TEXT, "lpad()")
+
+
+@dataclass(frozen=True)
+class _FilledLeft:
+    """Texts of `width` characters: longer ones are cut off, shorter ones filled at their left."""
+
+    width: int
+    filling: str
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        padded = pc.utf8_lpad(values[0], self.width, self.filling)
+        return pc.utf8_slice_codeunits(padded, 0, self.width)
+
+
+def _split_item(site: Site) -> Signature | None:
+    """Return the signature of ``split(s, '-')[n]``."""
+    separator, place = site.text(1), site.integer(2)
+    if not _one_text(site, 3):
+        return None
+    if not separator or place is None or place < 0 or not _PLAIN.fullmatch(separator):
+        return opaque(TEXT, "split() by a pattern that is not plain text")
+    return on_first_value(_Item(separator, place), TEXT, "split()")
+
+
+@dataclass(frozen=True)
+class _Item:
+    """The part at a place, counted from 0, between separators; not known if there is none."""
+
+    separator: str
+    place: int
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        parts = pc.split_pattern(values[0], self.separator)
+        known = pc.greater(pc.fill_null(pc.list_value_length(parts), 0), self.place)
+        padded = pc.if_else(known, parts, pa.scalar([""] * (self.place + 1), parts.type))
+        return pc.if_else(known, pc.list_element(padded, self.place), _NO_TEXT)
+
+
+def matching(regex: str, reason: str) -> Function:
+    """Return the function of whether a whole text matches, see `nodes.TextPattern`.
+
+    Args:
+        regex: The expression.
+        reason: Why it is not known of containers with several texts.
+
+    Raises:
+        ValueError: The expression is too large.
+    """
+    pattern, flag = _Pattern(regex), Domain(Kind.BOOLEAN, bits=1)
+    pattern(pa.array([""], pa.large_string()))
+    return ByValue(pattern, Opaque(flag, reason), flag)
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """1 for texts that match as a whole, 0 for others."""
+
+    regex: str
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        found = pc.match_substring_regex(values[0], rf"(?s)\A(?:{self.regex})\z")
+        return found.cast(pa.int64())
 
 
 RULES: dict[str, Rule] = {
@@ -337,6 +500,11 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("substr", "substring", "left"), _substring),
     **dict.fromkeys(("concat", "||"), _concatenation),
     **dict.fromkeys(("trim", "ltrim", "rtrim"), _trim),
-    **dict.fromkeys(("length", "char_length", "character_length", "instr"), _unordered(_INT)),
-    **dict.fromkeys(("regexp_extract", "regexp_replace", "reverse"), _unordered(TEXT)),
+    **dict.fromkeys(("length", "char_length", "character_length"), _of_one_text(_length, INT)),
+    "reverse": _of_one_text(pc.utf8_reverse, TEXT),
+    "instr": _find,
+    "regexp_extract": _regexp_extract,
+    "regexp_replace": _regexp_replace,
+    "lpad": _lpad,
+    "split item": _split_item,
 }

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray, arrow_buffer
 from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
+from pyhudi_expr.expr.domains import MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.calendar import NO_ZONE, clock_of
 from pyhudi_expr.expr.functions.casts import existing_times
 from pyhudi_expr.expr.functions.signature import (
@@ -23,6 +23,7 @@ from pyhudi_expr.expr.functions.signature import (
     Rule,
     Signature,
     Site,
+    by_value,
     on_first,
     opaque,
     ordinals,
@@ -37,9 +38,9 @@ def _from_unixtime(site: Site) -> Signature | None:
     pattern = "yyyy-MM-dd HH:mm:ss" if len(site.domains) == 1 else site.text(1)
     layout = _layout(pattern or "")
     if layout is None or site.zone is None:
-        return opaque(TEXT, NO_ZONE if site.zone is None else _UNORDERED)
+        return opaque(TEXT, NO_ZONE if site.zone is None else _NO_PATTERN)
     zone = site.zone.of_old_formatters()
-    return Signature(on_first(_Formatted(layout), ToWallClock(zone, 1)), TEXT)
+    return Signature(on_first(_formatted(layout), ToWallClock(zone, 1)), TEXT)
 
 
 def _date_format(site: Site) -> Signature | None:
@@ -48,18 +49,18 @@ def _date_format(site: Site) -> Signature | None:
     if clock is None or len(site.domains) != 2:
         return None
     if layout is None or isinstance(clock, Signature):
-        return opaque(TEXT, NO_ZONE if layout else _UNORDERED)
+        return opaque(TEXT, NO_ZONE if layout else _NO_PATTERN)
     shown = clock[0]
     if site.kind(0) is not Kind.INSTANT or not site.semantics.has_one_zone:
         # Hive formats the instant at which clocks of the session's zone show the time.
         shown = existing_times(shown, _SECONDS, site.zone)
-    return Signature(on_first(_Formatted(layout), shown), TEXT)
+    return Signature(on_first(_formatted(layout), shown), TEXT)
 
 
 _SECONDS = Domain(Kind.WALL_CLOCK, units=1)
 
 
-_UNORDERED = "a pattern whose texts do not sort by time"
+_NO_PATTERN = "a pattern of times that has no rule"
 #: The fields of 'yyyy-mm-ddThh:mm:ss', in the order in which texts grow with time.
 _FIELDS = {"yyyy": (0, 4), "MM": (5, 7), "dd": (8, 10), "HH": (11, 13), "mm": (14, 16)}
 
@@ -77,12 +78,9 @@ _Layout = tuple[bytes | tuple[int, int], ...]
 
 
 def _layout(pattern: str) -> _Layout | None:
-    """Return the parts of a pattern that has coarser fields first; None for all others."""
+    """Return the parts of a pattern; None where Java's formatters may differ."""
     pieces = _PATTERN.findall(pattern)
     if "".join(pieces) != pattern or not pattern.isascii():
-        return None
-    fields = [piece for piece in pieces if piece in _FIELDS]
-    if not fields or fields != list(_FIELDS)[: len(fields)]:
         return None
     return tuple(
         _FIELDS[piece] if piece in _FIELDS else piece.strip("'").encode() for piece in pieces
@@ -136,6 +134,26 @@ class _Formatted:
         fixed = pa.Array.from_buffers(pa.binary(width), len(matrix), [mask, arrow_buffer(matrix)])
         texts = fixed.cast(pa.binary()).cast(pa.large_binary())
         return texts if known.ndim else texts[0]
+
+
+def _formatted(layout: _Layout) -> Function:
+    """Return times as texts: ordered where coarser fields come first, else of single values."""
+    fields = [part for part in layout if not isinstance(part, bytes)]
+    if fields and fields == list(_FIELDS.values())[: len(fields)]:
+        return _Formatted(layout)
+    reason = "a pattern whose texts do not sort by time"
+    return by_value(_FormattedValues(_Formatted(layout)), TEXT, reason).function
+
+
+@dataclass(frozen=True)
+class _FormattedValues:
+    """Wall-clock seconds as texts."""
+
+    texts: _Formatted
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        seconds = np.asarray(values[0].fill_null(MIN_ORDINAL))
+        return self.texts(Bounds(seconds, seconds)).lower
 
 
 def as_text(domain: Domain, semantics: Semantics) -> Function | None:

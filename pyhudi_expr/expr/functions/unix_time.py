@@ -9,6 +9,7 @@ import numpy as np
 from pyhudi_expr.expr.bounds import Bounds, may_be_nan
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.functions.calendar import NO_ZONE, clock_of
+from pyhudi_expr.expr.functions.casts import seconds_of_texts
 from pyhudi_expr.expr.functions.conversions import (
     CutTo,
     FloorTo,
@@ -33,17 +34,22 @@ from pyhudi_expr.expr.functions.signature import (
 )
 from pyhudi_expr.expr.functions.time_zones import FromWallClock
 from pyhudi_expr.expr.nodes import (
+    IN_ANY_ZONE,
     NAN_AS_NULL,
     NO_DECIMAL,
     OR_NULL,
+    PARSED_TIME,
     TO_MILLISECOND_INSTANTS,
     TO_MILLISECONDS,
 )
-from pyhudi_expr.expr.semantics import Semantics
+from pyhudi_expr.expr.semantics import Semantics, here
+from pyhudi_expr.expr.zones import Zone
 
 
 def _unix_timestamp(site: Site) -> Signature | None:
     """Return the signature for an instant, or a wall clock in the session's zone."""
+    if site.kind(0) is Kind.TEXT and len(site.domains) == 2:
+        return _parsed(site)
     if len(site.domains) != 1 or site.kind(0) not in TIMES:
         return None
     clock = clock_of(site)
@@ -57,6 +63,33 @@ def _unix_timestamp(site: Site) -> Signature | None:
         # Some of Hive's day functions return texts, which it does not convert to times.
         return Signature(After(identity_or_null, at_instant), LONG)
     return Signature(Hull(at_instant, CutTo(clock[1])), LONG)
+
+
+def _parsed(site: Site) -> Signature | None:
+    """Return the signature of ``unix_timestamp(s, 'yyyy-MM-dd')``."""
+    seconds = seconds_of_texts(site.text(1) or "")
+    if seconds is None or site.zone is None:
+        return opaque(LONG, NO_ZONE if seconds else "a pattern of times that has no rule")
+    return Signature(on_first(FromWallClock(site.zone.of_old_formatters(), 1), seconds), LONG)
+
+
+def _parsed_time(site: Site) -> Signature | None:
+    seconds = seconds_of_texts(site.text(1) or "")
+    if site.kind(0) is not Kind.TEXT or seconds is None:
+        return None
+    return Signature(on_first(seconds), Domain(Kind.WALL_CLOCK, units=1))
+
+
+def _in_any_zone(site: Site) -> Signature | None:
+    clock = clock_of(replace(site, semantics=_IN_UTC))
+    if clock is None or isinstance(clock, Signature):
+        return None
+    # A second more, as the clock is cut off at whole ones.
+    instants = on_first(After(UpperMargin(1), FromWallClock(_ANY_ZONE, 1)), clock[0])
+    return Signature(instants, Domain(Kind.INSTANT, units=1))
+
+
+_ANY_ZONE, _IN_UTC = Zone("any", None), here("UTC")
 
 
 def as_seconds(domain: Domain, semantics: Semantics) -> Function | None:
@@ -144,4 +177,6 @@ RULES: dict[str, Rule] = {
     NO_DECIMAL: _no_decimal,
     NAN_AS_NULL: _nan_as_null,
     OR_NULL: _or_null,
+    PARSED_TIME: _parsed_time,
+    IN_ANY_ZONE: _in_any_zone,
 }

@@ -56,14 +56,14 @@ _COMMON = frozenset(
         *("date_format", "dayofweek", "weekofyear", "upper", "ucase", "lower", "lcase", "substr"),
         *("substring", "concat", "trim", "ltrim", "rtrim", "length", "char_length"),
         *("character_length", "regexp_extract", "regexp_replace", "reverse", "instr"),
-        *("coalesce", "nvl", "nullif", "rpad", "concat_ws", "replace"),
+        *("coalesce", "nvl", "nullif", "lpad", "rpad", "concat_ws", "replace", "split item"),
         *("sqrt", "power", "pow", "exp", "ln", "log10", "log2", "sign"),
         *("current_date", "current_timestamp", "months_between"),
     }
 )
 _ONLY_SPARK = frozenset(
     {"mod", "dayofyear", "weekday", "dateadd", "date_diff", "date_trunc", "left", "ifnull", "nvl2"}
-    | {"signum", "now"}
+    | {"signum", "now", "make_date"}
 )
 #: Without ``trunc``: for dates Hive's vectors give 1970-01-01, whatever the day.
 HIVE = _ARITHMETIC | _COMMON
@@ -81,7 +81,7 @@ TRINO = (
     frozenset({"+", "-", "*", "%", "||"})
     | {"abs", "mod", "greatest", "least", "coalesce", "nullif", "if"}
     | {"year", "quarter", "month", "day", "day_of_month", "day_of_year", "doy", "hour", "minute"}
-    | {"second", "date", "date_add", "date_trunc"}
+    | {"second", "date", "date_add", "date_diff", "date_parse", "date_trunc", "to_unixtime"}
     | {"lower", "upper", "substr", "substring", "concat", "length", "reverse"}
     | {"from_hex", "starts_with", "is_nan", "current_date"}
 )
@@ -93,6 +93,11 @@ PRESTO = TRINO - {"second"}
 #: others: `Matches`.
 MATCHES = "matches pattern"
 
+#: Parts of a time that all engines extract as the same integers.
+PARTS = {
+    **{name: name for name in ("year", "quarter", "month", "day", "hour", "minute")},
+    "doy": "dayofyear",
+}
 _COMPARISONS = {op.value: op for op in Op} | {"==": Op.EQ, "!=": Op.NE}
 _COMPARISONS["is not distinct from"] = Op.NULL_SAFE_EQ
 _BYTES = re.compile(r"([0-9a-fA-F]{2})*", re.ASCII)
@@ -129,6 +134,10 @@ def call(name: str, args: tuple[Term, ...]) -> Term:
             return _case(equal, tuple(rest))
         case "locate", (part, text):
             return Call("instr", (text, part))
+        case "date_part" | "datepart", (Literal(value=str(part)), time) if part.lower() in PARTS:
+            return Call(PARTS[part.lower()], (time,))
+        case "index", (Call(name="unsupported split", args=(text, separator)), place):
+            return Call("split item", (text, separator, place))  # as Hive sends it
         case "unhex", (Literal(value=str(digits)),) if _BYTES.fullmatch(digits):
             return Literal(bytes.fromhex(digits), pa.binary())
     return Call(name, tuple(map(as_value, args)) if name in _CHOICES else args)

@@ -85,7 +85,9 @@ _FUNCTIONS: Mapping[tuple[str, int], str] = {
     ("FromUnixTime", 2): "from_unixtime",
     **{("Upper", 1): "upper", ("Lower", 1): "lower", ("Length", 1): "length"},
     **{("Substring", 3): "substr", ("StringTrim", 1): "trim"},
-    ("StringInstr", 2): "instr",
+    **{("StringInstr", 2): "instr", ("StringLPad", 3): "lpad", ("Reverse", 1): "reverse"},
+    **{("DayOfWeek", 1): "dayofweek", ("WeekDay", 1): "weekday", ("WeekOfYear", 1): "weekofyear"},
+    **{("MakeDate", 3): "make_date"},
     **{("Sqrt", 1): "sqrt", ("Pow", 2): "power", ("Exp", 1): "exp", ("Log", 1): "ln"},
     **{("Log10", 1): "log10", ("Log2", 1): "log2", ("Signum", 1): "sign"},
     **{("IntegralDivide", 2): "div", ("CurrentDate", 0): "current_date"},
@@ -278,8 +280,10 @@ class _Reader:
                 return self._case(children)
             case name, _ if name in _CONDITIONS:
                 return as_boolean_term(self._predicate(node))
-            case "UnixTimestamp" | "ToUnixTimestamp", (time, _):  # the pattern is of texts
-                return Call("unix_timestamp", (self._term(time),))
+            case "UnixTimestamp" | "ToUnixTimestamp", (time, pattern):
+                of_text = type_of(time) == pa.string()  # others have no use for the pattern
+                parts = (time, pattern) if of_text else (time,)
+                return Call("unix_timestamp", tuple(map(self._term, parts)))
             case "DateAddYMInterval" | "TimestampAddYMInterval", (time, by):
                 return _later(self._term(time), months=_interval(by))
             case "TimeAdd" | "TimestampAddInterval", (time, by):
@@ -288,6 +292,11 @@ class _Reader:
             case "DateAdd", (day, Node(name="ExtractANSIIntervalDays", children=(by,))):
                 days, _ = _days_and_rest(_interval(by))
                 return Call("date_add", (self._term(day), Literal(days, pa.int32())))
+            case "GetArrayItem", (
+                Node(name="StringSplit", children=(text, separator, limit)),
+                place,
+            ) if _literal_text(limit) == "-1":
+                return Call("split item", tuple(map(self._term, (text, separator, place))))
             case "MonthsBetween", (one, other, _):  # whether it is rounded
                 return Call("months_between", (self._term(one), self._term(other)))
             case name, (child, *_) if name in _TRANSPARENT:

@@ -202,13 +202,12 @@ def _spark_call(name: str, args: tuple[Term, ...]) -> Term:
     match args:
         case (term,) if name in _SPARK_CASTS:
             return _cast(term, _SPARK_CASTS[name])
-        case (Literal(value=str(text), type=type_) as literal,) if name == "to_timestamp":
-            if type_ == pa.string() and _WHOLE_TIME.fullmatch(text):
-                return _cast(literal, _CLOCK)
+        case (Literal(value=str(text)),) if name == "to_timestamp" and _TIME.fullmatch(text):
+            return _cast(args[0], _CLOCK)
     return supported_call(functions.SPARK, name, args)
 
 
-_WHOLE_TIME = re.compile(r"[1-9]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII)
+_TIME = re.compile(r"[1-9]\d{3}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?", re.ASCII)
 
 
 def _trino_cast(read: Read, term: Term, to: exp.DataType) -> Term:

@@ -16,7 +16,7 @@ from pyhudi_expr.expr.frontend.common.constants import (
     disjunction,
     integer_literal,
 )
-from pyhudi_expr.expr.frontend.common.functions import as_condition, is_null
+from pyhudi_expr.expr.frontend.common.functions import PARTS, as_condition, is_null
 from pyhudi_expr.expr.frontend.sql.conditions import PredicateSyntaxError
 from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS, HIVE, PRESTO, SPARK, TRINO, SqlDialect
 from pyhudi_expr.expr.frontend.sql.syntax import parse
@@ -84,11 +84,6 @@ _READ = frozenset(
     | {"table", "db", "catalog", "safe", "coalesce", "typed", "ifs", "default", "true", "false"}
     | {"start", "length"}
 )
-#: Parts of a time that all engines extract as the same integers.
-_EXTRACTED = {
-    **{name: name.lower() for name in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE")},
-    "DOY": "dayofyear",
-}
 
 
 class _UnsupportedError(ValueError):
@@ -242,6 +237,11 @@ class _Walk:
                 return self._dialect.call("current_date", ())
             case exp.CurrentTimestamp(this=None):
                 return self._dialect.call("current_timestamp", ())
+            case exp.Bracket(this=exp.Anonymous(this=str(name)), expressions=[place]) if (
+                name.lower() == "split"
+            ):
+                of = map(self._term, (*node.this.expressions, place))
+                return self._dialect.call("split item", tuple(of))
             case exp.Anonymous() | exp.Extract() | exp.Trim() | exp.Substring():
                 name, parts = _called(node)
                 return self._dialect.call(name, tuple(map(self._term, parts)))
@@ -270,8 +270,8 @@ def _called(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
     match node:
         case exp.Anonymous() if isinstance(node.this, str):
             return node.this.lower(), node.expressions
-        case exp.Extract() if node.this.name.upper() in _EXTRACTED:
-            return _EXTRACTED[node.this.name.upper()], [node.expression]
+        case exp.Extract() if node.this.name.lower() in PARTS:
+            return PARTS[node.this.name.lower()], [node.expression]
         case exp.Substring():
             parts = (node.this, node.args.get("start"), node.args.get("length"))
             return "substring", [part for part in parts if part is not None]

@@ -30,7 +30,11 @@ from pyhudi_expr.expr.frontend.common.functions import call
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type
 from pyhudi_expr.expr.frontend.common.text_patterns import standard_like
 from pyhudi_expr.expr.nodes import (
+    AS_BIGINT,
+    DAYS_TO,
+    IN_ANY_ZONE,
     NAN_AS_NULL,
+    PARSED_TIME,
     TO_MILLISECOND_INSTANTS,
     TO_MILLISECONDS,
     Between,
@@ -89,6 +93,12 @@ def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
             return Call("date_trunc", (unit, read(time)))
         case "date_add", (Literal(value=str(unit)), Literal(value=int(amount)), time):
             return shift_time(read(time), str(amount), unit)
+        case "date_diff", (Literal(value=str(unit)), one, other) if unit.lower() == "day":
+            return Call(DAYS_TO, (read(one), read(other)))
+        case "date_parse", (text, Literal(value=str(pattern))):
+            return Call(PARSED_TIME, (text, Literal(_java_pattern(pattern), pa.string())))
+        case "to_unixtime", (time,):
+            return Cast(Call(IN_ANY_ZONE, (read(time),)), pa.float64())
         case "substr" | "substring", (_, Literal(value=int(start)), *_) if start > 0:
             return Call("substr", args)
         case "current_date", ():
@@ -98,6 +108,18 @@ def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
         case "from_hex", (Literal(),):
             return call("unhex", args)
     raise InexpressibleError(f"not supported: {name[:60]}() of these arguments")
+
+
+def _java_pattern(pattern: str) -> str:
+    """Return a pattern of MySQL's as one of Java's. Raises InexpressibleError."""
+    found = _MYSQL_FIELD.sub(lambda field: _JAVA_FIELDS.get(field[1], field[0]), pattern)
+    if "%" in found or _LETTER.search(_MYSQL_FIELD.sub("", pattern)):
+        raise InexpressibleError(f"not supported: the pattern {pattern[:60]!r}")
+    return found
+
+
+_MYSQL_FIELD, _LETTER = re.compile("%(.)", re.DOTALL), re.compile("[A-Za-z]")
+_JAVA_FIELDS = {"Y": "yyyy", "m": "MM", "d": "dd", "H": "HH", "i": "mm", "s": "ss", "T": "HH:mm:ss"}
 
 
 def trino_predicate(name: str, args: tuple[Term, ...]) -> HudiExpression | None:
@@ -169,6 +191,8 @@ def trino_cast(read: Read, term: Term, type_: Type) -> Term:
             return Cast(read(term), type_)
         if any(applies(type_) for applies in _CHANGES_NOTHING):
             return Cast(term, type_)
+        if type_ == pa.int64():
+            return Call(AS_BIGINT, (term,))
     raise InexpressibleError(f"not supported: a cast to {type_}, which rounds or writes otherwise")
 
 
@@ -181,6 +205,12 @@ def trino_operands(read: Read, terms: tuple[Term, ...]) -> tuple[Term, ...]:
     no_times = sum(isinstance(term, Literal) and not _is_time(term.type) for term in terms)
     if no_times >= len(terms) - 1:
         return terms
+    zoned = [isinstance(term, Literal) and _may_have_zone(term) for term in terms]
+    if any(zoned):
+        return tuple(
+            term if has_zone else Call(IN_ANY_ZONE, (read(term),))
+            for term, has_zone in zip(terms, zoned, strict=True)
+        )
     as_compared = tuple(map(read, terms))
     if not any(map(_has_sub_millis, terms)):
         return as_compared
