@@ -34,6 +34,7 @@ class Fault(str, Enum):
     UNREADABLE = "unreadable"
     PARTITION_MISSING = "partition_missing"
     FILE_LOST = "file_lost"
+    FILE_MISPLACED = "file_misplaced"
     DEFINITION_MISSING = "definition_missing"
     LAGGING = "lagging"
     WRONG_SHARD = "wrong_shard"

@@ -38,7 +38,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, index_defin
 from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
 from pyhudi_expr.tables.pending_writes import wait_for_instants, writers_at_work
 
-_OF_FILES = frozenset({Fault.UNREADABLE, Fault.FILE_LOST})
+_OF_FILES = frozenset({Fault.UNREADABLE, Fault.FILE_LOST, Fault.FILE_MISPLACED})
 _WHOLE_TABLE = frozenset({FILES, "all"})
 """Partitions without which no other is right."""
 
@@ -119,6 +119,8 @@ def with_remedies(
 
 
 def _remedy(finding: Finding, table: str, indexes: Sequence[IndexStatus]) -> str:
+    if finding.fault is Fault.FILE_MISPLACED:
+        return "move the file back, or delete it if newer file slices have its rows"
     if finding.fault in _OF_FILES and ".hoodie/" not in finding.file:
         return "restore the file from a backup, or the table to a savepoint"
     if finding.store is Store.HUDI and finding.partition in _WHOLE_TABLE:

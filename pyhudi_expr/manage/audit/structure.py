@@ -83,9 +83,10 @@ def _finding(one: SliceKeys) -> Finding:
 
 
 def check_written_files(table: HudiTable) -> Iterator[Finding]:
-    """Return the files that the timeline names, for a table without a metadata table, and are gone.
+    """Return what is wrong with the files that the timeline names, without a metadata table.
 
-    Those of the newest write of each file group that no later one replaced: a cleaner keeps them.
+    Those of the newest write of each file group that no later one replaced are gone: a cleaner
+    keeps them. Or a file is in another partition than its write names, so its rows are read there.
 
     Raises:
         HudiError: The timeline or the storage cannot be read.
@@ -94,21 +95,42 @@ def check_written_files(table: HudiTable) -> Iterator[Finding]:
     paths = stored.partitions.take(pa.array(stored.partition)).to_pylist()
     there = {*zip(paths, stored.name.to_pylist(), strict=True)}
     later: set[tuple[str, str]] = set()
+    named: dict[str, str] = {}
     for write in reversed(table.timeline.writes):
         commit = table.commit_metadata(write)
         groups = {(path, one) for path, ids in commit.replaced.items() for one in ids}
         for path, names in _names_of(commit):
+            named.update(dict.fromkeys(names, path))
             for name in names:
                 group = path, name.lstrip(".").partition("_")[0]
                 groups.add(group)
                 if group not in later and (path, name) not in there:
                     yield _file_lost(f"{path}/{name}".lstrip("/"), write.requested)
         later |= groups
+    for path, name in sorted(there):
+        if named.get(name, path) != path:
+            yield _file_misplaced(f"{path}/{name}".lstrip("/"), named[name])
 
 
 def _names_of(commit: CommitMetadata) -> Iterator[tuple[str, list[str]]]:
     for path, files in commit.written.items():
         yield path, [file.rpartition("/")[2] for file in files]
+
+
+def _file_misplaced(file: str, partition: str) -> Finding:
+    return Finding(
+        store=Store.HUDI,
+        partition=PARTITION,
+        fault=Fault.FILE_MISPLACED,
+        severity=Severity.ROWS_LOST,
+        file=file,
+        subject="",
+        expected=f"a file of the partition {partition or '.'}, in which it was written",
+        found="it in another partition",
+        queries="any: the file's rows are read in the wrong partition, perhaps twice",
+        readers=(Reader.HUDI, Reader.PYHUDI),
+        remedy="",
+    )
 
 
 def _file_lost(file: str, instant: str) -> Finding:

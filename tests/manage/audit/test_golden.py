@@ -68,6 +68,20 @@ def test_without_a_metadata_table_the_timeline_says_which_files_are_lost(
     assert found.severity is Severity.ROWS_LOST
 
 
+def test_a_file_in_another_partition_than_that_of_its_write_is_misplaced(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "table"
+    shutil.copytree(golden["mor_v6_simplekeygen_nonhivestyle"], path)
+    shutil.rmtree(path / METADATA_DIR, ignore_errors=True)
+    listing = HudiTable.open(str(path)).listing()
+    (moved,) = listing.paths(np.array([listing.num_files - 1]))
+    other = next(one for one in listing.partitions.to_pylist() if not moved.startswith(f"{one}/"))
+    (path / moved).rename(path / other / Path(moved).name)
+    faults = {(one.fault, one.file) for one in audited(path).findings}
+    assert (Fault.FILE_MISPLACED, f"{other}/{Path(moved).name}") in faults
+
+
 @pytest.mark.parametrize("is_complete", [True, False])
 def test_a_log_file_that_no_list_has_is_lost_if_its_write_is_complete(
     golden: Mapping[str, Path], tmp_path: Path, *, is_complete: bool
