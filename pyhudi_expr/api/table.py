@@ -293,7 +293,8 @@ class Table:
         """Return the rows for which the predicate is TRUE, to be read by the result's methods.
 
         Only files that can hold such a row are read, and the rows are those that a full read
-        with the same filter gives. Values are compared as pyarrow compares them. Log files are
+        with the same filter gives. Values are compared as pyarrow compares them, and where
+        it cannot, as the engine of the dialect does, at the time of the call. Log files are
         merged by the package `hudi` (pip install 'pyhudi-expr[reading]').
 
         Args:
@@ -311,7 +312,7 @@ class Table:
 
         Raises:
             FilterNotApplicable: The predicate can prune files, but cannot filter rows without an
-                engine (most functions cannot).
+                engine. It may be one row, for which it is not certain, when rows are read.
             UnknownColumn: The table has no such column; the message has the nearest one.
             HudiError: The table or the predicate cannot be read, or an argument is wrong.
         """

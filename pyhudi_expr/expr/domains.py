@@ -22,6 +22,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, AnyScalar, Float64Array, Int64Array, arrow_buffer
 from pyhudi_expr.computed_once import computed_once
@@ -207,6 +208,21 @@ def physical_scalar(domain: Domain, value: PythonValue) -> np.int64 | AnyScalar:
     if domain.is_ordinal:
         return np.int64(value)
     return pa.scalar(value, type=domain.arrow_type)
+
+
+def physical_array(values: AnyArray, domain: Domain) -> Ordinals | AnyArray:
+    """Return N values of the domain in their physical form; the ordinal of a null is 0."""
+    if not domain.is_ordinal:
+        return values.cast(domain.arrow_type)
+    match domain.kind:
+        case Kind.FLOAT:
+            return float_ordinals(values.cast(pa.float64()).fill_null(0.0))
+        case Kind.DECIMAL:
+            units = pa.scalar(Decimal(10**domain.scale), pa.decimal128(_MAX_SMALL_DECIMAL + 1))
+            values = pc.multiply(values.cast(pa.decimal128(domain.precision, domain.scale)), units)
+        case Kind.DATE:
+            values = values.cast(pa.int32())
+    return np.asarray(values.cast(pa.int64()).fill_null(0), np.int64)
 
 
 #: Maximum digits of decimals.

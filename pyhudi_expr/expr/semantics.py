@@ -44,6 +44,8 @@ class Semantics:
         zones: The zones that expressions may name, by name. Of others the rules are not known.
         settings: The settings of the session that change an evaluation and are not the engine's
             defaults.
+        now: The time of the query, in microseconds since 1970 in UTC, if this process is the one
+            that evaluates it. None: an engine has a clock of its own.
     """
 
     engine: Engine = Engine.ANY
@@ -52,6 +54,7 @@ class Semantics:
     reading_zone: Zone | None = None
     zones: Mapping[str, Zone] = field(default_factory=lambda: _NO_ZONES, repr=False)
     settings: Mapping[str, str] = field(default_factory=lambda: _NO_SETTINGS)
+    now: int | None = None
 
     def in_zone(self, zone: Zone) -> Semantics:
         """Return the semantics of an expression that names its zone."""

@@ -241,7 +241,7 @@ class Reading(Enum):
     """How a file's rows are read.
 
     AS_IS: as pyarrow reads them. CONVERTED: by `FileColumns`. EMPTY: it has no byte, as a writer
-    left it that died; Spark reads no row of it.
+    left it that died; Spark reads no row of it, unless the metadata table lists it with some.
     """
 
     AS_IS = "as is"
@@ -249,18 +249,26 @@ class Reading(Enum):
     EMPTY = "empty"
 
 
-def readings(fragments: Sequence[ds.ParquetFileFragment], schema: pa.Schema) -> list[Reading]:
+def readings(
+    fragments: Sequence[ds.ParquetFileFragment], sizes: Sequence[int], schema: pa.Schema
+) -> list[Reading]:
     """Return how each file is read with the columns of a schema.
+
+    Args:
+        fragments: M files.
+        sizes: M numbers of bytes, as the files are listed.
+        schema: The columns.
 
     Raises:
         CorruptFile: A footer cannot be read.
     """
-    return [_reading(footer, schema) for footer in _footers(fragments)]
+    return [_reading(footer, schema) for footer in _footers(fragments, sizes)]
 
 
-def num_rows(fragments: Sequence[ds.ParquetFileFragment]) -> int:
-    """Return the number of all files' rows. Raises CorruptFile: A footer cannot be read."""
-    return sum(0 if footer is None else footer.num_rows for footer in _footers(fragments))
+def num_rows(fragments: Sequence[ds.ParquetFileFragment], sizes: Sequence[int]) -> int:
+    """Return the number of all files' rows, see `readings`. Raises CorruptFile."""
+    footers = _footers(fragments, sizes)
+    return sum(0 if footer is None else footer.num_rows for footer in footers)
 
 
 def _reading(footer: pq.FileMetaData | None, schema: pa.Schema) -> Reading:
@@ -269,19 +277,23 @@ def _reading(footer: pq.FileMetaData | None, schema: pa.Schema) -> Reading:
     return Reading.AS_IS if file_reads_as_hudi(footer, schema) else Reading.CONVERTED
 
 
-def _footers(fragments: Sequence[ds.ParquetFileFragment]) -> list[pq.FileMetaData | None]:
+def _footers(
+    fragments: Sequence[ds.ParquetFileFragment], sizes: Sequence[int]
+) -> list[pq.FileMetaData | None]:
     with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(_footer, fragments))
+        return list(pool.map(_footer, fragments, sizes))
 
 
-def _footer(fragment: ds.ParquetFileFragment) -> pq.FileMetaData | None:
-    """Return a file's footer; None if the file has no byte."""
+def _footer(fragment: ds.ParquetFileFragment, size: int) -> pq.FileMetaData | None:
+    """Return a file's footer; None if the file has no byte, and is listed without one."""
     try:
         return fragment.metadata
     except (OSError, ValueError, pa.ArrowException) as error:
-        if fragment.filesystem.get_file_info(fragment.path).size == 0:
+        is_empty = fragment.filesystem.get_file_info(fragment.path).size == 0
+        if is_empty and not size:
             return None
-        raise CorruptFile(fragment.path, f"its footer cannot be read: {error}") from error
+        reason = f"it has no byte, and is listed with {size}" if is_empty else str(error)
+        raise CorruptFile(fragment.path, f"its footer cannot be read: {reason}") from error
 
 
 def file_reads_as_hudi(footer: pq.FileMetaData, schema: pa.Schema) -> bool:

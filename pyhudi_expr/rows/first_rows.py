@@ -28,6 +28,7 @@ from pyhudi_expr.expr.nodes import NEVER, HudiExpression
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import file_ranges
+from pyhudi_expr.rows.filtering import RowFilter
 from pyhudi_expr.rows.pruned_rows import PrunedRows
 from pyhudi_expr.rows.sorting import SortKey, has_value, sorted_rows
 
@@ -131,11 +132,11 @@ class FirstRows:
         if condition is None:
             return rows
         # Of what is kept by the predicate and by this condition, which is narrower each time.
-        given = self.rows.filter
+        given = self.rows.filter or RowFilter()
         return replace(
             rows,
             result=self.pruned(condition.predicate),
-            filter=condition.filter if given is None else given & condition.filter,
+            filter=given.and_arrow(condition.filter),
         )
 
 

@@ -20,7 +20,7 @@ import pyarrow.dataset as ds
 
 from pyhudi_expr.arrays import AnyArray, AnyField, AnyScalar, BoolArray, arrow_constant, arrow_nulls
 from pyhudi_expr.computed_once import computed_once
-from pyhudi_expr.errors import FilterNotApplicable, HudiError, UnsupportedTable
+from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.index.kept_rows import RowEvaluator
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.rows.evaluation import RowRanges
@@ -34,6 +34,7 @@ from pyhudi_expr.rows.file_columns import (
     num_rows,
     readings,
 )
+from pyhudi_expr.rows.filtering import RowFilter
 from pyhudi_expr.rows.footer_trust import (
     ParquetFragment,
     counted_by_rows,
@@ -100,7 +101,7 @@ class PrunedRows:
     read: pa.Schema
     path_columns: PathColumns
     evolution: SchemaEvolution | None
-    filter: pc.Expression | None
+    filter: RowFilter | None
     ahead: ReadAhead = EAGER
     trusts_footers: bool = False
 
@@ -126,7 +127,8 @@ class PrunedRows:
             HudiError: A slice cannot be read.
         """
         read = self._merged() if self._is_parquet else self.result.keep
-        in_files = num_rows(self._fragments(self._paths(self.result.keep & ~read)))
+        plain = self.result.keep & ~read
+        in_files = num_rows(self._fragments(self._paths(plain)), self._sizes(plain))
         return in_files + sum(batch.num_rows for _, batch in self.of_slices(read).batches())
 
     def of_slices(self, slices: BoolArray) -> PrunedRows:
@@ -151,31 +153,33 @@ class PrunedRows:
             parts.append(ds.dataset(pa.Table.from_batches(batches, schema)))
         found = parts[0] if len(parts) == 1 else ds.dataset(parts, schema)
         # Rows in memory are filtered already; a union has one filter for all its parts.
-        if self.filter is None or not fragments:
+        if self.filter is None or self.filter.arrow is None or not fragments:
             return found
         read = [field for field in schema if field.name not in self._unread]
-        return found.filter(counted_by_rows(self.filter, narrowest(read)))
+        return found.filter(counted_by_rows(self.filter.arrow, narrowest(read)))
 
     def _readable(self, schema: pa.Schema) -> tuple[list[ParquetFragment], BoolArray]:
         """Return the files that pyarrow reads and filters as is, and the slices to read first."""
         held = self.result.keep.copy()
-        if self.filter is not None and not self.trusts_footers:
+        if self.filter is not None and not (self.trusts_footers and self.filter.evaluated is None):
             return [], held
         plain = held & ~self._merged() & ~self._changed()
         fragments = self._fragments(self._paths(plain))
-        readings = self._readings(fragments, schema)
+        readings = self._readings(fragments, plain, schema)
         converted = np.array([one is Reading.CONVERTED for one in readings], np.bool_)
         held[np.flatnonzero(plain)[~converted]] = False
         return _read_as_is(fragments, readings), held
 
-    def _readings(self, fragments: list[ParquetFragment], schema: pa.Schema) -> list[Reading]:
-        """Return how each file is read.
+    def _readings(
+        self, fragments: list[ParquetFragment], slices: BoolArray, schema: pa.Schema
+    ) -> list[Reading]:
+        """Return how each file of slices is read.
 
         Raises:
             MissingKey: Rows have no virtual key.
             CorruptFile: A footer cannot be read.
         """
-        found, label = readings(fragments, schema), self.table.base_path
+        found, label = readings(fragments, self._sizes(slices), schema), self.table.base_path
         present = [f for f, one in zip(fragments, found, strict=True) if one is not Reading.EMPTY]
         require_keys(present, columns_without_nulls(self.table.properties, label), label)
         return found
@@ -198,7 +202,7 @@ class PrunedRows:
             )
         schema = self.table.schema(self.result.instant)
         fragments = self._fragments(self._paths(self.result.keep))
-        found = self._readings(fragments, schema)
+        found = self._readings(fragments, self.result.keep, schema)
         if self._changed().any() or Reading.CONVERTED in found:
             raise UnsupportedTable(
                 f"{self.table.base_path}: files from before columns were renamed or retyped are "
@@ -212,7 +216,7 @@ class PrunedRows:
             part = self._only(chosen)
             some = self._paths(part)
             fragments = self._fragments(some)
-            found = self._readings(fragments, self.read)
+            found = self._readings(fragments, part, self.read)
             plain = _read_as_is(fragments, found)
             seen: set[str] = set()
             plain = matching_row_groups(plain, self.result.predicate, self._unread)
@@ -350,10 +354,7 @@ class PrunedRows:
                 key, rows.field(key), arrow_nulls(len(rows), rows.field(key).type)
             )
         if self.filter is not None:
-            try:
-                rows = rows.filter(self.filter)
-            except (pa.ArrowException, ValueError) as error:  # for example, an overflow
-                raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
+            rows = self.filter.rows(rows)
         for batch in rows.select(self.schema.names).to_batches():
             yield new_slices, batch
             new_slices = 0
@@ -379,6 +380,11 @@ class PrunedRows:
     def _paths(self, slices: BoolArray) -> list[str]:
         listing = self.result.listing
         return listing.paths(listing.of_files(slices))
+
+    def _sizes(self, slices: BoolArray) -> list[int]:
+        listing = self.result.listing
+        sizes: list[int] = listing.file_size[listing.of_files(slices)].tolist()
+        return sizes
 
     def _fragments(self, paths: list[str]) -> list[ParquetFragment]:
         storage = self.table.storage

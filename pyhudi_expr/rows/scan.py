@@ -37,6 +37,7 @@ from pyhudi_expr.index.request_checks import check_column, check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.spark_partition_values import PathColumns
 from pyhudi_expr.rows.file_columns import SchemaEvolution
+from pyhudi_expr.rows.filtering import RowFilter, filter_by
 from pyhudi_expr.rows.first_rows import FirstRows, ranked_slices
 from pyhudi_expr.rows.footer_trust import footers_suffice
 from pyhudi_expr.rows.pruned_rows import CAUTIOUS, EAGER, PrunedRows, narrowest
@@ -101,11 +102,6 @@ class RowStream:
     def order(self) -> Sequence[SortKey]:
         """The order of the rows, the first key first; empty for none."""
         return self._ordered.keys if self._ordered else ()
-
-    @property
-    def filter(self) -> pc.Expression | None:
-        """What pyarrow filters the rows by; None: nothing."""
-        return self._rows.filter
 
     def reporting_to(self, progress: Callable[[Progress], None]) -> RowStream:
         """Return the same rows, whose progress another function hears."""
@@ -310,15 +306,17 @@ def _for_rows(
     schema: pa.Schema,
     zone: str | None,
     engine: Engine,
-) -> pc.Expression | None:
+) -> RowFilter | None:
     if filter is None:
         return None
     if isinstance(filter, pc.Expression):
         if fault := validation_error(filter, schema):
             raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")
-        return filter
+        return RowFilter(filter)
     try:
-        return row_filter(predicate, schema, zone, engine, is_in=isinstance(filter, list | tuple))
+        if isinstance(filter, list | tuple):
+            return RowFilter(row_filter(predicate, schema, zone, engine, is_in=True))
+        return filter_by(predicate, schema, zone, engine)
     except FilterNotApplicable as error:
         raise FilterNotApplicable(f"{error}; {_INSTEAD}") from error
 

@@ -23,6 +23,7 @@ from pyhudi_expr.expr.domains import (
     domain_of,
     float_ordinals,
 )
+from pyhudi_expr.rows.evaluated_filter import RowValues
 
 _MAX_ROWS = 5
 #: The share of files with random rows instead of neighbours.
@@ -70,9 +71,27 @@ class Files:
             matrix[file, list(rows)] = True
         return matrix
 
+    @cached_property
+    def singles(self) -> Files:
+        """A file of each row, with the bounds that a filter of rows makes."""
+        schema = self.rows.schema
+        (values,) = self.rows.combine_chunks().to_batches()
+        known = {name: _row_bounds(values, name) for name in self.known}
+        kinds = {name: [BoundKind.EXACT] * len(self.rows) for name in schema.names}
+        return Files(self.rows, [(row,) for row in range(len(self.rows))], kinds, known, 0)
+
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """See `pyhudi_expr.expr.evaluate.Statistics`."""
         return self.known.get(column.name)
+
+
+def _row_bounds(rows: pa.RecordBatch, name: str) -> Bounds:
+    type_ = rows.schema.field(name).type
+    domain = domain_of(type_)
+    assert domain is not None
+    found = RowValues(rows).bounds(BoundColumn(name, type_, domain))
+    assert found is not None
+    return found
 
 
 class SortedRows:

@@ -7,7 +7,7 @@ the file has a truth value that the rules exclude.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -86,6 +86,11 @@ class EvaluatedPredicate:
                 yield evaluator, np.asarray(truths.fill_null(not truth)) == truth
 
 
+def _may_hold(bound: BoundExpression, truth: bool | None, files: Files) -> npt.NDArray[np.bool_]:
+    found = may_be(bound, truth is not False, [StatisticsEvidence(files)])
+    return as_array(found, len(files.members))
+
+
 _TRUTHS = {True: "TRUE", False: "FALSE", None: "NULL"}
 
 
@@ -140,13 +145,16 @@ class Tally:
             expression = question.expression
             for truth in (True,) if question.is_filter else (True, False, None):
                 bound = bind(IsNull(expression) if truth is None else expression, scope)
-                evidence = [StatisticsEvidence(files)]
-                may = as_array(may_be(bound, truth is not False, evidence), len(files.members))
+                may = _may_hold(bound, truth, files)
                 for _, holds_row in self._compared(evaluated, files, front_end, truth, may, bound):
                     if truth:
                         self.ideal[key] += int(np.count_nonzero(holds_row[: files.random_files]))
                         self.kept[key] += int(np.count_nonzero(may[: files.random_files]))
                         self.files[key] += files.random_files
+                # A filter of rows takes each for a file of its own.
+                singles = files.singles
+                may = _may_hold(bound, truth, singles)
+                deque(self._compared(evaluated, singles, front_end, truth, may, bound), maxlen=0)
             self.cases += len(files.members)
 
     def add_kept(

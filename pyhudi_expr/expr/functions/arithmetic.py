@@ -47,7 +47,6 @@ from pyhudi_expr.expr.functions.signature import (
     Site,
     greatest_known,
     least_known,
-    nullable_where,
     opaque,
     ordinals,
     where_known,
@@ -213,7 +212,8 @@ class _Quotient:
             upper = np.where(
                 upper == MAX_ORDINAL, upper, float_ordinals(nudge_doubles(last, np.inf))
             )
-        return nullable_where(where_known(~zero, lower, ~zero, upper, bounds))
+        found = where_known(~zero, lower, ~zero, upper, bounds)
+        return replace(found, may_be_null=mask_or(found.may_be_null, zero))
 
 
 _MAX_ARROW_DIGITS = 76

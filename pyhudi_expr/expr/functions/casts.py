@@ -53,6 +53,7 @@ from pyhudi_expr.expr.functions.signature import (
     DATE,
     LONG,
     After,
+    ByValue,
     Function,
     OnOperands,
     arrow,
@@ -295,7 +296,7 @@ def conversion(
 
 def _time_of_text(target: Domain, zone: Zone | None) -> Function:
     if target.kind is Kind.DATE:
-        return days_of_texts
+        return ByValue(_plain_days, days_of_texts, DATE)
     plain = by_value(_plain_times, target, "a text as a time").function
     return existing_times(plain, target, zone)
 

@@ -3,6 +3,8 @@
 The same predicate may be evaluated again later, and an engine may fix its current time before it
 sends the request, by another clock. So the current time begins a day before this process's clock.
 If an engine shows it in another zone than it reads instants in, the two differ by more.
+
+A process that evaluates a query itself says the query's time, which is exact.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind
-from pyhudi_expr.expr.functions.signature import DATE, Rule, Signature, Site
+from pyhudi_expr.expr.functions.signature import DATE, Function, Rule, Signature, Site
 from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.zones import ANY_RULES, SECONDS_PER_DAY
 
@@ -46,10 +48,32 @@ def _between(first: int, last: int) -> Bounds:
 
 def _rule(domain: Domain, margin_days: Callable[[Semantics], int]) -> Rule:
     def rule(site: Site) -> Signature | None:
-        found = _Present(domain, margin_days(site.semantics))
-        return None if site.domains else Signature(found, domain)
+        if site.domains:
+            return None
+        found = _at_time(domain, site) or _Present(domain, margin_days(site.semantics))
+        return Signature(found, domain)
 
     return rule
+
+
+def _at_time(domain: Domain, site: Site) -> Function | None:
+    """Return the time of the query, if it is known."""
+    now = site.semantics.now
+    if now is None or domain.kind is not Kind.DATE:
+        return None if now is None else _Fixed(now)
+    shown = None if site.zone is None else site.zone.shows(now // _MICROS)
+    return None if shown is None else _Fixed(shown // SECONDS_PER_DAY)
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """A value that is the same for all rows."""
+
+    ordinal: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the value, whatever the operands are."""
+        return _between(self.ordinal, self.ordinal)
 
 
 #: The day of a zone may be one before that of UTC.

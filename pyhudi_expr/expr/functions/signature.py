@@ -104,8 +104,8 @@ def opaque(domain: Domain, reason: str) -> Signature:
 class OnValues(Protocol):
     """A function of values, as the engine that asks evaluates it, over N of them at once.
 
-    Texts are ``large_string`` and hold ASCII only: engines differ in what they take for a character
-    of others, and in their cases. All other values are ordinals. A value that is not known is null.
+    Texts are ``large_string`` and hold no character beyond U+FFFF, which is one to some engines and
+    two to others. All other values are ordinals. A value that is not known is null.
     """
 
     def __call__(self, *values: AnyArray) -> AnyArray:
@@ -168,9 +168,23 @@ def _single_values(bounds: Bounds) -> AnyArray:
         least, greatest = np.broadcast_arrays(*(np.atleast_1d(end) for end in ordinals(bounds)))
         return arrow_array(np.ascontiguousarray(least), least != greatest)
     lower = arrow(bounds.lower)
-    texts = lower.view(pa.large_string())
-    known = pc.and_(pc.equal(lower, arrow(bounds.upper)), pc.string_is_ascii(texts))
-    return pc.if_else(known, texts, pa.scalar(None, pa.large_string()))
+    return _plain(pc.if_else(pc.equal(lower, arrow(bounds.upper)), lower, _NO_TEXT))
+
+
+_NO_TEXT = pa.scalar(None, pa.large_binary())
+
+
+def _plain(values: AnyArray) -> AnyArray:
+    """Return texts without characters beyond U+FFFF, and null for others."""
+    texts = values.view(pa.large_string())
+    if pc.all(pc.string_is_ascii(texts)).as_py() is not False:
+        return texts
+    try:
+        texts = values.cast(pa.large_string())  # checks them
+        known = pc.invert(pc.match_substring_regex(texts, "[\U00010000-\U0010ffff]"))
+    except pa.ArrowInvalid:
+        known = pc.string_is_ascii(texts)
+    return pc.if_else(known, texts, _NO_TEXT.cast(pa.large_string()))
 
 
 def _repeated(values: AnyArray, size: int) -> AnyArray:

@@ -403,7 +403,7 @@ def _regexp_replace(site: Site) -> Signature | None:
         return None
     if not old or new is None or not _PLAIN.fullmatch(old) or not _PLAIN.fullmatch(new):
         return opaque(TEXT, "regexp_replace() of a pattern that is not plain text")
-    return on_first_value(_Exchanged(old, new), TEXT, "regexp_replace()")
+    return on_first_value(Exchanged(old, new), TEXT, "regexp_replace()")
 
 
 #: Letters and signs without a meaning in Java's patterns and replacements.
@@ -411,13 +411,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9 _,:;/=-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class _Exchanged:
+class Exchanged:
     """Texts with another text in the place of one."""
 
     old: str
     new: str
 
     def __call__(self, *values: AnyArray) -> AnyArray:
+        """Return N texts."""
         return pc.replace_substring(values[0], self.old, self.new)
 
 

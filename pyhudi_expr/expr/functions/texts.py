@@ -19,8 +19,17 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray, BoolArray
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Kind, Ordinals
-from pyhudi_expr.expr.functions.signature import TEXT, Rule, Signature, Site, arrow, opaque
-from pyhudi_expr.expr.functions.strings import CLOSING, Beginning, TextRows, texts_of
+from pyhudi_expr.expr.functions.signature import (
+    TEXT,
+    ByValue,
+    Rule,
+    Signature,
+    Site,
+    arrow,
+    on_first,
+    opaque,
+)
+from pyhudi_expr.expr.functions.strings import CLOSING, Beginning, Exchanged, TextRows, texts_of
 
 ByteClass: TypeAlias = frozenset[int]
 
@@ -201,7 +210,7 @@ def _replace(site: Site) -> Signature | None:
     old, new = _text(site, 1), _text(site, 2)
     if not old or new is None or not old.isascii():
         return opaque(TEXT, "a replacement by a text that is not constant, or not ASCII")
-    return Signature(_Replaced(old, new), TEXT)
+    return Signature(on_first(ByValue(Exchanged(old, new), _Replaced(old, new), TEXT)), TEXT)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Registry, Store
@@ -92,8 +92,8 @@ def check_written_files(table: HudiTable) -> Iterator[Finding]:
         HudiError: The timeline or the storage cannot be read.
     """
     stored = table.stored_files()
-    paths = stored.partitions.take(pa.array(stored.partition)).to_pylist()
-    there = {*zip(paths, stored.name.to_pylist(), strict=True)}
+    paths = string_list(stored.partitions.take(pa.array(stored.partition)))
+    there = {*zip(paths, string_list(stored.name), strict=True)}
     later: set[tuple[str, str]] = set()
     named: dict[str, str] = {}
     for write in reversed(table.timeline.writes):
@@ -107,9 +107,9 @@ def check_written_files(table: HudiTable) -> Iterator[Finding]:
                 if group not in later and (path, name) not in there:
                     yield _file_lost(f"{path}/{name}".lstrip("/"), write.requested)
         later |= groups
-    for path, name in sorted(there):
-        if named.get(name, path) != path:
-            yield _file_misplaced(f"{path}/{name}".lstrip("/"), named[name])
+    for place, name in sorted(there):
+        if named.get(name, place) != place:
+            yield _file_misplaced(f"{place}/{name}".lstrip("/"), named[name])
 
 
 def _names_of(commit: CommitMetadata) -> Iterator[tuple[str, list[str]]]:

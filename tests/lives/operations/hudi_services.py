@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
+from pyhudi_expr.tables.timeline.timeline import Instant
 from tests.lives.life import Inapplicable, Life
 from tests.lives.operations.hudi_writes import is_mor, no_dead_write
 from tests.lives.operations.operation import Operation, Owner
@@ -65,8 +67,14 @@ def _save(life: Life, _random: Random) -> None:
     life.call(f"create_savepoint(table => '{{t}}', commit_time => '{instant}')")
     life.savepoint = instant
     life.saved_indexes = frozenset(life.indexes())
-    life.saved_builds = _builds(life)
-    life.saved_statistics = _statistics(life)
+    # A build that ended after this write is made undone by the restore, too.
+    write = next(one for one in life.opened().timeline.writes if one.requested == instant)
+    builds = _builds(life)
+    life.saved_builds = frozenset(
+        one.requested for one in builds if (one.completed or "") <= (write.completed or "")
+    )
+    is_saved = len(life.saved_builds) == len(builds)
+    life.saved_statistics = _statistics(life) if is_saved else frozenset()
     life.model.remember("savepoint")
 
 
@@ -78,13 +86,12 @@ def _restore(life: Life, _random: Random) -> None:
     # Hudi drops the metadata partitions that it cannot restore.
     life.announced |= {name for name, one in described if one["kind"] not in _RESTORED}
     # Hudi deletes the files of what was built since, also of an index that was there before.
-    built_since = _builds(life) - life.saved_builds
+    built_since = {one.requested for one in _builds(life)} - life.saved_builds
     life.announced |= life.indexes().keys() - (frozenset() if built_since else life.saved_indexes)
 
 
-def _builds(life: Life) -> frozenset[str]:
-    instants = life.opened().timeline.instants
-    return frozenset(one.requested for one in instants if one.action == "indexing")
+def _builds(life: Life) -> Sequence[Instant]:
+    return [one for one in life.opened().timeline.instants if one.action == "indexing"]
 
 
 def _archive(life: Life, random: Random) -> None:
@@ -100,12 +107,20 @@ def _can_roll_back(life: Life) -> bool:
     """The procedure of Hudi 1.2 looks for the timeline of version 8, and for the last write."""
     if life.undoable is None or life.shape.version < 8:
         return False
-    timeline = life.opened().timeline
+    table = life.opened()
+    last, pending = table.timeline.last_write, table.timeline.pending
     return (
-        timeline.last_write is not None
-        and not timeline.pending
-        and (timeline.last_write.requested != life.savepoint)
+        last is not None
+        and not pending
+        and last.requested != life.savepoint
+        and last.requested > _last_metadata_compaction(life)
     )
+
+
+def _last_metadata_compaction(life: Life) -> str:
+    """The instant to before which Hudi rolls nothing back: it would stop halfway; "" if none."""
+    folder = life.path / ".hoodie" / "metadata" / ".hoodie"
+    return max((one.name.partition("_")[0] for one in folder.rglob("*.commit")), default="")
 
 
 def _can_restore(life: Life) -> bool:

@@ -1,0 +1,87 @@
+"""Choose for each part of a predicate what filters rows by it: pyarrow, or the rules of pruning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.errors import FilterNotApplicable
+from pyhudi_expr.expr.nodes import And, HudiExpression
+from pyhudi_expr.expr.semantics import Engine, here
+from pyhudi_expr.expr.zones import UnknownZoneError
+from pyhudi_expr.rows.evaluated_filter import EvaluatedFilter
+from pyhudi_expr.rows.row_filter import row_filter
+
+
+@dataclass(frozen=True)
+class RowFilter:
+    """What is to hold for a row.
+
+    Attributes:
+        arrow: What pyarrow evaluates; None: nothing.
+        evaluated: What the rules of pruning evaluate; None: nothing.
+    """
+
+    arrow: pc.Expression | None = None
+    evaluated: EvaluatedFilter | None = None
+
+    def and_arrow(self, condition: pc.Expression) -> RowFilter:
+        """Return a filter for which a condition is to hold, too."""
+        return replace(self, arrow=condition if self.arrow is None else self.arrow & condition)
+
+    def rows(self, rows: pa.Table) -> pa.Table:
+        """Return the rows for which the filter holds.
+
+        Raises:
+            FilterNotApplicable: It cannot be evaluated for a row.
+        """
+        if self.arrow is not None:
+            try:
+                rows = rows.filter(self.arrow)
+            except (pa.ArrowException, ValueError) as error:  # for example, an overflow
+                raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
+        return rows if self.evaluated is None else self.evaluated.rows(rows)
+
+
+def filter_by(
+    predicate: HudiExpression, schema: pa.Schema, zone: str | None, engine: Engine
+) -> RowFilter:
+    """Return a filter of the rows of a table. pyarrow filters by what it can, as it is faster.
+
+    Args:
+        predicate: The predicate.
+        schema: The schema of the rows.
+        zone: The time zone in which instants are shown as wall clocks.
+        engine: The engine whose rows are wanted.
+
+    Raises:
+        FilterNotApplicable: A part of the predicate cannot filter rows.
+        UnknownColumn: The schema lacks a column of the predicate.
+    """
+    parts = predicate.children if isinstance(predicate, And) else (predicate,)
+    found = [_by_arrow(part, schema, zone, engine) for part in parts]
+    arrows = [one for one in found if isinstance(one, pc.Expression)]
+    refused = {
+        part: one for part, one in zip(parts, found, strict=True) if isinstance(one, Exception)
+    }
+    evaluated = None
+    if refused:
+        try:
+            evaluated = EvaluatedFilter.of(And(tuple(refused)), schema, here(zone, engine))
+        except (FilterNotApplicable, UnknownZoneError) as error:
+            raise next(iter(refused.values())) from error
+    return RowFilter(reduce(and_, arrows) if arrows else None, evaluated)
+
+
+def _by_arrow(
+    part: HudiExpression, schema: pa.Schema, zone: str | None, engine: Engine
+) -> pc.Expression | FilterNotApplicable:
+    """Return the filter of pyarrow, or why it has none."""
+    try:
+        return row_filter(part, schema, zone, engine)
+    except FilterNotApplicable as refusal:
+        return refusal
