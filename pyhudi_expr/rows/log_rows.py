@@ -148,6 +148,17 @@ def is_of_completed_writes(storage: Storage, log: str, timeline: Timeline) -> bo
     )
 
 
+def corrupt_blocks(storage: Storage, log: str) -> int:
+    """Return the number of a log file's blocks that Hudi's readers skip, as they are damaged.
+
+    A writer that dies leaves one, too.
+
+    Raises:
+        HudiError: The file cannot be read.
+    """
+    return sum(block.kind is BlockKind.CORRUPT for block in _all_blocks(storage, log))
+
+
 def have_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:
     """Return whether rows in the log files have an operation, as in Flink's changelogs.
 
@@ -213,7 +224,10 @@ def _parquet(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordB
 def _avro(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatch:
     if block.schema is None:
         raise CorruptFile(file.name, "an Avro block has no schema")
-    schema = arrow_schema(block.schema)
+    try:
+        schema = arrow_schema(block.schema)
+    except UnsupportedTable as error:
+        raise CorruptFile(file.name, f"the schema of a block cannot be read: {error}") from error
     requested = pa.schema([schema.field(name) for name in roots if name in schema.names])
     try:
         reader = record_reader(parse_json(block.schema, file.name), with_decimals)

@@ -21,7 +21,7 @@ from devtools.ddl import create_with_handler
 from devtools.tables import TableType
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.hive.session import QueryError
-from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, METADATA_DIR
+from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, META_COLUMNS, METADATA_DIR
 from tests.hive.statements.manifest import manifest
 from tests.lives.life import Harm, Life
 from tests.lives.model import ADDED, COLUMNS, SOFT_DELETE, Canonical, canonical, difference
@@ -322,8 +322,9 @@ def _is_hudis_own(life: Life, found: Mapping[str, Any]) -> bool:
         case "entry_missing" if found["partition"] == BLOOM_FILTERS:
             # A file without stored keys has no filter in its footer, which Hudi would copy.
             return life.keys is Keys.VIRTUAL
-        case "entry_missing":  # by clusterings
-            return bool(found["subject"] == SOFT_DELETE)
+        case "entry_missing":  # by clusterings, which do not see meta columns without keys
+            is_unseen = life.keys is Keys.VIRTUAL and found["subject"] in META_COLUMNS
+            return is_unseen or bool(found["subject"] == SOFT_DELETE)
     return False
 
 

@@ -1,13 +1,13 @@
 """What holds for a table and every metadata partition: keys, existence, coverage, readability.
 
-Hudi's next update of such a row fails, or writes the row a second time.
+Hudi's next update of a row without a key fails, or writes the row a second time.
 
 All blocks of its current files are decompressed, and each key's file group is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
@@ -23,6 +23,7 @@ from pyhudi_expr.index.catalog.registry import Registry, Store
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, HUDI_ONLY, MOST, AuditedRecords, AuditedTable
 from pyhudi_expr.manage.invariants import SliceKeys, stored_keys
+from pyhudi_expr.rows.log_rows import corrupt_blocks
 from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -45,6 +46,7 @@ from pyhudi_expr.tables.mdt.log.lost_files import BOOTSTRAP_PREFIX
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.timeline import CommitMetadata, Instant
 
 PARTITION = "table"
@@ -52,17 +54,26 @@ PARTITION = "table"
 
 
 def check_stored_keys(table: AuditedTable, unchecked: list[str]) -> Iterator[Finding]:
-    """Check that each row of the slices has its key, unless keys are virtual."""
-    if is_virtual(table.table.properties):
-        return
+    """Check that each slice can be read, and each row has its key, unless keys are virtual."""
     try:
         found = stored_keys(table.table, table.slices)
     except HudiError as error:
-        unchecked.append(f"stored keys: {error}")
+        unchecked.append(f"the table's files: {error}")
+        return
+    unchecked += _corrupt_blocks(table.table.storage, found)
+    if is_virtual(table.table.properties):
         return
     for one in found:
         if one.lacks_keys:
             yield _finding(one)
+
+
+def _corrupt_blocks(storage: Storage, slices: Iterable[SliceKeys]) -> Iterator[str]:
+    logs = (one.slice.path(name) for one in slices for name in one.slice.logs)
+    for log in logs:
+        number = corrupt_blocks(storage, log)
+        if number:
+            yield f"{log}: no row of its damaged blocks ({number}) is read"
 
 
 def _finding(one: SliceKeys) -> Finding:

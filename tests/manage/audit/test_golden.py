@@ -101,6 +101,24 @@ def test_a_log_file_that_no_list_has_is_lost_if_its_write_is_complete(
     assert found == ([str(unlisted.relative_to(table))] if is_complete else [])
 
 
+@pytest.mark.parametrize("is_virtual", [True, False])
+def test_a_log_file_with_a_damaged_block_is_named(
+    golden: Mapping[str, Path], tmp_path: Path, *, is_virtual: bool
+) -> None:
+    """Hudi's readers skip it without a word."""
+    table = Path(shutil.copytree(golden["mor_v6_simplekeygen_nonhivestyle"], tmp_path / "table"))
+    if is_virtual:
+        properties = table / ".hoodie" / "hoodie.properties"
+        text = properties.read_text()
+        properties.write_text(f"{text}\nhoodie.populate.meta.fields=false\n")
+    listing = HudiTable.open(str(table)).listing()
+    logs = listing.paths(np.flatnonzero(listing.file_is_log))
+    (name,) = logs
+    log, content = table / name, (table / name).read_bytes()
+    log.write_bytes(content[:6] + bytes(8) + content[14:])  # the block's length
+    assert any(name in one for one in audited(table).unchecked)
+
+
 @pytest.mark.parametrize("is_archived", [True, False])
 def test_a_file_of_a_dead_writer_is_no_part_of_the_table(
     golden: Mapping[str, Path], tmp_path: Path, *, is_archived: bool
