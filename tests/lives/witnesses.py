@@ -317,6 +317,8 @@ def _is_hudis_own(life: Life, found: Mapping[str, Any]) -> bool:
     match found["fault"]:
         case "partition_missing":  # the life began so
             return not (life.path / METADATA_DIR).exists()
+        case "values_called_nulls":  # of what clusterings leave out, see below; we do not trust it
+            return bool(found["subject"] == SOFT_DELETE and "pyhudi" not in found["readers"])
         case "nulls_denied":  # bounds of a partition leave out files that are older than a column
             return bool(ADDED.keys() & life.model.types.keys())
         case "entry_missing" if found["partition"] == BLOOM_FILTERS:

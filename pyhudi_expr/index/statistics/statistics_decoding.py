@@ -39,6 +39,7 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
 from pyhudi_expr.index.statistics.bound_decoding import Encoding, decode_arrow, decode_ordinals
+from pyhudi_expr.tables.hudi_names import IS_DELETED
 from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics
 
 #: Parquet integers, and types stored as integers, without a value.
@@ -173,10 +174,11 @@ def decode_merged(entries: StatisticsEntries, column: BoundColumn) -> DecodedBou
 
     A file without statistics is counted as all null and left out of the range. So a range is
     complete only if no null was counted; a float range was merged from zeros. Files from before the
-    column was added are not counted at all, so there may always be nulls.
+    column was added are not counted at all, so there may always be nulls. Clusterings of Hudi 1.2
+    make no entries of the marks of deletes, whose values then count as nulls.
     """
     doubted = np.zeros(len(entries), dtype=np.bool_)
-    if column.domain.kind is Kind.FLOAT:
+    if column.domain.kind is Kind.FLOAT or column.name == IS_DELETED:
         doubted[:] = True
     elif column.domain.kind not in _ALWAYS_IN_FOOTERS:
         doubted = entries.null_count != 0

@@ -19,6 +19,7 @@ from pyhudi_expr.index.statistics.statistics_decoding import (
     decode,
     decode_merged,
 )
+from pyhudi_expr.tables.hudi_names import IS_DELETED
 from tests.index.statistics_entries import UNKNOWN, Entry, column, entries, plain
 
 ORD = float_ordinal
@@ -307,6 +308,13 @@ def test_a_partition_with_nulls_may_hold_files_whose_statistics_were_missing(
 def test_a_partition_without_nulls_has_a_range_and_may_hold_files_without_the_column() -> None:
     found = of_partitions(entries("StringWrapper", [("a", "b", 0, 9)]), pa.string())
     assert plain(found.bounds) == [(b"a", b"b", True, True)]
+
+
+def test_a_partition_is_not_trusted_about_marks_of_deletes() -> None:
+    """Clusterings of Hudi 1.2 make no entries of them, and count their values as nulls."""
+    found = entries("BooleanWrapper", [(None, None, 9, 9), (False, False, 3, 9)])
+    bounds = decode_merged(found, column(pa.bool_(), IS_DELETED)).bounds
+    assert plain(bounds) == [(None, None, True, True)] * 2
 
 
 @pytest.mark.parametrize("type_", ALWAYS)
