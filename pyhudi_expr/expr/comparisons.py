@@ -199,6 +199,9 @@ _EPOCH = datetime(1970, 1, 1)
 
 def _as_number(term: Term, beside: Term, scope: Scope) -> Term:
     """Return a text beside integers or decimals as one: engines convert it, or compare doubles."""
+    if not isinstance(term, Literal):
+        kinds = _kind(term, scope), _kind(beside, scope)
+        return Cast(term, pa.int64()) if kinds == (Kind.TEXT, Kind.INTEGER) else term
     match term:
         case Literal(value=str(text), type=type_) if type_ == pa.string():
             pass

@@ -93,7 +93,7 @@ def test_nested_additions_wrap_at_the_width_of_the_inner_one() -> None:
         (pa.decimal128(10, 2), lit(Decimal("5.00"), pa.decimal128(3, 2)), INT, [[4], [5]], [1]),
         (pa.timestamp("us"), lit(86_400_000_000, pa.timestamp("us")), pa.date32(), [[0], [1]], [1]),
         (pa.timestamp("ns"), lit(2_932_896, pa.date32()), pa.date32(), [[0], [2_932_896]], [1]),
-        (INT, lit(5, INT), pa.string(), [["4"]], [0]),
+        (INT, lit(5, INT), pa.string(), [["4"], ["5"], ["4", "6"], ["04"], ["4.0"]], [1, 2, 3, 4]),
         (pa.string(), lit("5", pa.string()), INT, [[4], [5], [4, 50]], [1, 2]),
         (INT, lit(4, INT), DOUBLE, [[3.9], [4.5], [math.nan]], [1, 2]),
         (pa.float32(), lit(5.0, pa.float32()), INT, [[4], [5]], [1]),

@@ -93,6 +93,7 @@ CONSTANTS: Mapping[str, Sequence[str]] = {
     ),
     "regexp": (
         *("'^a'", "'^name_005'", "'a'", "'^a|b'", "'^ab?'", "'^(ab)'", "'^a$'", "'^x+'", "'^[ab]'"),
+        *("'a.c|b$'", "'(a|x)+b?'", "'[^a-f0-9]'", "'\\\\d\\\\.\\\\d'", "'\\\\W'", "'^.$'"),
         *("'^a.c'", "'^a*'", "'^ab{0}'", "'(?i)^a'", "'^1.0'", "'^é'", "'^abc'", "'^a\\\\.b'"),
     ),
     "interval": (
@@ -298,6 +299,9 @@ TERMS: Sequence[Template] = [
 CONDITIONS: Sequence[Template] = [
     *_each("{text} LIKE {#like}; {text} RLIKE {#regexp}; {text} NOT LIKE {#like}", "bool"),
     *_each("startswith({text}, {#part}); contains({text}, {#part})", "bool", SPARK),
+    *_each("endswith({text}, {#part}); {text} ILIKE {#like}", "bool", SPARK),
+    *_each("{text} LIKE ANY ({#like}, {#like}); {text} LIKE ALL ({#like}, {#like})", "bool"),
+    *_each("{text} = {#n}; {text} < {#n}; {text} >= {small}", "bool"),
     *_each("{int} LIKE {#like}", "bool", SPARK),
     *_each(
         "instr({text}, {#part}) = 1; locate({#part}, {text}) = 1; 1 <> instr({text}, {#part})",

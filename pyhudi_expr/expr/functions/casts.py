@@ -223,6 +223,29 @@ def _plain_times(*values: AnyArray) -> AnyArray:
     return pc.coalesce(*(SecondsOfTexts(pattern)(*values) for pattern in patterns))
 
 
+@dataclass(frozen=True)
+class PlainIntegers:
+    """The integers in texts such as ``-120``, which all engines read alike, and compare so.
+
+    Attributes:
+        digits: The most digits. Longer ones may overflow.
+    """
+
+    digits: int
+
+    def __call__(self, *values: AnyArray) -> AnyArray:
+        """Return int64; null for other texts."""
+        (texts,) = values
+        is_plain = pc.match_substring_regex(
+            texts, rf"\A-?[1-9][0-9]{{0,{self.digits - 1}}}\z|\A0\z"
+        )
+        return pc.if_else(is_plain, texts, pa.scalar(None, pa.large_string())).cast(pa.int64())
+
+
+#: By the bits of an integer, how many digits each number of so many has.
+_PLAIN_DIGITS = {8: 2, 16: 4, 32: 9, 64: 9}
+
+
 PLAIN_DAYS = by_value(_plain_days, DATE, "a text as a day in a function").function
 
 
@@ -286,19 +309,24 @@ def conversion(
             target.units >= source.units
         ):
             return Scale(target.units // source.units)
-        case (Kind.TEXT, Kind.DATE | Kind.WALL_CLOCK) if target.units == 1:
-            return _time_of_text(target, semantics.zone)
+        case (Kind.TEXT, Kind.INTEGER | Kind.DATE | Kind.WALL_CLOCK):
+            return _of_text(target, semantics.zone)
         case (Kind.WALL_CLOCK | Kind.INSTANT, Kind.DATE):
             shown = wall_clock(source, semantics.reading_zone)
             return shown and OnOperands(FloorTo(SECONDS_PER_DAY * source.units), ((0, shown),))
     return None
 
 
-def _time_of_text(target: Domain, zone: Zone | None) -> Function:
+def _of_text(target: Domain, zone: Zone | None) -> Function | None:
+    if target.kind is Kind.INTEGER:
+        plain = PlainIntegers(_PLAIN_DIGITS[target.bits])
+        return by_value(plain, target, "a text as an integer").function
+    if target.units != 1:
+        return None
     if target.kind is Kind.DATE:
         return ByValue(_plain_days, days_of_texts, DATE)
-    plain = by_value(_plain_times, target, "a text as a time").function
-    return existing_times(plain, target, zone)
+    times = by_value(_plain_times, target, "a text as a time").function
+    return existing_times(times, target, zone)
 
 
 #: Hive converts a decimal to one of 38 digits, 18 of them fractional, before it makes a double.

@@ -144,7 +144,7 @@ def test_arrow_supports_null_safe_equality() -> None:
     assert table.filter(to_arrow(Not(same))).num_rows == 1
 
 
-@pytest.mark.parametrize("text", ["sha2(a, 256) = 'x'", "CAST(a AS int) = 1", "a RLIKE 'a.b'"])
+@pytest.mark.parametrize("text", ["sha2(a, 256) = 'x'", "CAST(a AS int) = 1", "a RLIKE '(?i)a'"])
 def test_predicates_that_arrow_cannot_express(text: str) -> None:
     with pytest.raises(InexpressibleInArrowError):
         to_arrow(parse_predicate(text))

@@ -63,7 +63,7 @@ def test_unknown_columns_are_noted_by_every_front_end(golden: Mapping[str, Path]
     [
         ("amount = 'abc'", "a string literal against a decimal column"),
         ("amount IN ('x', 1)", "a string literal against a decimal column"),
-        ("region = 5", "an integer literal against a string column"),
+        ("region = 5.5", "a decimal literal against a string column"),
         ("txn_date = TRUE", "a boolean literal against a date column" + ALONE),
         ("region", "a boolean literal against a string column" + ALONE),
         ("NOT amount", "a boolean literal against a decimal column" + ALONE),

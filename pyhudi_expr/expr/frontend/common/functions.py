@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -22,7 +23,7 @@ from pyhudi_expr.expr.frontend.common.constants import (
     disjunction,
 )
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
-from pyhudi_expr.expr.frontend.common.text_patterns import like, rlike
+from pyhudi_expr.expr.frontend.common.text_patterns import like, matches_whole, rlike
 from pyhudi_expr.expr.nodes import (
     READINGS,
     Between,
@@ -193,6 +194,9 @@ def is_in(term: Term, options: tuple[Term, ...]) -> HudiExpression:
     return _is_true(found)
 
 
+_Predicate: TypeAlias = Callable[[tuple[Term, ...]], HudiExpression | None]
+
+
 def _predicate(function: Call) -> HudiExpression:
     name, args = function.name, function.args
     operation = _COMPARISONS.get(name)
@@ -235,6 +239,17 @@ def _starts_with(args: tuple[Term, ...]) -> HudiExpression | None:
     return None
 
 
+def _with_text(before: str, after: str) -> _Predicate:
+    def predicate(args: tuple[Term, ...]) -> HudiExpression | None:
+        """Return whether a text has a constant one at its end, or within it."""
+        match args:
+            case (term, Literal(value=str(part))):
+                return matches_whole(term, f"{before}{re.escape(part)}{after}", part)
+        return None
+
+    return predicate
+
+
 def _between(args: tuple[Term, ...]) -> HudiExpression | None:
     """Return BETWEEN; Hive's first argument is whether it is inverted."""
     match args:
@@ -255,7 +270,7 @@ def _is_true(condition: HudiExpression) -> HudiExpression:
     return Comparison(Op.EQ, Case(((condition, TRUE),), FALSE), TRUE)
 
 
-_PREDICATES: dict[str, Callable[[tuple[Term, ...]], HudiExpression | None]] = {
+_PREDICATES: dict[str, _Predicate] = {
     "and": lambda args: conjunction(map(as_condition, args)) if args else None,
     "or": lambda args: disjunction(map(as_condition, args)) if args else None,
     **dict.fromkeys(
@@ -274,5 +289,7 @@ _PREDICATES: dict[str, Callable[[tuple[Term, ...]], HudiExpression | None]] = {
     "like": _like,
     **dict.fromkeys(("rlike", "regexp", "regexp_like"), _rlike),
     "startswith": _starts_with,
+    "endswith": _with_text(".*", ""),
+    "contains": _with_text(".*", ".*"),
     MATCHES: _matches,
 }

@@ -6,7 +6,7 @@ Hive a backslash escapes row by row, but not in vectors: only the pattern before
 without it (`standard_like`).
 
 Java's regular expressions match anywhere in a text. A text must begin with certain characters only
-if the expression begins with ``^`` and has no alternatives.
+if the expression begins with ``^`` and has no alternatives. Single texts are matched as a whole.
 """
 
 from __future__ import annotations
@@ -134,12 +134,63 @@ _PERHAPS_NONE = frozenset("*?{")
 
 
 def rlike(term: Term, pattern: str) -> HudiExpression:
-    """Return ``term RLIKE pattern``, as far as a literal prefix decides it."""
+    """Return ``term RLIKE pattern``: a literal prefix decides it of bounds."""
     prefix = _prefix(pattern)
     necessary = [StartsWith(term, prefix)] if prefix else []
-    return conjunction(
-        (*necessary, Unknown(f"the rest of RLIKE {pattern[:100]!r} is not evaluated"))
-    )
+    shared = _shared_syntax(pattern)
+    whole = None if shared is None else TextPattern(term, f".*(?:{shared}).*")
+    rest = Unknown(f"the rest of RLIKE {pattern[:100]!r} is not evaluated", whole)
+    return conjunction((*necessary, rest))
+
+
+def matches_whole(term: Term, regex: str, part: str) -> HudiExpression:
+    """Return whether a whole text matches, see `TextPattern`, for a search for a part of it."""
+    return Unknown(f"the place of {part[:100]!r} in a text", TextPattern(term, regex))
+
+
+_LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
+#: What Java's regular expressions have, and RE2 as well: what a sign after it may repeat, and other
+#: pieces. What is not here has no rule: references, flags, possessive signs, classes in classes.
+_REPEATED = (
+    r"[A-Za-z0-9 _,:;/=@#%&!~'\"<>-]",
+    r"\\[.\[\](){}*+?|^$\\/-]",
+    r"\\[dwDW]",
+    r"\[\^?(?:[A-Za-z0-9](?:-[A-Za-z0-9])?|[ _,:;/=@#%!.])+\]",
+    r"\.",
+    r"\)",
+)
+_REPETITION = r"[*+?]\??|\{\d{1,2}(?:,(?:\d{1,2})?)?\}\??"
+_OTHER = r"\((?:\?:)?|[|^$]"
+_PIECE = re.compile(
+    rf"(?:(?P<one>{'|'.join(_REPEATED)})(?:{_REPETITION})?|(?:{_OTHER}))(?![*+?{{])", re.ASCII
+)
+#: What matches the first half of a line end, before whose second half no ``$`` is.
+_HALVES = (r"\W", r"\D", "[^")
+#: How RE2 says what stands for something else there, where a dot is any character.
+_IN_RE2 = {
+    ".": f"[^{_LINE_ENDS}]",
+    "^": r"\A",
+    "$": rf"(?:\r\n|[{_LINE_ENDS}])?\z",
+}
+
+
+def _shared_syntax(pattern: str) -> str | None:
+    """Return an expression of Java's as RE2 has it; None where the two may differ."""
+    found, at = list[str](), 0
+    while at < len(pattern):
+        piece = _PIECE.match(pattern, at)
+        if piece is None:
+            return None
+        one = piece["one"] or piece[0]
+        found += _IN_RE2.get(one, one), piece[0][len(one) :]
+        at = piece.end()
+    if "$" in pattern and any(half in pattern for half in _HALVES):
+        return None
+    try:
+        re.compile(pattern)  # are the groups closed, and the ranges in order?
+    except re.error:
+        return None
+    return "".join(found)
 
 
 def _prefix(pattern: str) -> str:

@@ -218,8 +218,8 @@ class _Reader:
                 return self._starts_with(self._term(term), self._term(prefix))
             case "Like", (term, pattern):
                 return self._like(node, self._term(term), self._term(pattern))
-            case "RLike", (term, pattern):
-                return as_condition(call("rlike", (self._term(term), self._term(pattern))))
+            case "RLike" | "EndsWith" | "Contains", (term, part):
+                return as_condition(call(node.name.lower(), (self._term(term), self._term(part))))
             case name, (child, *_) if name in _TRANSPARENT:
                 return self._predicate(child)
             case name, _ if name == WITH:
@@ -340,7 +340,8 @@ class _Reader:
 
 
 _CONDITIONS = frozenset(
-    {"And", "Or", "Not", "In", "InSet", "Between", "StartsWith", "Like", "RLike"}
+    {"And", "Or", "Not", "In", "InSet", "Between", "StartsWith", "Like", "RLike", "EndsWith"}
+    | {"Contains"}
     | {"IsNull", "IsNotNull", "IsNaN", *_COMPARISONS}
 )
 

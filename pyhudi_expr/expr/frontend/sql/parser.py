@@ -36,6 +36,7 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
 )
+from pyhudi_expr.expr.semantics import Engine
 
 __all__ = [
     "DIALECTS",
@@ -147,7 +148,7 @@ class _Walk:
                 _check_read(pattern)
                 return self._like(pattern, escape.this)
             case exp.ILike():
-                raise _UnsupportedError("not supported: ILIKE")
+                return self._ilike(node)
             case exp.RegexpLike():
                 return self._predicate_function(
                     "rlike", (self._term(node.this), self._term(node.expression))
@@ -199,12 +200,33 @@ class _Walk:
         raise _unsupported(node)
 
     def _like(self, node: exp.Like, escape: str | None) -> HudiExpression:
-        match self._term(node.expression):
+        match node.expression:
+            case exp.Any(this=patterns):
+                combine = disjunction
+            case exp.All(this=patterns):
+                combine = conjunction
+            case pattern:
+                return self._like_one(node, pattern, escape)
+        if node.args.get("negate"):
+            raise _UnsupportedError("not supported: NOT LIKE ANY, NOT LIKE ALL")
+        each = patterns.expressions or [patterns.this]
+        return combine([self._like_one(node, pattern, escape) for pattern in each])
+
+    def _like_one(self, node: exp.Like, pattern: exp.Expr, escape: str | None) -> HudiExpression:
+        match self._term(pattern):
             case Literal(value=None):
                 return Constant(Truth.NULL)
-            case Literal(value=str(pattern)):
-                return self._dialect.like(self._term(node.this), pattern, escape)
+            case Literal(value=str(text)):
+                return self._dialect.like(self._term(node.this), text, escape)
         raise _unsupported(node)
+
+    def _ilike(self, node: exp.ILike) -> HudiExpression:
+        """Return LIKE of the lower cases, as Spark does."""
+        match self._dialect.engine, self._term(node.expression):
+            case Engine.SPARK, Literal(value=str(pattern)) if pattern.isascii():
+                lower = self._dialect.call("lower", (self._term(node.this),))
+                return self._dialect.like(lower, pattern.lower(), None)
+        raise _UnsupportedError("not supported: ILIKE")
 
     def _term(self, node: exp.Expr) -> Term:
         node = _unwrapped(node)

@@ -209,7 +209,7 @@ def test_casts_and_functions_of_columns_keep_their_names_and_types():
     [
         "a RLIKE 'x'",
         "a LIKE 'x' ESCAPE '!'",
-        "a LIKE ANY ('x', 'y')",
+        "a NOT LIKE ANY ('x', 'y')",
         "a IN (SELECT 1)",
         "(a, b) IN ((1, 2, 3))",
         "EXISTS (SELECT 1)",
