@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -115,6 +115,27 @@ COLUMNS = (
 )
 """Nested columns are read, and not compared."""
 
+_OF_TIMES = ("year({c}) > 1999", "month({c}) = 2", "{c} <= now() - INTERVAL '3' DAY")
+_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    "c_int": ("{c} / 2 > {v}", "CAST({c} AS string) LIKE '%1%'", "{c} % 7 = 3", "{c} = '{v}'"),
+    "c_long": ("CAST({c} AS string) RLIKE '^-?[1-5]+'", "abs({c}) > 9", "{c} = '{v}'"),
+    "c_decimal": ("floor({c}) <= {v}", "CAST({c} AS int) > 2", "{c} > '1.5'", "-{c} < 1"),
+    "c_date": (*_OF_TIMES, "date_add({c}, 3) > {v}", "dayofweek({c}) = 2", "{c} < current_date()"),
+    "c_instant": (*_OF_TIMES, "date_format({c}, 'yyyy-MM') > '2001'", "hour({c}) < 12"),
+    "c_clock": ("to_date({c}) > DATE '2001-01-01'", "{c} > DATE '2001-01-01'", "minute({c}) < 30"),
+    "c_text": (
+        *("length({c}) > 1", "reverse({c}) LIKE 'a%'", "{c} RLIKE '[a-c]|^$'", "{c} ILIKE '%A'"),
+        *(
+            "upper({c}) = 'A'",
+            "instr({c}, 'a') = 1",
+            "concat({c}, 'x') > {v}",
+            "contains({c}, 'b')",
+        ),
+        *("lpad({c}, 3, '0') < '0b'", "replace({c}, 'a', 'b') = {v}", "substr({c}, 2) = ''"),
+    ),
+}
+"""By the names of columns, conditions with functions of one, and a literal of its type."""
+
 
 def rows_of(columns: Sequence[Column], size: int, rng: random.Random) -> dict[str, pa.Array]:
     """Return random values of columns, a tenth of them NULL."""
@@ -138,7 +159,9 @@ def _leaf(columns: Sequence[Column], rng: random.Random) -> str:
     column = rng.choice([one for one in columns if one.literal is not None])
     assert column.literal is not None
     one, other = (column.literal(column.draw(rng)) for _ in range(2))
-    kind = rng.randrange(6)
+    kind = rng.randrange(9)
+    if kind > 5 and column.name in _FUNCTIONS:
+        return rng.choice(_FUNCTIONS[column.name]).format(c=column.name, v=one)
     if kind == 0:
         return f"{column.name} IS {rng.choice(['NULL', 'NOT NULL'])}"
     if kind == 1:
