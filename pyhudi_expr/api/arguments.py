@@ -22,7 +22,7 @@ from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS, SqlDialect
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
 from pyhudi_expr.index.partition_semantics import READERS, PartitionReader
 from pyhudi_expr.tables.listing import TableView
-from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.properties import StatedBuckets, TableProperties
 from pyhudi_expr.tables.storage import option_texts
 from pyhudi_expr.tables.timeline.timeline import query_instant
 
@@ -92,6 +92,17 @@ def storage_texts(options: Mapping[str, object] | None) -> dict[str, str] | None
         return option_texts(options)
     except HudiError as error:
         raise InvalidType(f"storage_options: {error}") from None
+
+
+def stated_buckets(properties: Mapping[str, str] | None) -> StatedBuckets | None:
+    """Return what a catalog's properties state of a table's buckets."""
+    if properties is None:
+        return None
+    if not isinstance(properties, Mapping) or not all(
+        isinstance(text, str) for pair in properties.items() for text in pair
+    ):
+        raise InvalidType("catalog_properties: expected a dict of names and texts")
+    return StatedBuckets.of(properties)
 
 
 def table_view(view: View) -> TableView:

@@ -11,6 +11,7 @@ from pyhudi_expr.api.arguments import (
     View,
     Zone,
     location,
+    stated_buckets,
     storage_texts,
 )
 from pyhudi_expr.api.defaults import (
@@ -35,6 +36,7 @@ def table(
     storage_options: Mapping[str, object] | None = None,
     footers: bool = False,
     progress: bool = True,
+    catalog_properties: Mapping[str, str] | None = None,
 ) -> Table:
     """Open a Hudi table.
 
@@ -47,6 +49,10 @@ def table(
         footers: Prune by the Parquet footers of files that the table's metadata has no statistics
             of. This reads a piece of each such file.
         progress: Show a bar in shells and notebooks while something takes long.
+        catalog_properties: The table's properties in a catalog, or options of its writers, by
+            Hudi's names. Those of a bucket index are used, which the table itself does not have:
+            `hoodie.index.type`, `hoodie.bucket.index.num.buckets`,
+            `hoodie.bucket.index.hash.field`, `hoodie.index.bucket.engine`.
 
     Raises:
         TableNotFound: There is no Hudi table.
@@ -54,11 +60,12 @@ def table(
         HudiError: The storage cannot be read, or an argument is wrong.
     """
     uri, options = location(path), storage_texts(storage_options)
+    buckets = stated_buckets(catalog_properties)
     for name, flag in (("footers", footers), ("progress", progress)):
         if not isinstance(flag, bool):
             raise InvalidType(f"{name}: expected a bool, got {type(flag).__name__}")
     pruner = Pruner(PruneOptions(footers=footers, footer_wait=FOOTER_WAIT_SECONDS), options)
-    return Table(uri, pruner, progress, HudiTable.open(uri, options))
+    return Table(uri, pruner, progress, HudiTable.open(uri, options), buckets)
 
 
 def scan(

@@ -29,6 +29,7 @@ from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.tables.listing import TableView
+from pyhudi_expr.tables.properties import StatedBuckets
 from pyhudi_expr.tables.timeline.timeline import Instant
 
 _HEIGHT = 600  # pixels
@@ -234,6 +235,7 @@ class Question:
         zone: The time zone of its times without zone.
         reader: Where the program that reads the files takes partition values from.
         since: Only rows that were written after this instant, in the timeline's digits.
+        buckets: What is stated of the table's buckets.
     """
 
     predicate: Predicate | None
@@ -243,6 +245,7 @@ class Question:
     zone: str
     reader: PartitionReader
     since: str | None = None
+    buckets: StatedBuckets | None = None
 
     def pruned(self, pruner: Pruner) -> Plan:
         """Return the files to read for the reader. Raises HudiError."""
@@ -252,6 +255,7 @@ class Question:
             here(self.zone, self.dialect.engine),
             since=self.since,
             reader=self.reader,
+            buckets=self.buckets,
         )
         return self.plan(pruner.prune_snapshot(self.snapshot, request))
 

@@ -49,6 +49,7 @@ from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.rows.scan import Progress, scan_snapshot, unheard
 from pyhudi_expr.rows.sorting import Order
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.properties import StatedBuckets
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -79,10 +80,12 @@ class Table:
         pruner: Pruner,
         shows_progress: bool = True,
         opened: HudiTable | None = None,
+        buckets: StatedBuckets | None = None,
     ) -> None:
         self._uri = uri
         self._pruner = pruner
         self._opened = opened
+        self._buckets = buckets
         self._shows_progress = shows_progress
 
     @property
@@ -331,6 +334,7 @@ class Table:
                 limit=most,
                 order_by=order_by,
                 progress=progress or unheard,
+                buckets=question.buckets,
             )
         plan = question.plan(rows.result)
         warn_if_unevaluated(plan.result, plan.predicate)
@@ -372,7 +376,8 @@ class Table:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the location and the options, secrets in them included; the copy opens it anew."""
-        return _reopened, (self.uri, *self._pruner.settings, self._shows_progress)
+        settings = self._pruner.settings
+        return _reopened, (self.uri, *settings, self._shows_progress, self._buckets)
 
     def __repr__(self) -> str:
         """Return what the table is, as it was when it was last looked at. Reads nothing."""
@@ -409,7 +414,7 @@ class Table:
         tree = parsed(predicate, snapshot.schema, sql, self.uri)
         warn_of_quoted_columns(tree, snapshot.schema)
         after = self._instant("since", since, name)
-        return Question(predicate, tree, snapshot, sql, name, shown, after)
+        return Question(predicate, tree, snapshot, sql, name, shown, after, self._buckets)
 
     def _snapshot(self, view: View, as_of: Instant | None, zone: str) -> TableSnapshot:
         files, at = table_view(view), self._instant("as_of", as_of, zone)
@@ -433,7 +438,8 @@ def _reopened(
     options: PruneOptions,
     storage_options: Mapping[str, str] | None,
     shows_progress: bool,
+    buckets: StatedBuckets | None,
 ) -> Table:
     """Open a table of another process."""
     pruner = Pruner(options, storage_options)
-    return Table(uri, pruner, shows_progress)
+    return Table(uri, pruner, shows_progress, buckets=buckets)

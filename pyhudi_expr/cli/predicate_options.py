@@ -19,9 +19,11 @@ from pyhudi_expr.expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
 from pyhudi_expr.index.partition_semantics import READERS
 from pyhudi_expr.index.prune import PruneOptions, Pruner
+from pyhudi_expr.tables.hudi_names import BUCKET_NUMBER, INDEX_TYPE
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
+from pyhudi_expr.tables.properties import StatedBuckets
 from pyhudi_expr.tables.timeline.timeline import query_instant
 
 if TYPE_CHECKING:
@@ -37,7 +39,38 @@ FOOTERS = click.option(
 """The parameter `footers` of `asked_table`."""
 
 
-def asked_table(location: str, footers: bool, opened: HudiTable | None = None) -> Table:
+def _stated_buckets(
+    _context: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> StatedBuckets | None:
+    """Parse a catalog's properties (a callback)."""
+    pairs = [text.partition("=") for text in texts]
+    for text, (_, equals, _) in zip(texts, pairs, strict=True):
+        if not equals:
+            raise click.BadParameter(f"expected KEY=VALUE, got {text!r}")
+    try:
+        return StatedBuckets.of({key.strip(): value.strip() for key, _, value in pairs})
+    except HudiError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+BUCKETS = click.option(
+    "--catalog-property",
+    "buckets",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=_stated_buckets,
+    help="A property of the table in a catalog; repeatable. Those of a bucket index are used: "
+    f"{INDEX_TYPE}=BUCKET and {BUCKET_NUMBER}.",
+)
+"""The parameter `buckets`: a `StatedBuckets`, or None."""
+
+
+def asked_table(
+    location: str,
+    footers: bool,
+    opened: HudiTable | None = None,
+    buckets: StatedBuckets | None = None,
+) -> Table:
     """Return a table for the questions of a command, which shows its progress itself.
 
     It waits for footers, if they are asked for, and shares the user's cache directory with the
@@ -48,7 +81,7 @@ def asked_table(location: str, footers: bool, opened: HudiTable | None = None) -
     options = PruneOptions(
         footers=footers, footer_wait=FOOTER_WAIT_SECONDS, snapshot_dir=user_directory()
     )
-    return Table(location, Pruner(options), shows_progress=False, opened=opened)
+    return Table(location, Pruner(options), False, opened, buckets)
 
 
 @contextmanager

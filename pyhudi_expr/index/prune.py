@@ -36,6 +36,7 @@ from pyhudi_expr.tables.hudi_names import COMMIT_TIME
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.tables.mdt.store.shared_snapshots import SharedSnapshots
+from pyhudi_expr.tables.properties import StatedBuckets
 from pyhudi_expr.tables.schema_history import SchemaHistory
 from pyhudi_expr.tables.timeline.timeline import query_instant
 
@@ -83,6 +84,7 @@ class PruneRequest:
         since: Instant for an incremental query, which reads only rows written after it, up to
             `as_of`.
         reader: Where the engine takes the values of partition columns from.
+        buckets: What is stated of the table's buckets. None: nothing is.
 
     `as_of` and `since` may also be dates, see `query_instant`.
 
@@ -96,6 +98,7 @@ class PruneRequest:
     as_of: str | None = None
     since: str | None = None
     reader: PartitionReader = PartitionReader.ANY
+    buckets: StatedBuckets | None = None
 
     def __post_init__(self) -> None:
         for name in ("as_of", "since"):
@@ -278,7 +281,7 @@ class Pruner:
         if aggregates:
             partitions = by_values & _evaluate_partitions(predicate, values + aggregates, snapshot)
         found = snapshot.file_evidence(
-            predicate, needed, partitions, self._options.footer_wait, reading
+            predicate, needed, partitions, self._options.footer_wait, reading, request.buckets
         )
         self._snapshots.measure(snapshot)
         single = {column.name for column in needed if snapshot.values.has_all(column)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,10 +51,12 @@ from pyhudi_expr.tables.keys.definition import hidden_columns, require_key_colum
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.extension.reader import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.properties import StatedBuckets
 from pyhudi_expr.tables.schema import optional_columns
 from pyhudi_expr.tables.schema_history import SchemaHistory
 
 if TYPE_CHECKING:
+    from pyhudi_expr.index.lookups.buckets import BucketSource
     from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
     from pyhudi_expr.index.row_counts import Counts
     from pyhudi_expr.index.statistics.column_summaries import ColumnSummary
@@ -101,6 +103,7 @@ class TableSnapshot:
     _optional: LookupIndexes | None
     _streaming: Streaming
     known: KnownTable
+    _buckets: dict[StatedBuckets, BucketSource | None] = field(default_factory=dict)
 
     @classmethod
     def open(
@@ -295,6 +298,7 @@ class TableSnapshot:
         partitions: BoolArray,
         footer_wait: float,
         reading: ReaderSemantics,
+        buckets: StatedBuckets | None = None,
     ) -> Question:
         """Gather the evidence of the sources over the files of the flagged partitions.
 
@@ -304,13 +308,29 @@ class TableSnapshot:
             partitions: One flag for each partition.
             footer_wait: Seconds to wait for footers that are read in the background.
             reading: How the reader understands partition columns.
+            buckets: What is stated of the table's buckets.
         """
         question = Question(
             predicate, columns, self.listing, self.merging, partitions, footer_wait, reading
         )
+        of_buckets = None if buckets is None else self._bucket_source(buckets)
+        sources = self.sources if of_buckets is None else (*self.sources, of_buckets)
         if self.table.storage.is_remote:
-            announce(self.sources, question)
-        return gather(self.sources, question)
+            announce(sources, question)
+        return gather(sources, question)
+
+    def _bucket_source(self, stated: StatedBuckets) -> BucketSource | None:
+        """Return the evidence of buckets; kept until something else is stated of them."""
+        if self.is_evolved:
+            return None
+        if stated not in self._buckets:
+            # Imported on use: few tables have buckets, and the import takes time.
+            from pyhudi_expr.index.lookups.buckets import bucket_source
+
+            self._buckets.clear()
+            found = bucket_source(stated, self.table, self.listing, self.schema, self.column_stats)
+            return self._buckets.setdefault(stated, found)
+        return self._buckets.get(stated)
 
     @computed_once
     def sources(self) -> tuple[Source, ...]:

@@ -47,6 +47,7 @@ from pyhudi_expr.rows.sorting import Order, SortKey, check_order, sort_keys, wan
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
+from pyhudi_expr.tables.properties import StatedBuckets
 
 Filter: TypeAlias = HudiExpression | pc.Expression | str | Sequence[Any]
 """A tree, a pyarrow expression, SQL text, or a filter list as pyarrow takes it."""
@@ -182,6 +183,7 @@ def scan_snapshot(
     limit: int | None = None,
     order_by: Order | None = None,
     progress: Callable[[Progress], None] = unheard,
+    buckets: StatedBuckets | None = None,
 ) -> RowStream:
     """Scan a table as a pruner opened it for the rows that match a filter.
 
@@ -198,6 +200,7 @@ def scan_snapshot(
         order_by: The order of the rows, which are held in memory then, up to the limit; see
             `sort_keys`. With a limit, files that cannot hold one of the first rows are not read.
         progress: Called after each batch.
+        buckets: What is stated of the table's buckets.
 
     Raises:
         HudiError: The table cannot be read, a column does not exist (UnknownColumn), or the filter
@@ -213,7 +216,11 @@ def scan_snapshot(
     engine = dialect.engine if isinstance(filter, str) else Engine.ANY
     rows = _for_rows(filter, predicate, schema, zone, engine)
     request = PruneRequest(
-        predicate, snapshot.listing.view, here(zone), reader=PartitionReader.ENGINE
+        predicate,
+        snapshot.listing.view,
+        here(zone),
+        reader=PartitionReader.ENGINE,
+        buckets=buckets,
     )
     result = pruner.prune_snapshot(snapshot, request)
     for name in columns or ():

@@ -208,6 +208,35 @@ class TableProperties:
         return f"{HOODIE_DIR}/{self.timeline_path}"
 
 
+@dataclass(frozen=True)
+class StatedBuckets:
+    """What a catalog, a session or a caller states of a table's buckets: the table does not.
+
+    Attributes:
+        number: The number of buckets in a partition.
+        columns: The hashed columns, in order; none: those of the record key.
+    """
+
+    number: int
+    columns: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(properties: Mapping[str, str]) -> StatedBuckets | None:
+        """Return what properties with Hudi's names state; None without a simple bucket index.
+
+        Raises:
+            HudiError: The number of buckets is none.
+        """
+        kind = properties.get(hudi_names.INDEX_TYPE) or properties.get(hudi_names.FLINK_INDEX_TYPE)
+        engine = properties.get(hudi_names.BUCKET_ENGINE, "SIMPLE")
+        number = properties.get(hudi_names.BUCKET_NUMBER, "").strip()
+        if (kind or "").upper() != "BUCKET" or engine.upper() != "SIMPLE" or not number:
+            return None
+        if not (number.isascii() and number.isdigit() and int(number) > 0):
+            raise HudiError(f"{hudi_names.BUCKET_NUMBER}: expected a number from 1, got {number!r}")
+        return StatedBuckets(int(number), _names(properties, hudi_names.BUCKET_COLUMNS))
+
+
 def load_properties(content: bytes) -> Mapping[str, str]:
     """Parse a properties file."""
     return parse_properties(content)

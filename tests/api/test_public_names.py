@@ -61,7 +61,7 @@ MEMBERS = {
     ],
 }
 PARAMETERS = {
-    ph.table: ["path", "storage_options", "footers", "progress"],
+    ph.table: ["path", "storage_options", "footers", "progress", "catalog_properties"],
     ph.scan: [
         *("table", "filter", "columns", "as_of", "view", "dialect", "zone", "limit"),
         *("order_by", "progress", "pruner", "storage_options"),

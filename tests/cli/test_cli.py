@@ -103,13 +103,24 @@ def test_every_command_reads_wall_clocks_in_utc_unless_told_otherwise(command):
         (("--as-of", "2024-01"), "not an instant"),
         (("--since", "now"), "not an instant"),
         (("--zone", "Oslo"), "the zone 'Oslo' is unknown"),
+        (("--catalog-property", "BUCKET"), "expected KEY=VALUE, got 'BUCKET'"),
     ],
 )
 @pytest.mark.parametrize("command", ["prune", "explain"])
-def test_unknown_instants_and_zones_are_refused(run, table, command, given, message):
+def test_unknown_instants_zones_and_properties_are_refused(run, table, command, given, message):
     code, out, err = run(command, table, "region = 'us'", *given)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_buckets_prune_by_the_properties_of_a_catalog(run, flink):
+    properties = ("hoodie.index.type=BUCKET", "hoodie.bucket.index.num.buckets=2")
+    given = [part for text in properties for part in ("--catalog-property", text)]
+    table = flink["mor_bucket"]
+    _, out, _ = run("explain", table, "id = 3", *given)
+    assert "buckets (" in out
+    assert "buckets (" not in run("explain", table, "id = 3")[1]
+    assert run("scan", table, "id = 3", *given)[1] == run("scan", table, "id = 3")[1]
 
 
 def test_an_instant_may_be_given_as_a_date(run, tmp_path):

@@ -20,6 +20,7 @@ from pyhudi_expr.cli.options import (
 )
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
+    BUCKETS,
     DIALECT,
     FOOTERS,
     PREDICATE,
@@ -37,6 +38,7 @@ from pyhudi_expr.tables.listing import TableView
 
 if TYPE_CHECKING:
     from pyhudi_expr.api.plan import Plan
+    from pyhudi_expr.tables.properties import StatedBuckets
 
 _HINT = (
     "hint: --footers prunes files by their own footers; `pyhudi index create` builds column_stats"
@@ -59,6 +61,7 @@ def _question(command: _Command) -> _Command:
             SINCE,
             ZONE,
             FOOTERS,
+            BUCKETS,
         )
     ):
         command = option(command)
@@ -177,9 +180,10 @@ def _pruned(
     since: str | datetime | None,
     zone: str,
     footers: bool,
+    buckets: StatedBuckets | None,
 ) -> Plan:
     with progress_while("pruning files"), warnings_as_hints():
-        plan = asked_table(table_location(table), footers).prune(
+        plan = asked_table(table_location(table), footers, buckets=buckets).prune(
             predicate,
             as_of=as_of,
             since=since,

@@ -23,6 +23,7 @@ from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.cli.options import comma_separated, complete_directories, examples, table_location
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
+    BUCKETS,
     DIALECT,
     FOOTERS,
     OPTIONAL_PREDICATE,
@@ -43,6 +44,7 @@ from pyhudi_expr.tables.listing import TableView
 
 if TYPE_CHECKING:
     from pyhudi_expr.rows.scan import Progress
+    from pyhudi_expr.tables.properties import StatedBuckets
 
 _NULL = Text("NULL", "dim")
 
@@ -76,6 +78,7 @@ _SHOWN_ROWS = 40
     " and NaN beside it.",
 )
 @FOOTERS
+@BUCKETS
 @DIALECT
 @VIEW
 @AS_OF
@@ -89,6 +92,7 @@ def scan(
     limit: int | None,
     order_by: str | None,
     footers: bool,
+    buckets: StatedBuckets | None,
     dialect: str,
     view: TableView,
     as_of: str | datetime | None,
@@ -106,7 +110,7 @@ def scan(
     with progress_while("pruning files"), warnings_as_hints():
         opened = HudiTable.open(table_location(table))
         schema = opened.schema(instant_text("as_of", as_of, zone, opened.properties))
-        rows = asked_table(opened.base_path, footers, opened).scan(
+        rows = asked_table(opened.base_path, footers, opened, buckets).scan(
             predicate,
             _columns(schema.names, comma_separated(columns), with_meta),
             as_of,

@@ -83,16 +83,28 @@ def composite_lookups(
         fields: The columns of the index, in its order.
         values_of: See `ValuesOf`.
     """
-    occurrences = Counter(id(node) for node in walk(predicate))
     found = []
+    for leaf, values in held_values(predicate, fields, values_of):
+        beginnings = dict.fromkeys(map(composite_value, itertools.product(*values)))
+        found.append(CompositeLookup(leaf, tuple(beginnings)))
+    return found
+
+
+def held_values(
+    predicate: BoundExpression, fields: Sequence[str], values_of: ValuesOf
+) -> Iterator[tuple[Leaf, list[Sequence[bytes | None]]]]:
+    """Return for each conjunction the values that it holds the first columns to.
+
+    They come with a leaf of the conjunction that is nowhere else in the predicate, and have at most
+    `MOST_COMBINATIONS` if they are of several columns. The arguments are those of
+    `composite_lookups`.
+    """
+    occurrences = Counter(id(node) for node in walk(predicate))
     for conjunction in _conjunctions(predicate):
         run = _leading_run(conjunction, fields, values_of)
         leaf = next((leaf for leaf, _ in reversed(run) if occurrences[id(leaf)] == 1), None)
         if leaf is not None:
-            combinations = itertools.product(*(values for _, values in run))
-            beginnings = dict.fromkeys(map(composite_value, combinations))
-            found.append(CompositeLookup(leaf, tuple(beginnings)))
-    return found
+            yield leaf, [values for _, values in run]
 
 
 def _conjunctions(node: BoundExpression) -> Iterator[list[Leaf]]:

@@ -60,7 +60,7 @@ from pyhudi_expr.tables.keys.generators import KeyGenerator
 from pyhudi_expr.tables.properties import TableProperties
 
 _TEXT = Domain(Kind.TEXT)
-_KEY_COLUMN = BoundColumn(RECORD_KEY, pa.string(), _TEXT)
+KEY_COLUMN = BoundColumn(RECORD_KEY, pa.string(), _TEXT)
 _EPOCH = date(1970, 1, 1)
 _DATES = range((date.min - _EPOCH).days, (date.max - _EPOCH).days + 1)
 _EMPTY = "__empty__"
@@ -162,7 +162,7 @@ class EitherSpelling:
         return first + second if first and second else []
 
 
-def key_spelling(properties: TableProperties) -> KeySpelling | None:
+def key_spelling(properties: TableProperties) -> StoredSpelling | None:
     """Return how the table's stored keys are written; None if unknown."""
     generator = properties.key_generator.rpartition(".")[2].upper()
     kind = generator.removesuffix("KEYGENERATOR").removesuffix("_AVRO").removesuffix("AVRO")
@@ -256,8 +256,8 @@ def _implied(nodes: Sequence[BoundExpression], spelling: KeySpelling) -> list[Bo
     if not options:
         return []
     if len(options) == 1:
-        return [BoundComparison(Op.EQ, _KEY_COLUMN, options[0])]
-    return [BoundIn(_KEY_COLUMN, options)]
+        return [BoundComparison(Op.EQ, KEY_COLUMN, options[0])]
+    return [BoundIn(KEY_COLUMN, options)]
 
 
 def _combinations(parts: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:

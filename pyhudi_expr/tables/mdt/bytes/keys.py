@@ -245,15 +245,19 @@ Shards = Int64Array
 
 
 def shards(keys: ByteStrings, count: int) -> Shards:
-    """Return for each key (UTF-8) its file group, from 0 to `count` - 1.
-
-    Java hashes UTF-16 units, which are the bytes of ASCII keys. ASCII keys of one length are hashed
-    together, other keys one by one.
-    """
-    hashed = _one_by_one(keys) if len(keys) <= _FEW else _together(keys)
+    """Return for each key (UTF-8) its file group, from 0 to `count` - 1."""
     # The magnitude of Java's least int is 2^31, like that of any other.
-    magnitude: Shards = np.abs(hashed.view(np.int32).astype(np.int64))
+    magnitude: Shards = np.abs(java_hashes(keys).view(np.int32).astype(np.int64))
     return magnitude % count
+
+
+def java_hashes(texts: ByteStrings) -> UInt32Array:
+    """Return Java's String.hashCode of each text (UTF-8), as unsigned numbers.
+
+    Java hashes UTF-16 units, which are the bytes of ASCII texts. ASCII texts of one length are
+    hashed together, other texts one by one.
+    """
+    return _one_by_one(texts) if len(texts) <= _FEW else _together(texts)
 
 
 def _one_by_one(keys: ByteStrings) -> UInt32Array:
