@@ -68,6 +68,8 @@ FLINK_INDEX_TYPE = "index.type"
 BUCKET_ENGINE = "hoodie.index.bucket.engine"
 BUCKET_NUMBER = "hoodie.bucket.index.num.buckets"
 BUCKET_COLUMNS = "hoodie.bucket.index.hash.field"
+#: They state what a table does not have in its own properties.
+OF_BUCKETS = (INDEX_TYPE, FLINK_INDEX_TYPE, BUCKET_ENGINE, BUCKET_NUMBER, BUCKET_COLUMNS)
 METADATA_ENABLE = "hoodie.metadata.enable"
 METADATA_COLUMN_STATS_ENABLE = "hoodie.metadata.index.column.stats.enable"
 METADATA_COLUMN_STATS_COLUMNS = "hoodie.metadata.index.column.stats.column.list"

@@ -37,6 +37,7 @@ from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import COMMIT_TIME
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.properties import StatedBuckets
 from pyhudi_expr.tables.storage import using_storage_options
 from pyhudi_expr.tables.timeline.timeline import query_instant
 
@@ -75,7 +76,9 @@ def pruned(
 ) -> DataFrame:
     """Return the rows of a table for which a condition is TRUE, meta columns first.
 
-    The logical plan (``explain(True)``) shows how many files are dropped.
+    The logical plan (``explain(True)``) shows how many files are dropped. If the session's options
+    for Hudi's writers (`SET hoodie.index.type = BUCKET` and so on) state the number of buckets,
+    equalities of the hashed columns prune by them.
 
     Args:
         spark: The session.
@@ -132,7 +135,13 @@ def prune_table(
         columns = ShownColumns.of(spark, opened, schema, _spark_schema(opened, schema))
         read_predicate = predicate_of(spark.createDataFrame([], columns.types), condition)
         request = PruneRequest(
-            read_predicate.expression, view, read_predicate.semantics, as_of, since, columns.reader
+            read_predicate.expression,
+            view,
+            read_predicate.semantics,
+            as_of,
+            since,
+            columns.reader,
+            _stated_buckets(spark),
         )
         keys = sort_keys(order_by)
         result = _prune(pruner or pruner_of(spark), table, request, limit, keys)
@@ -150,6 +159,12 @@ def prune_table(
         dropped = result.files_total - result.files_kept
         _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)
         return PrunedTable(rows.alias(f"{dropped} of {result.files_total} files dropped"), result)
+
+
+def _stated_buckets(spark: SparkSession) -> StatedBuckets | None:
+    """Return what the session's options for Hudi's writers state of a table's buckets."""
+    given = {name: spark.conf.get(name, None) for name in hudi_names.OF_BUCKETS}
+    return StatedBuckets.of({name: str(text) for name, text in given.items() if text is not None})
 
 
 def _prune(
@@ -255,6 +270,10 @@ def _by_hudi(
         hudi_names.WRITE_AUTO_UPGRADE: "false",
         hudi_names.WRITE_TABLE_VERSION: str(table.properties.version),
     }
+    if table.properties.record_key_fields:
+        # In a session with a bucket index Hudi's client does not start without it.
+        key = ",".join(table.properties.record_key_fields)
+        options[hudi_names.WRITE_RECORDKEY_FIELD] = key
     if evolution is not None:
         options[_SCHEMA_WITH_IDS] = evolution.now.json
     with closing(ClusteringClient.open(spark, table.base_path, options)) as client:

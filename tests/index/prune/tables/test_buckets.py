@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from devtools.tables import TableSpec, TableType, create, upsert
 from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.spark.query.dataframes import prune_table
 from pyhudi_expr.tables.properties import StatedBuckets
 from tests.index.prune.matching_slices import groups, groups_with_matches, read, request
 
@@ -138,3 +139,20 @@ def test_a_text_beside_the_hashed_column_has_to_be_held_to_a_value(
 
     assert skipped("id = 205 AND t = 'key 205é😀'")
     assert not skipped("id = 205")
+
+
+def test_a_session_states_the_buckets_of_the_tables_that_it_reads(
+    spark: SparkSession, flink: Mapping[str, Path]
+) -> None:
+    table = str(flink["mor_bucket"])
+    options = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
+    assert "buckets" not in prune_table(spark, table, "id = 3").result.dropped_by
+    for name, text in options.items():
+        spark.conf.set(name, text)
+    try:
+        found = prune_table(spark, table, "id = 3")
+        assert found.result.dropped_by["buckets"]
+        assert [row["id"] for row in found.frame.collect()] == [3]
+    finally:
+        for name in options:
+            spark.conf.unset(name)
