@@ -53,6 +53,7 @@ from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import TableRoots
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.parsing.budget import spending_as_a_question
+from pyhudi_expr.tables.properties import StatedBuckets
 
 _VIEWS = {
     ttypes.TableView.SNAPSHOT: TableView.SNAPSHOT,
@@ -122,6 +123,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             semantics=semantics,
             as_of=request.asOfInstant,
             reader=reader,
+            buckets=StatedBuckets.of(request.catalogProperties or {}),
         )
 
     def _answer(self, request: ttypes.PruneRequest) -> Answer:

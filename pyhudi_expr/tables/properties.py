@@ -77,6 +77,8 @@ def _character(escape: re.Match[str]) -> str:
     return _LETTERS.get(letter, letter)
 
 
+#: Of the number with which the id of a file group begins.
+_BUCKET_DIGITS = 8
 CHANGEABLE_VERSIONS = frozenset({6, 8, 9})
 SUPPORTED_VERSIONS = CHANGEABLE_VERSIONS | frozenset(range(6))
 """Older ones are read without their metadata tables; 0 is of tables from before versions."""
@@ -232,7 +234,7 @@ class StatedBuckets:
         number = properties.get(hudi_names.BUCKET_NUMBER, "").strip()
         if (kind or "").upper() != "BUCKET" or engine.upper() != "SIMPLE" or not number:
             return None
-        if not (number.isascii() and number.isdigit() and int(number) > 0):
+        if not (number.isdecimal() and len(number) <= _BUCKET_DIGITS and int(number)):
             raise HudiError(f"{hudi_names.BUCKET_NUMBER}: expected a number from 1, got {number!r}")
         return StatedBuckets(int(number), _names(properties, hudi_names.BUCKET_COLUMNS))
 

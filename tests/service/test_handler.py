@@ -172,3 +172,17 @@ def test_only_tables_below_the_roots_are_read(golden, tmp_path: Path):
     allowed = PruningHandler(Pruner(), ServiceSettings(table_roots=(str(outside.parent),)))
     for path in (outside, f"file://{outside}", inside / "link"):
         assert allowed.prune(request(str(path))).status == PruneStatus.OK, path
+
+
+def test_buckets_that_a_catalog_states_drop_file_groups(client, flink):
+    asked = {"filter": encode(parse_predicate("id = 3"))}
+    stated = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
+    table = str(flink["mor_bucket"])
+    without = client.send(request(table, **asked))
+    found = client.send(request(table, **asked, catalogProperties=stated))
+    assert "buckets" not in without.counts.filesDroppedBy
+    assert found.counts.filesDroppedBy["buckets"]
+    of_none = {**stated, "hoodie.bucket.index.num.buckets": "none"}
+    refused = client.send(request(table, **asked, catalogProperties=of_none))
+    assert refused.status == PruneStatus.NOT_PRUNED
+    assert "expected a number from 1, got 'none'" in refused.message

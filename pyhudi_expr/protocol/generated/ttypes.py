@@ -1187,11 +1187,13 @@ class PruneRequest(object):
     are known of each slice; names in any case.
      - patienceMillis: How long the caller waits for the answer, from when it sends the request. If the table must be opened
     first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on.
+     - catalogProperties: What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
+    hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, semantics=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None, countBy=None, patienceMillis=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, semantics=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None, listKept=None, selectRows=None, sparkCondition=None, firstRows=None, firstRowsOfEach=None, describeMatching=None, countBy=None, patienceMillis=None, catalogProperties=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -1210,6 +1212,7 @@ class PruneRequest(object):
         self.describeMatching = describeMatching
         self.countBy = countBy
         self.patienceMillis = patienceMillis
+        self.catalogProperties = catalogProperties
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1335,6 +1338,17 @@ class PruneRequest(object):
                     self.patienceMillis = iprot.readI32()
                 else:
                     iprot.skip(ftype)
+            elif fid == 19:
+                if ftype == TType.MAP:
+                    self.catalogProperties = {}
+                    (_ktype94, _vtype95, _size93) = iprot.readMapBegin()
+                    for _i97 in range(_size93):
+                        _key98 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val99 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.catalogProperties[_key98] = _val99
+                    iprot.readMapEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1360,8 +1374,8 @@ class PruneRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter93 in self.filter:
-                iter93.write(oprot)
+            for iter100 in self.filter:
+                iter100.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.view is not None:
@@ -1407,27 +1421,35 @@ class PruneRequest(object):
         if self.firstRowsOfEach is not None:
             oprot.writeFieldBegin('firstRowsOfEach', TType.LIST, 15)
             oprot.writeListBegin(TType.STRUCT, len(self.firstRowsOfEach))
-            for iter94 in self.firstRowsOfEach:
-                iter94.write(oprot)
+            for iter101 in self.firstRowsOfEach:
+                iter101.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.describeMatching is not None:
             oprot.writeFieldBegin('describeMatching', TType.LIST, 16)
             oprot.writeListBegin(TType.STRING, len(self.describeMatching))
-            for iter95 in self.describeMatching:
-                oprot.writeString(iter95.encode('utf-8') if sys.version_info[0] == 2 else iter95)
+            for iter102 in self.describeMatching:
+                oprot.writeString(iter102.encode('utf-8') if sys.version_info[0] == 2 else iter102)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.countBy is not None:
             oprot.writeFieldBegin('countBy', TType.LIST, 17)
             oprot.writeListBegin(TType.STRING, len(self.countBy))
-            for iter96 in self.countBy:
-                oprot.writeString(iter96.encode('utf-8') if sys.version_info[0] == 2 else iter96)
+            for iter103 in self.countBy:
+                oprot.writeString(iter103.encode('utf-8') if sys.version_info[0] == 2 else iter103)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.patienceMillis is not None:
             oprot.writeFieldBegin('patienceMillis', TType.I32, 18)
             oprot.writeI32(self.patienceMillis)
+            oprot.writeFieldEnd()
+        if self.catalogProperties is not None:
+            oprot.writeFieldBegin('catalogProperties', TType.MAP, 19)
+            oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.catalogProperties))
+            for kiter104, viter105 in self.catalogProperties.items():
+                oprot.writeString(kiter104.encode('utf-8') if sys.version_info[0] == 2 else kiter104)
+                oprot.writeString(viter105.encode('utf-8') if sys.version_info[0] == 2 else viter105)
+            oprot.writeMapEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1498,10 +1520,10 @@ class PartitionVerdict(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.tokens = []
-                    (_etype100, _size97) = iprot.readListBegin()
-                    for _i101 in range(_size97):
-                        _elem102 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.tokens.append(_elem102)
+                    (_etype109, _size106) = iprot.readListBegin()
+                    for _i110 in range(_size106):
+                        _elem111 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.tokens.append(_elem111)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1531,8 +1553,8 @@ class PartitionVerdict(object):
         if self.tokens is not None:
             oprot.writeFieldBegin('tokens', TType.LIST, 3)
             oprot.writeListBegin(TType.STRING, len(self.tokens))
-            for iter103 in self.tokens:
-                oprot.writeString(iter103.encode('utf-8') if sys.version_info[0] == 2 else iter103)
+            for iter112 in self.tokens:
+                oprot.writeString(iter112.encode('utf-8') if sys.version_info[0] == 2 else iter112)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.digest is not None:
@@ -1649,11 +1671,11 @@ class PruneCounts(object):
             elif fid == 10:
                 if ftype == TType.MAP:
                     self.filesDroppedBy = {}
-                    (_ktype105, _vtype106, _size104) = iprot.readMapBegin()
-                    for _i108 in range(_size104):
-                        _key109 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val110 = iprot.readI64()
-                        self.filesDroppedBy[_key109] = _val110
+                    (_ktype114, _vtype115, _size113) = iprot.readMapBegin()
+                    for _i117 in range(_size113):
+                        _key118 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val119 = iprot.readI64()
+                        self.filesDroppedBy[_key118] = _val119
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1706,9 +1728,9 @@ class PruneCounts(object):
         if self.filesDroppedBy is not None:
             oprot.writeFieldBegin('filesDroppedBy', TType.MAP, 10)
             oprot.writeMapBegin(TType.STRING, TType.I64, len(self.filesDroppedBy))
-            for kiter111, viter112 in self.filesDroppedBy.items():
-                oprot.writeString(kiter111.encode('utf-8') if sys.version_info[0] == 2 else kiter111)
-                oprot.writeI64(viter112)
+            for kiter120, viter121 in self.filesDroppedBy.items():
+                oprot.writeString(kiter120.encode('utf-8') if sys.version_info[0] == 2 else kiter120)
+                oprot.writeI64(viter121)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1936,80 +1958,80 @@ class KeptSlices(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.partitions = []
-                    (_etype116, _size113) = iprot.readListBegin()
-                    for _i117 in range(_size113):
-                        _elem118 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.partitions.append(_elem118)
+                    (_etype125, _size122) = iprot.readListBegin()
+                    for _i126 in range(_size122):
+                        _elem127 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.partitions.append(_elem127)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.partitionSlices = []
-                    (_etype122, _size119) = iprot.readListBegin()
-                    for _i123 in range(_size119):
-                        _elem124 = iprot.readI32()
-                        self.partitionSlices.append(_elem124)
+                    (_etype131, _size128) = iprot.readListBegin()
+                    for _i132 in range(_size128):
+                        _elem133 = iprot.readI32()
+                        self.partitionSlices.append(_elem133)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.fileIds = []
-                    (_etype128, _size125) = iprot.readListBegin()
-                    for _i129 in range(_size125):
-                        _elem130 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileIds.append(_elem130)
+                    (_etype137, _size134) = iprot.readListBegin()
+                    for _i138 in range(_size134):
+                        _elem139 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileIds.append(_elem139)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.baseInstants = []
-                    (_etype134, _size131) = iprot.readListBegin()
-                    for _i135 in range(_size131):
-                        _elem136 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.baseInstants.append(_elem136)
+                    (_etype143, _size140) = iprot.readListBegin()
+                    for _i144 in range(_size140):
+                        _elem145 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.baseInstants.append(_elem145)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.haveBaseFile = []
-                    (_etype140, _size137) = iprot.readListBegin()
-                    for _i141 in range(_size137):
-                        _elem142 = iprot.readBool()
-                        self.haveBaseFile.append(_elem142)
+                    (_etype149, _size146) = iprot.readListBegin()
+                    for _i150 in range(_size146):
+                        _elem151 = iprot.readBool()
+                        self.haveBaseFile.append(_elem151)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.logFiles = []
-                    (_etype146, _size143) = iprot.readListBegin()
-                    for _i147 in range(_size143):
-                        _elem148 = iprot.readI32()
-                        self.logFiles.append(_elem148)
+                    (_etype155, _size152) = iprot.readListBegin()
+                    for _i156 in range(_size152):
+                        _elem157 = iprot.readI32()
+                        self.logFiles.append(_elem157)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.fileNames = []
-                    (_etype152, _size149) = iprot.readListBegin()
-                    for _i153 in range(_size149):
-                        _elem154 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.fileNames.append(_elem154)
+                    (_etype161, _size158) = iprot.readListBegin()
+                    for _i162 in range(_size158):
+                        _elem163 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.fileNames.append(_elem163)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.fileSizes = []
-                    (_etype158, _size155) = iprot.readListBegin()
-                    for _i159 in range(_size155):
-                        _elem160 = iprot.readI64()
-                        self.fileSizes.append(_elem160)
+                    (_etype167, _size164) = iprot.readListBegin()
+                    for _i168 in range(_size164):
+                        _elem169 = iprot.readI64()
+                        self.fileSizes.append(_elem169)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2030,57 +2052,57 @@ class KeptSlices(object):
         if self.partitions is not None:
             oprot.writeFieldBegin('partitions', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.partitions))
-            for iter161 in self.partitions:
-                oprot.writeString(iter161.encode('utf-8') if sys.version_info[0] == 2 else iter161)
+            for iter170 in self.partitions:
+                oprot.writeString(iter170.encode('utf-8') if sys.version_info[0] == 2 else iter170)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.partitionSlices is not None:
             oprot.writeFieldBegin('partitionSlices', TType.LIST, 3)
             oprot.writeListBegin(TType.I32, len(self.partitionSlices))
-            for iter162 in self.partitionSlices:
-                oprot.writeI32(iter162)
+            for iter171 in self.partitionSlices:
+                oprot.writeI32(iter171)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileIds is not None:
             oprot.writeFieldBegin('fileIds', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.fileIds))
-            for iter163 in self.fileIds:
-                oprot.writeString(iter163.encode('utf-8') if sys.version_info[0] == 2 else iter163)
+            for iter172 in self.fileIds:
+                oprot.writeString(iter172.encode('utf-8') if sys.version_info[0] == 2 else iter172)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.baseInstants is not None:
             oprot.writeFieldBegin('baseInstants', TType.LIST, 5)
             oprot.writeListBegin(TType.STRING, len(self.baseInstants))
-            for iter164 in self.baseInstants:
-                oprot.writeString(iter164.encode('utf-8') if sys.version_info[0] == 2 else iter164)
+            for iter173 in self.baseInstants:
+                oprot.writeString(iter173.encode('utf-8') if sys.version_info[0] == 2 else iter173)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.haveBaseFile is not None:
             oprot.writeFieldBegin('haveBaseFile', TType.LIST, 6)
             oprot.writeListBegin(TType.BOOL, len(self.haveBaseFile))
-            for iter165 in self.haveBaseFile:
-                oprot.writeBool(iter165)
+            for iter174 in self.haveBaseFile:
+                oprot.writeBool(iter174)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.logFiles is not None:
             oprot.writeFieldBegin('logFiles', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.logFiles))
-            for iter166 in self.logFiles:
-                oprot.writeI32(iter166)
+            for iter175 in self.logFiles:
+                oprot.writeI32(iter175)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileNames is not None:
             oprot.writeFieldBegin('fileNames', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.fileNames))
-            for iter167 in self.fileNames:
-                oprot.writeString(iter167.encode('utf-8') if sys.version_info[0] == 2 else iter167)
+            for iter176 in self.fileNames:
+                oprot.writeString(iter176.encode('utf-8') if sys.version_info[0] == 2 else iter176)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.fileSizes is not None:
             oprot.writeFieldBegin('fileSizes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.fileSizes))
-            for iter168 in self.fileSizes:
-                oprot.writeI64(iter168)
+            for iter177 in self.fileSizes:
+                oprot.writeI64(iter177)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2188,50 +2210,50 @@ class SelectedRows(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.rangeStarts = []
-                    (_etype172, _size169) = iprot.readListBegin()
-                    for _i173 in range(_size169):
-                        _elem174 = iprot.readI64()
-                        self.rangeStarts.append(_elem174)
+                    (_etype181, _size178) = iprot.readListBegin()
+                    for _i182 in range(_size178):
+                        _elem183 = iprot.readI64()
+                        self.rangeStarts.append(_elem183)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.rangeEnds = []
-                    (_etype178, _size175) = iprot.readListBegin()
-                    for _i179 in range(_size175):
-                        _elem180 = iprot.readI64()
-                        self.rangeEnds.append(_elem180)
+                    (_etype187, _size184) = iprot.readListBegin()
+                    for _i188 in range(_size184):
+                        _elem189 = iprot.readI64()
+                        self.rangeEnds.append(_elem189)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.rowGroupRows = []
-                    (_etype184, _size181) = iprot.readListBegin()
-                    for _i185 in range(_size181):
-                        _elem186 = iprot.readI64()
-                        self.rowGroupRows.append(_elem186)
+                    (_etype193, _size190) = iprot.readListBegin()
+                    for _i194 in range(_size190):
+                        _elem195 = iprot.readI64()
+                        self.rowGroupRows.append(_elem195)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.rowGroupOffsets = []
-                    (_etype190, _size187) = iprot.readListBegin()
-                    for _i191 in range(_size187):
-                        _elem192 = iprot.readI64()
-                        self.rowGroupOffsets.append(_elem192)
+                    (_etype199, _size196) = iprot.readListBegin()
+                    for _i200 in range(_size196):
+                        _elem201 = iprot.readI64()
+                        self.rowGroupOffsets.append(_elem201)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.rowGroupBytes = []
-                    (_etype196, _size193) = iprot.readListBegin()
-                    for _i197 in range(_size193):
-                        _elem198 = iprot.readI64()
-                        self.rowGroupBytes.append(_elem198)
+                    (_etype205, _size202) = iprot.readListBegin()
+                    for _i206 in range(_size202):
+                        _elem207 = iprot.readI64()
+                        self.rowGroupBytes.append(_elem207)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2264,36 +2286,36 @@ class SelectedRows(object):
         if self.rangeStarts is not None:
             oprot.writeFieldBegin('rangeStarts', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.rangeStarts))
-            for iter199 in self.rangeStarts:
-                oprot.writeI64(iter199)
+            for iter208 in self.rangeStarts:
+                oprot.writeI64(iter208)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rangeEnds is not None:
             oprot.writeFieldBegin('rangeEnds', TType.LIST, 6)
             oprot.writeListBegin(TType.I64, len(self.rangeEnds))
-            for iter200 in self.rangeEnds:
-                oprot.writeI64(iter200)
+            for iter209 in self.rangeEnds:
+                oprot.writeI64(iter209)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupRows is not None:
             oprot.writeFieldBegin('rowGroupRows', TType.LIST, 7)
             oprot.writeListBegin(TType.I64, len(self.rowGroupRows))
-            for iter201 in self.rowGroupRows:
-                oprot.writeI64(iter201)
+            for iter210 in self.rowGroupRows:
+                oprot.writeI64(iter210)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupOffsets is not None:
             oprot.writeFieldBegin('rowGroupOffsets', TType.LIST, 8)
             oprot.writeListBegin(TType.I64, len(self.rowGroupOffsets))
-            for iter202 in self.rowGroupOffsets:
-                oprot.writeI64(iter202)
+            for iter211 in self.rowGroupOffsets:
+                oprot.writeI64(iter211)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowGroupBytes is not None:
             oprot.writeFieldBegin('rowGroupBytes', TType.LIST, 9)
             oprot.writeListBegin(TType.I64, len(self.rowGroupBytes))
-            for iter203 in self.rowGroupBytes:
-                oprot.writeI64(iter203)
+            for iter212 in self.rowGroupBytes:
+                oprot.writeI64(iter212)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2365,11 +2387,11 @@ class MatchingRows(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype207, _size204) = iprot.readListBegin()
-                    for _i208 in range(_size204):
-                        _elem209 = ColumnSummary()
-                        _elem209.read(iprot)
-                        self.columns.append(_elem209)
+                    (_etype216, _size213) = iprot.readListBegin()
+                    for _i217 in range(_size213):
+                        _elem218 = ColumnSummary()
+                        _elem218.read(iprot)
+                        self.columns.append(_elem218)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2390,8 +2412,8 @@ class MatchingRows(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter210 in self.columns:
-                iter210.write(oprot)
+            for iter219 in self.columns:
+                iter219.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2443,11 +2465,11 @@ class EqualRows(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.values = []
-                    (_etype214, _size211) = iprot.readListBegin()
-                    for _i215 in range(_size211):
-                        _elem216 = Literal()
-                        _elem216.read(iprot)
-                        self.values.append(_elem216)
+                    (_etype223, _size220) = iprot.readListBegin()
+                    for _i224 in range(_size220):
+                        _elem225 = Literal()
+                        _elem225.read(iprot)
+                        self.values.append(_elem225)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2469,8 +2491,8 @@ class EqualRows(object):
         if self.values is not None:
             oprot.writeFieldBegin('values', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.values))
-            for iter217 in self.values:
-                iter217.write(oprot)
+            for iter226 in self.values:
+                iter226.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rows is not None:
@@ -2572,11 +2594,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype221, _size218) = iprot.readListBegin()
-                    for _i222 in range(_size218):
-                        _elem223 = PartitionVerdict()
-                        _elem223.read(iprot)
-                        self.verdicts.append(_elem223)
+                    (_etype230, _size227) = iprot.readListBegin()
+                    for _i231 in range(_size227):
+                        _elem232 = PartitionVerdict()
+                        _elem232.read(iprot)
+                        self.verdicts.append(_elem232)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2594,11 +2616,11 @@ class PruneResponse(object):
             elif fid == 9:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype227, _size224) = iprot.readListBegin()
-                    for _i228 in range(_size224):
-                        _elem229 = ColumnSummary()
-                        _elem229.read(iprot)
-                        self.columns.append(_elem229)
+                    (_etype236, _size233) = iprot.readListBegin()
+                    for _i237 in range(_size233):
+                        _elem238 = ColumnSummary()
+                        _elem238.read(iprot)
+                        self.columns.append(_elem238)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2611,11 +2633,11 @@ class PruneResponse(object):
             elif fid == 11:
                 if ftype == TType.LIST:
                     self.selectedRows = []
-                    (_etype233, _size230) = iprot.readListBegin()
-                    for _i234 in range(_size230):
-                        _elem235 = SelectedRows()
-                        _elem235.read(iprot)
-                        self.selectedRows.append(_elem235)
+                    (_etype242, _size239) = iprot.readListBegin()
+                    for _i243 in range(_size239):
+                        _elem244 = SelectedRows()
+                        _elem244.read(iprot)
+                        self.selectedRows.append(_elem244)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2628,11 +2650,11 @@ class PruneResponse(object):
             elif fid == 13:
                 if ftype == TType.LIST:
                     self.counted = []
-                    (_etype239, _size236) = iprot.readListBegin()
-                    for _i240 in range(_size236):
-                        _elem241 = EqualRows()
-                        _elem241.read(iprot)
-                        self.counted.append(_elem241)
+                    (_etype248, _size245) = iprot.readListBegin()
+                    for _i249 in range(_size245):
+                        _elem250 = EqualRows()
+                        _elem250.read(iprot)
+                        self.counted.append(_elem250)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2669,8 +2691,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter242 in self.verdicts:
-                iter242.write(oprot)
+            for iter251 in self.verdicts:
+                iter251.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -2684,8 +2706,8 @@ class PruneResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 9)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter243 in self.columns:
-                iter243.write(oprot)
+            for iter252 in self.columns:
+                iter252.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -2695,8 +2717,8 @@ class PruneResponse(object):
         if self.selectedRows is not None:
             oprot.writeFieldBegin('selectedRows', TType.LIST, 11)
             oprot.writeListBegin(TType.STRUCT, len(self.selectedRows))
-            for iter244 in self.selectedRows:
-                iter244.write(oprot)
+            for iter253 in self.selectedRows:
+                iter253.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.matching is not None:
@@ -2706,8 +2728,8 @@ class PruneResponse(object):
         if self.counted is not None:
             oprot.writeFieldBegin('counted', TType.LIST, 13)
             oprot.writeListBegin(TType.STRUCT, len(self.counted))
-            for iter245 in self.counted:
-                iter245.write(oprot)
+            for iter254 in self.counted:
+                iter254.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2794,11 +2816,11 @@ class MetadataRequest(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.filter = []
-                    (_etype249, _size246) = iprot.readListBegin()
-                    for _i250 in range(_size246):
-                        _elem251 = Node()
-                        _elem251.read(iprot)
-                        self.filter.append(_elem251)
+                    (_etype258, _size255) = iprot.readListBegin()
+                    for _i259 in range(_size255):
+                        _elem260 = Node()
+                        _elem260.read(iprot)
+                        self.filter.append(_elem260)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2811,10 +2833,10 @@ class MetadataRequest(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype255, _size252) = iprot.readListBegin()
-                    for _i256 in range(_size252):
-                        _elem257 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.columns.append(_elem257)
+                    (_etype264, _size261) = iprot.readListBegin()
+                    for _i265 in range(_size261):
+                        _elem266 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.columns.append(_elem266)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2847,8 +2869,8 @@ class MetadataRequest(object):
         if self.filter is not None:
             oprot.writeFieldBegin('filter', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.filter))
-            for iter258 in self.filter:
-                iter258.write(oprot)
+            for iter267 in self.filter:
+                iter267.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.semantics is not None:
@@ -2858,8 +2880,8 @@ class MetadataRequest(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.columns))
-            for iter259 in self.columns:
-                oprot.writeString(iter259.encode('utf-8') if sys.version_info[0] == 2 else iter259)
+            for iter268 in self.columns:
+                oprot.writeString(iter268.encode('utf-8') if sys.version_info[0] == 2 else iter268)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2943,45 +2965,45 @@ class MetadataColumn(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.texts = []
-                    (_etype263, _size260) = iprot.readListBegin()
-                    for _i264 in range(_size260):
-                        _elem265 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.texts.append(_elem265)
+                    (_etype272, _size269) = iprot.readListBegin()
+                    for _i273 in range(_size269):
+                        _elem274 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.texts.append(_elem274)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.integers = []
-                    (_etype269, _size266) = iprot.readListBegin()
-                    for _i270 in range(_size266):
-                        _elem271 = iprot.readI64()
-                        self.integers.append(_elem271)
+                    (_etype278, _size275) = iprot.readListBegin()
+                    for _i279 in range(_size275):
+                        _elem280 = iprot.readI64()
+                        self.integers.append(_elem280)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.textLists = []
-                    (_etype275, _size272) = iprot.readListBegin()
-                    for _i276 in range(_size272):
-                        _elem277 = []
-                        (_etype281, _size278) = iprot.readListBegin()
-                        for _i282 in range(_size278):
-                            _elem283 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                            _elem277.append(_elem283)
+                    (_etype284, _size281) = iprot.readListBegin()
+                    for _i285 in range(_size281):
+                        _elem286 = []
+                        (_etype290, _size287) = iprot.readListBegin()
+                        for _i291 in range(_size287):
+                            _elem292 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                            _elem286.append(_elem292)
                         iprot.readListEnd()
-                        self.textLists.append(_elem277)
+                        self.textLists.append(_elem286)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.nulls = []
-                    (_etype287, _size284) = iprot.readListBegin()
-                    for _i288 in range(_size284):
-                        _elem289 = iprot.readI32()
-                        self.nulls.append(_elem289)
+                    (_etype296, _size293) = iprot.readListBegin()
+                    for _i297 in range(_size293):
+                        _elem298 = iprot.readI32()
+                        self.nulls.append(_elem298)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3010,32 +3032,32 @@ class MetadataColumn(object):
         if self.texts is not None:
             oprot.writeFieldBegin('texts', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.texts))
-            for iter290 in self.texts:
-                oprot.writeString(iter290.encode('utf-8') if sys.version_info[0] == 2 else iter290)
+            for iter299 in self.texts:
+                oprot.writeString(iter299.encode('utf-8') if sys.version_info[0] == 2 else iter299)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.integers is not None:
             oprot.writeFieldBegin('integers', TType.LIST, 5)
             oprot.writeListBegin(TType.I64, len(self.integers))
-            for iter291 in self.integers:
-                oprot.writeI64(iter291)
+            for iter300 in self.integers:
+                oprot.writeI64(iter300)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.textLists is not None:
             oprot.writeFieldBegin('textLists', TType.LIST, 6)
             oprot.writeListBegin(TType.LIST, len(self.textLists))
-            for iter292 in self.textLists:
-                oprot.writeListBegin(TType.STRING, len(iter292))
-                for iter293 in iter292:
-                    oprot.writeString(iter293.encode('utf-8') if sys.version_info[0] == 2 else iter293)
+            for iter301 in self.textLists:
+                oprot.writeListBegin(TType.STRING, len(iter301))
+                for iter302 in iter301:
+                    oprot.writeString(iter302.encode('utf-8') if sys.version_info[0] == 2 else iter302)
                 oprot.writeListEnd()
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.nulls is not None:
             oprot.writeFieldBegin('nulls', TType.LIST, 7)
             oprot.writeListBegin(TType.I32, len(self.nulls))
-            for iter294 in self.nulls:
-                oprot.writeI32(iter294)
+            for iter303 in self.nulls:
+                oprot.writeI32(iter303)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3121,11 +3143,11 @@ class MetadataResponse(object):
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.columns = []
-                    (_etype298, _size295) = iprot.readListBegin()
-                    for _i299 in range(_size295):
-                        _elem300 = MetadataColumn()
-                        _elem300.read(iprot)
-                        self.columns.append(_elem300)
+                    (_etype307, _size304) = iprot.readListBegin()
+                    for _i308 in range(_size304):
+                        _elem309 = MetadataColumn()
+                        _elem309.read(iprot)
+                        self.columns.append(_elem309)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3173,8 +3195,8 @@ class MetadataResponse(object):
         if self.columns is not None:
             oprot.writeFieldBegin('columns', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.columns))
-            for iter301 in self.columns:
-                iter301.write(oprot)
+            for iter310 in self.columns:
+                iter310.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.rowsConsidered is not None:
@@ -3381,6 +3403,7 @@ PruneRequest.thrift_spec = (
     (16, TType.LIST, 'describeMatching', (TType.STRING, 'UTF8', False), None, ),  # 16
     (17, TType.LIST, 'countBy', (TType.STRING, 'UTF8', False), None, ),  # 17
     (18, TType.I32, 'patienceMillis', None, None, ),  # 18
+    (19, TType.MAP, 'catalogProperties', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 19
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (

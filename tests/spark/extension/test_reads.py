@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.matrix import FILES, Matrices, Partitioning
 from devtools.spark import session_settings
-from devtools.tables import TableType
+from devtools.tables import HudiTable, TableSpec, TableType, create
 from tests.index.prune import predicates
 from tests.index.prune.matching_slices import groups_with_matches
 from tests.marks import long
@@ -195,3 +195,40 @@ def test_one_frame_with_other_conditions(extended: SparkSession, matrices: Matri
     assert cached.count() == frame.where("i < 0").count()
     cached.unpersist()
     assert len(one.inputFiles()) < FILES
+
+
+@pytest.fixture(scope="module")
+def buckets(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> HudiTable:
+    """A table with eight buckets, whose properties do not say so."""
+    extra = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "8"}
+    spec = TableSpec("in_buckets", partitions=("p",), extra=extra, stats_columns=("x",))
+    frame = spark.sql("select cast(id as int) as id, id as x, 'a' as p from range(500)")
+    return create(frame, spec, tmp_path_factory.mktemp("buckets"))
+
+
+def test_buckets_that_the_options_of_a_read_state(
+    extended: SparkSession, buckets: HudiTable
+) -> None:
+    def asked(number: int) -> DataFrame:
+        stated = {"hoodie__index__type": "BUCKET"}
+        stated["hoodie__bucket__index__num__buckets"] = str(number)
+        return whole(extended, buckets.path, **stated).where("id = 77")
+
+    assert len(slices_read(whole(extended, buckets.path).where("id = 77"))) == 8
+    assert len(slices_read(asked(8))) == 1
+    assert len(slices_read(asked(5))) == 8
+    assert ids(asked(8)) == [77]
+
+
+def test_buckets_that_the_catalog_states(extended: SparkSession, buckets: HudiTable) -> None:
+    stated = "'hoodie.index.type' = 'BUCKET', 'hoodie.bucket.index.num.buckets' = '8'"
+    extended.sql(
+        f"CREATE TABLE in_buckets USING hudi TBLPROPERTIES ({stated}) LOCATION '{buckets.path}'"
+    )
+    try:
+        with session_settings(extended, {"hoodie.enable.data.skipping": "false"}):
+            rows = extended.sql("SELECT * FROM in_buckets WHERE id = 77")
+            assert len(slices_read(rows)) == 1
+            assert [row["x"] for row in rows.collect()] == [77]
+    finally:
+        extended.sql("DROP TABLE in_buckets")

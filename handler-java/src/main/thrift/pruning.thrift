@@ -245,7 +245,10 @@ struct PruneRequest {
   17: optional list<string> countBy,
   /** How long the caller waits for the answer, from when it sends the request. If the table must be opened
       first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on. */
-  18: optional i32 patienceMillis
+  18: optional i32 patienceMillis,
+  /** What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
+      hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored. */
+  19: optional map<string, string> catalogProperties
 }
 
 /** The meaning of a partition's verdict. */

@@ -434,14 +434,14 @@ public class EqualRows implements org.apache.thrift.TBase<EqualRows, EqualRows._
           case 1: // VALUES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list240 = iprot.readListBegin();
-                struct.values = new java.util.ArrayList<Literal>(_list240.size);
-                @org.apache.thrift.annotation.Nullable Literal _elem241;
-                for (int _i242 = 0; _i242 < _list240.size; ++_i242)
+                org.apache.thrift.protocol.TList _list250 = iprot.readListBegin();
+                struct.values = new java.util.ArrayList<Literal>(_list250.size);
+                @org.apache.thrift.annotation.Nullable Literal _elem251;
+                for (int _i252 = 0; _i252 < _list250.size; ++_i252)
                 {
-                  _elem241 = new Literal();
-                  _elem241.read(iprot);
-                  struct.values.add(_elem241);
+                  _elem251 = new Literal();
+                  _elem251.read(iprot);
+                  struct.values.add(_elem251);
                 }
                 iprot.readListEnd();
               }
@@ -481,9 +481,9 @@ public class EqualRows implements org.apache.thrift.TBase<EqualRows, EqualRows._
         oprot.writeFieldBegin(VALUES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.values.size()));
-          for (Literal _iter243 : struct.values)
+          for (Literal _iter253 : struct.values)
           {
-            _iter243.write(oprot);
+            _iter253.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -512,9 +512,9 @@ public class EqualRows implements org.apache.thrift.TBase<EqualRows, EqualRows._
       org.apache.thrift.protocol.TTupleProtocol oprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
       {
         oprot.writeI32(struct.values.size());
-        for (Literal _iter244 : struct.values)
+        for (Literal _iter254 : struct.values)
         {
-          _iter244.write(oprot);
+          _iter254.write(oprot);
         }
       }
       oprot.writeI64(struct.rows);
@@ -524,14 +524,14 @@ public class EqualRows implements org.apache.thrift.TBase<EqualRows, EqualRows._
     public void read(org.apache.thrift.protocol.TProtocol prot, EqualRows struct) throws org.apache.thrift.TException {
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
       {
-        org.apache.thrift.protocol.TList _list245 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.values = new java.util.ArrayList<Literal>(_list245.size);
-        @org.apache.thrift.annotation.Nullable Literal _elem246;
-        for (int _i247 = 0; _i247 < _list245.size; ++_i247)
+        org.apache.thrift.protocol.TList _list255 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.values = new java.util.ArrayList<Literal>(_list255.size);
+        @org.apache.thrift.annotation.Nullable Literal _elem256;
+        for (int _i257 = 0; _i257 < _list255.size; ++_i257)
         {
-          _elem246 = new Literal();
-          _elem246.read(iprot);
-          struct.values.add(_elem246);
+          _elem256 = new Literal();
+          _elem256.read(iprot);
+          struct.values.add(_elem256);
         }
       }
       struct.setValuesIsSet(true);

@@ -1224,13 +1224,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 2: // PARTITIONS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list128 = iprot.readListBegin();
-                struct.partitions = new java.util.ArrayList<java.lang.String>(_list128.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem129;
-                for (int _i130 = 0; _i130 < _list128.size; ++_i130)
+                org.apache.thrift.protocol.TList _list138 = iprot.readListBegin();
+                struct.partitions = new java.util.ArrayList<java.lang.String>(_list138.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem139;
+                for (int _i140 = 0; _i140 < _list138.size; ++_i140)
                 {
-                  _elem129 = iprot.readString();
-                  struct.partitions.add(_elem129);
+                  _elem139 = iprot.readString();
+                  struct.partitions.add(_elem139);
                 }
                 iprot.readListEnd();
               }
@@ -1242,13 +1242,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 3: // PARTITION_SLICES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list131 = iprot.readListBegin();
-                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list131.size);
-                int _elem132;
-                for (int _i133 = 0; _i133 < _list131.size; ++_i133)
+                org.apache.thrift.protocol.TList _list141 = iprot.readListBegin();
+                struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list141.size);
+                int _elem142;
+                for (int _i143 = 0; _i143 < _list141.size; ++_i143)
                 {
-                  _elem132 = iprot.readI32();
-                  struct.partitionSlices.add(_elem132);
+                  _elem142 = iprot.readI32();
+                  struct.partitionSlices.add(_elem142);
                 }
                 iprot.readListEnd();
               }
@@ -1260,13 +1260,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 4: // FILE_IDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list134 = iprot.readListBegin();
-                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list134.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem135;
-                for (int _i136 = 0; _i136 < _list134.size; ++_i136)
+                org.apache.thrift.protocol.TList _list144 = iprot.readListBegin();
+                struct.fileIds = new java.util.ArrayList<java.lang.String>(_list144.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem145;
+                for (int _i146 = 0; _i146 < _list144.size; ++_i146)
                 {
-                  _elem135 = iprot.readString();
-                  struct.fileIds.add(_elem135);
+                  _elem145 = iprot.readString();
+                  struct.fileIds.add(_elem145);
                 }
                 iprot.readListEnd();
               }
@@ -1278,13 +1278,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 5: // BASE_INSTANTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list137 = iprot.readListBegin();
-                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list137.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem138;
-                for (int _i139 = 0; _i139 < _list137.size; ++_i139)
+                org.apache.thrift.protocol.TList _list147 = iprot.readListBegin();
+                struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list147.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem148;
+                for (int _i149 = 0; _i149 < _list147.size; ++_i149)
                 {
-                  _elem138 = iprot.readString();
-                  struct.baseInstants.add(_elem138);
+                  _elem148 = iprot.readString();
+                  struct.baseInstants.add(_elem148);
                 }
                 iprot.readListEnd();
               }
@@ -1296,13 +1296,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 6: // HAVE_BASE_FILE
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list140 = iprot.readListBegin();
-                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list140.size);
-                boolean _elem141;
-                for (int _i142 = 0; _i142 < _list140.size; ++_i142)
+                org.apache.thrift.protocol.TList _list150 = iprot.readListBegin();
+                struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list150.size);
+                boolean _elem151;
+                for (int _i152 = 0; _i152 < _list150.size; ++_i152)
                 {
-                  _elem141 = iprot.readBool();
-                  struct.haveBaseFile.add(_elem141);
+                  _elem151 = iprot.readBool();
+                  struct.haveBaseFile.add(_elem151);
                 }
                 iprot.readListEnd();
               }
@@ -1314,13 +1314,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 7: // LOG_FILES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list143 = iprot.readListBegin();
-                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list143.size);
-                int _elem144;
-                for (int _i145 = 0; _i145 < _list143.size; ++_i145)
+                org.apache.thrift.protocol.TList _list153 = iprot.readListBegin();
+                struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list153.size);
+                int _elem154;
+                for (int _i155 = 0; _i155 < _list153.size; ++_i155)
                 {
-                  _elem144 = iprot.readI32();
-                  struct.logFiles.add(_elem144);
+                  _elem154 = iprot.readI32();
+                  struct.logFiles.add(_elem154);
                 }
                 iprot.readListEnd();
               }
@@ -1332,13 +1332,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 8: // FILE_NAMES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list146 = iprot.readListBegin();
-                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list146.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem147;
-                for (int _i148 = 0; _i148 < _list146.size; ++_i148)
+                org.apache.thrift.protocol.TList _list156 = iprot.readListBegin();
+                struct.fileNames = new java.util.ArrayList<java.lang.String>(_list156.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem157;
+                for (int _i158 = 0; _i158 < _list156.size; ++_i158)
                 {
-                  _elem147 = iprot.readString();
-                  struct.fileNames.add(_elem147);
+                  _elem157 = iprot.readString();
+                  struct.fileNames.add(_elem157);
                 }
                 iprot.readListEnd();
               }
@@ -1350,13 +1350,13 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
           case 9: // FILE_SIZES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list149 = iprot.readListBegin();
-                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list149.size);
-                long _elem150;
-                for (int _i151 = 0; _i151 < _list149.size; ++_i151)
+                org.apache.thrift.protocol.TList _list159 = iprot.readListBegin();
+                struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list159.size);
+                long _elem160;
+                for (int _i161 = 0; _i161 < _list159.size; ++_i161)
                 {
-                  _elem150 = iprot.readI64();
-                  struct.fileSizes.add(_elem150);
+                  _elem160 = iprot.readI64();
+                  struct.fileSizes.add(_elem160);
                 }
                 iprot.readListEnd();
               }
@@ -1390,9 +1390,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITIONS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.partitions.size()));
-          for (java.lang.String _iter152 : struct.partitions)
+          for (java.lang.String _iter162 : struct.partitions)
           {
-            oprot.writeString(_iter152);
+            oprot.writeString(_iter162);
           }
           oprot.writeListEnd();
         }
@@ -1402,9 +1402,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(PARTITION_SLICES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.partitionSlices.size()));
-          for (int _iter153 : struct.partitionSlices)
+          for (int _iter163 : struct.partitionSlices)
           {
-            oprot.writeI32(_iter153);
+            oprot.writeI32(_iter163);
           }
           oprot.writeListEnd();
         }
@@ -1414,9 +1414,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_IDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileIds.size()));
-          for (java.lang.String _iter154 : struct.fileIds)
+          for (java.lang.String _iter164 : struct.fileIds)
           {
-            oprot.writeString(_iter154);
+            oprot.writeString(_iter164);
           }
           oprot.writeListEnd();
         }
@@ -1426,9 +1426,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(BASE_INSTANTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.baseInstants.size()));
-          for (java.lang.String _iter155 : struct.baseInstants)
+          for (java.lang.String _iter165 : struct.baseInstants)
           {
-            oprot.writeString(_iter155);
+            oprot.writeString(_iter165);
           }
           oprot.writeListEnd();
         }
@@ -1438,9 +1438,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(HAVE_BASE_FILE_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.BOOL, struct.haveBaseFile.size()));
-          for (boolean _iter156 : struct.haveBaseFile)
+          for (boolean _iter166 : struct.haveBaseFile)
           {
-            oprot.writeBool(_iter156);
+            oprot.writeBool(_iter166);
           }
           oprot.writeListEnd();
         }
@@ -1450,9 +1450,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(LOG_FILES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.logFiles.size()));
-          for (int _iter157 : struct.logFiles)
+          for (int _iter167 : struct.logFiles)
           {
-            oprot.writeI32(_iter157);
+            oprot.writeI32(_iter167);
           }
           oprot.writeListEnd();
         }
@@ -1462,9 +1462,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_NAMES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.fileNames.size()));
-          for (java.lang.String _iter158 : struct.fileNames)
+          for (java.lang.String _iter168 : struct.fileNames)
           {
-            oprot.writeString(_iter158);
+            oprot.writeString(_iter168);
           }
           oprot.writeListEnd();
         }
@@ -1474,9 +1474,9 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
         oprot.writeFieldBegin(FILE_SIZES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.fileSizes.size()));
-          for (long _iter159 : struct.fileSizes)
+          for (long _iter169 : struct.fileSizes)
           {
-            oprot.writeI64(_iter159);
+            oprot.writeI64(_iter169);
           }
           oprot.writeListEnd();
         }
@@ -1503,58 +1503,58 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       oprot.writeBinary(struct.timelineDigest);
       {
         oprot.writeI32(struct.partitions.size());
-        for (java.lang.String _iter160 : struct.partitions)
+        for (java.lang.String _iter170 : struct.partitions)
         {
-          oprot.writeString(_iter160);
+          oprot.writeString(_iter170);
         }
       }
       {
         oprot.writeI32(struct.partitionSlices.size());
-        for (int _iter161 : struct.partitionSlices)
+        for (int _iter171 : struct.partitionSlices)
         {
-          oprot.writeI32(_iter161);
+          oprot.writeI32(_iter171);
         }
       }
       {
         oprot.writeI32(struct.fileIds.size());
-        for (java.lang.String _iter162 : struct.fileIds)
+        for (java.lang.String _iter172 : struct.fileIds)
         {
-          oprot.writeString(_iter162);
+          oprot.writeString(_iter172);
         }
       }
       {
         oprot.writeI32(struct.baseInstants.size());
-        for (java.lang.String _iter163 : struct.baseInstants)
+        for (java.lang.String _iter173 : struct.baseInstants)
         {
-          oprot.writeString(_iter163);
+          oprot.writeString(_iter173);
         }
       }
       {
         oprot.writeI32(struct.haveBaseFile.size());
-        for (boolean _iter164 : struct.haveBaseFile)
+        for (boolean _iter174 : struct.haveBaseFile)
         {
-          oprot.writeBool(_iter164);
+          oprot.writeBool(_iter174);
         }
       }
       {
         oprot.writeI32(struct.logFiles.size());
-        for (int _iter165 : struct.logFiles)
+        for (int _iter175 : struct.logFiles)
         {
-          oprot.writeI32(_iter165);
+          oprot.writeI32(_iter175);
         }
       }
       {
         oprot.writeI32(struct.fileNames.size());
-        for (java.lang.String _iter166 : struct.fileNames)
+        for (java.lang.String _iter176 : struct.fileNames)
         {
-          oprot.writeString(_iter166);
+          oprot.writeString(_iter176);
         }
       }
       {
         oprot.writeI32(struct.fileSizes.size());
-        for (long _iter167 : struct.fileSizes)
+        for (long _iter177 : struct.fileSizes)
         {
-          oprot.writeI64(_iter167);
+          oprot.writeI64(_iter177);
         }
       }
     }
@@ -1565,90 +1565,90 @@ public class KeptSlices implements org.apache.thrift.TBase<KeptSlices, KeptSlice
       struct.timelineDigest = iprot.readBinary();
       struct.setTimelineDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list168 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.partitions = new java.util.ArrayList<java.lang.String>(_list168.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem169;
-        for (int _i170 = 0; _i170 < _list168.size; ++_i170)
+        org.apache.thrift.protocol.TList _list178 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.partitions = new java.util.ArrayList<java.lang.String>(_list178.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem179;
+        for (int _i180 = 0; _i180 < _list178.size; ++_i180)
         {
-          _elem169 = iprot.readString();
-          struct.partitions.add(_elem169);
+          _elem179 = iprot.readString();
+          struct.partitions.add(_elem179);
         }
       }
       struct.setPartitionsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list171 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list171.size);
-        int _elem172;
-        for (int _i173 = 0; _i173 < _list171.size; ++_i173)
+        org.apache.thrift.protocol.TList _list181 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.partitionSlices = new java.util.ArrayList<java.lang.Integer>(_list181.size);
+        int _elem182;
+        for (int _i183 = 0; _i183 < _list181.size; ++_i183)
         {
-          _elem172 = iprot.readI32();
-          struct.partitionSlices.add(_elem172);
+          _elem182 = iprot.readI32();
+          struct.partitionSlices.add(_elem182);
         }
       }
       struct.setPartitionSlicesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list174 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list174.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem175;
-        for (int _i176 = 0; _i176 < _list174.size; ++_i176)
+        org.apache.thrift.protocol.TList _list184 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileIds = new java.util.ArrayList<java.lang.String>(_list184.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem185;
+        for (int _i186 = 0; _i186 < _list184.size; ++_i186)
         {
-          _elem175 = iprot.readString();
-          struct.fileIds.add(_elem175);
+          _elem185 = iprot.readString();
+          struct.fileIds.add(_elem185);
         }
       }
       struct.setFileIdsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list177 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list177.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem178;
-        for (int _i179 = 0; _i179 < _list177.size; ++_i179)
+        org.apache.thrift.protocol.TList _list187 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.baseInstants = new java.util.ArrayList<java.lang.String>(_list187.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem188;
+        for (int _i189 = 0; _i189 < _list187.size; ++_i189)
         {
-          _elem178 = iprot.readString();
-          struct.baseInstants.add(_elem178);
+          _elem188 = iprot.readString();
+          struct.baseInstants.add(_elem188);
         }
       }
       struct.setBaseInstantsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list180 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
-        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list180.size);
-        boolean _elem181;
-        for (int _i182 = 0; _i182 < _list180.size; ++_i182)
+        org.apache.thrift.protocol.TList _list190 = iprot.readListBegin(org.apache.thrift.protocol.TType.BOOL);
+        struct.haveBaseFile = new java.util.ArrayList<java.lang.Boolean>(_list190.size);
+        boolean _elem191;
+        for (int _i192 = 0; _i192 < _list190.size; ++_i192)
         {
-          _elem181 = iprot.readBool();
-          struct.haveBaseFile.add(_elem181);
+          _elem191 = iprot.readBool();
+          struct.haveBaseFile.add(_elem191);
         }
       }
       struct.setHaveBaseFileIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list183 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list183.size);
-        int _elem184;
-        for (int _i185 = 0; _i185 < _list183.size; ++_i185)
+        org.apache.thrift.protocol.TList _list193 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+        struct.logFiles = new java.util.ArrayList<java.lang.Integer>(_list193.size);
+        int _elem194;
+        for (int _i195 = 0; _i195 < _list193.size; ++_i195)
         {
-          _elem184 = iprot.readI32();
-          struct.logFiles.add(_elem184);
+          _elem194 = iprot.readI32();
+          struct.logFiles.add(_elem194);
         }
       }
       struct.setLogFilesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list186 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list186.size);
-        @org.apache.thrift.annotation.Nullable java.lang.String _elem187;
-        for (int _i188 = 0; _i188 < _list186.size; ++_i188)
+        org.apache.thrift.protocol.TList _list196 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+        struct.fileNames = new java.util.ArrayList<java.lang.String>(_list196.size);
+        @org.apache.thrift.annotation.Nullable java.lang.String _elem197;
+        for (int _i198 = 0; _i198 < _list196.size; ++_i198)
         {
-          _elem187 = iprot.readString();
-          struct.fileNames.add(_elem187);
+          _elem197 = iprot.readString();
+          struct.fileNames.add(_elem197);
         }
       }
       struct.setFileNamesIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list189 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list189.size);
-        long _elem190;
-        for (int _i191 = 0; _i191 < _list189.size; ++_i191)
+        org.apache.thrift.protocol.TList _list199 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.fileSizes = new java.util.ArrayList<java.lang.Long>(_list199.size);
+        long _elem200;
+        for (int _i201 = 0; _i201 < _list199.size; ++_i201)
         {
-          _elem190 = iprot.readI64();
-          struct.fileSizes.add(_elem190);
+          _elem200 = iprot.readI64();
+          struct.fileSizes.add(_elem200);
         }
       }
       struct.setFileSizesIsSet(true);

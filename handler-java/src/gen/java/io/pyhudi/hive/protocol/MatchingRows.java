@@ -443,14 +443,14 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
           case 2: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list232 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list232.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem233;
-                for (int _i234 = 0; _i234 < _list232.size; ++_i234)
+                org.apache.thrift.protocol.TList _list242 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list242.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem243;
+                for (int _i244 = 0; _i244 < _list242.size; ++_i244)
                 {
-                  _elem233 = new ColumnSummary();
-                  _elem233.read(iprot);
-                  struct.columns.add(_elem233);
+                  _elem243 = new ColumnSummary();
+                  _elem243.read(iprot);
+                  struct.columns.add(_elem243);
                 }
                 iprot.readListEnd();
               }
@@ -485,9 +485,9 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
         oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-          for (ColumnSummary _iter235 : struct.columns)
+          for (ColumnSummary _iter245 : struct.columns)
           {
-            _iter235.write(oprot);
+            _iter245.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -514,9 +514,9 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
       oprot.writeI64(struct.rows);
       {
         oprot.writeI32(struct.columns.size());
-        for (ColumnSummary _iter236 : struct.columns)
+        for (ColumnSummary _iter246 : struct.columns)
         {
-          _iter236.write(oprot);
+          _iter246.write(oprot);
         }
       }
     }
@@ -527,14 +527,14 @@ public class MatchingRows implements org.apache.thrift.TBase<MatchingRows, Match
       struct.rows = iprot.readI64();
       struct.setRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list237 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.columns = new java.util.ArrayList<ColumnSummary>(_list237.size);
-        @org.apache.thrift.annotation.Nullable ColumnSummary _elem238;
-        for (int _i239 = 0; _i239 < _list237.size; ++_i239)
+        org.apache.thrift.protocol.TList _list247 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.columns = new java.util.ArrayList<ColumnSummary>(_list247.size);
+        @org.apache.thrift.annotation.Nullable ColumnSummary _elem248;
+        for (int _i249 = 0; _i249 < _list247.size; ++_i249)
         {
-          _elem238 = new ColumnSummary();
-          _elem238.read(iprot);
-          struct.columns.add(_elem238);
+          _elem248 = new ColumnSummary();
+          _elem248.read(iprot);
+          struct.columns.add(_elem248);
         }
       }
       struct.setColumnsIsSet(true);

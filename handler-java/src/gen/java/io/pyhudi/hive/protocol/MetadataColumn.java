@@ -985,13 +985,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 4: // TEXTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list296 = iprot.readListBegin();
-                struct.texts = new java.util.ArrayList<java.lang.String>(_list296.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem297;
-                for (int _i298 = 0; _i298 < _list296.size; ++_i298)
+                org.apache.thrift.protocol.TList _list306 = iprot.readListBegin();
+                struct.texts = new java.util.ArrayList<java.lang.String>(_list306.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem307;
+                for (int _i308 = 0; _i308 < _list306.size; ++_i308)
                 {
-                  _elem297 = iprot.readString();
-                  struct.texts.add(_elem297);
+                  _elem307 = iprot.readString();
+                  struct.texts.add(_elem307);
                 }
                 iprot.readListEnd();
               }
@@ -1003,13 +1003,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 5: // INTEGERS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list299 = iprot.readListBegin();
-                struct.integers = new java.util.ArrayList<java.lang.Long>(_list299.size);
-                long _elem300;
-                for (int _i301 = 0; _i301 < _list299.size; ++_i301)
+                org.apache.thrift.protocol.TList _list309 = iprot.readListBegin();
+                struct.integers = new java.util.ArrayList<java.lang.Long>(_list309.size);
+                long _elem310;
+                for (int _i311 = 0; _i311 < _list309.size; ++_i311)
                 {
-                  _elem300 = iprot.readI64();
-                  struct.integers.add(_elem300);
+                  _elem310 = iprot.readI64();
+                  struct.integers.add(_elem310);
                 }
                 iprot.readListEnd();
               }
@@ -1021,23 +1021,23 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 6: // TEXT_LISTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list302 = iprot.readListBegin();
-                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list302.size);
-                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem303;
-                for (int _i304 = 0; _i304 < _list302.size; ++_i304)
+                org.apache.thrift.protocol.TList _list312 = iprot.readListBegin();
+                struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list312.size);
+                @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem313;
+                for (int _i314 = 0; _i314 < _list312.size; ++_i314)
                 {
                   {
-                    org.apache.thrift.protocol.TList _list305 = iprot.readListBegin();
-                    _elem303 = new java.util.ArrayList<java.lang.String>(_list305.size);
-                    @org.apache.thrift.annotation.Nullable java.lang.String _elem306;
-                    for (int _i307 = 0; _i307 < _list305.size; ++_i307)
+                    org.apache.thrift.protocol.TList _list315 = iprot.readListBegin();
+                    _elem313 = new java.util.ArrayList<java.lang.String>(_list315.size);
+                    @org.apache.thrift.annotation.Nullable java.lang.String _elem316;
+                    for (int _i317 = 0; _i317 < _list315.size; ++_i317)
                     {
-                      _elem306 = iprot.readString();
-                      _elem303.add(_elem306);
+                      _elem316 = iprot.readString();
+                      _elem313.add(_elem316);
                     }
                     iprot.readListEnd();
                   }
-                  struct.textLists.add(_elem303);
+                  struct.textLists.add(_elem313);
                 }
                 iprot.readListEnd();
               }
@@ -1049,13 +1049,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           case 7: // NULLS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list308 = iprot.readListBegin();
-                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list308.size);
-                int _elem309;
-                for (int _i310 = 0; _i310 < _list308.size; ++_i310)
+                org.apache.thrift.protocol.TList _list318 = iprot.readListBegin();
+                struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list318.size);
+                int _elem319;
+                for (int _i320 = 0; _i320 < _list318.size; ++_i320)
                 {
-                  _elem309 = iprot.readI32();
-                  struct.nulls.add(_elem309);
+                  _elem319 = iprot.readI32();
+                  struct.nulls.add(_elem319);
                 }
                 iprot.readListEnd();
               }
@@ -1100,9 +1100,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.texts.size()));
-            for (java.lang.String _iter311 : struct.texts)
+            for (java.lang.String _iter321 : struct.texts)
             {
-              oprot.writeString(_iter311);
+              oprot.writeString(_iter321);
             }
             oprot.writeListEnd();
           }
@@ -1114,9 +1114,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(INTEGERS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.integers.size()));
-            for (long _iter312 : struct.integers)
+            for (long _iter322 : struct.integers)
             {
-              oprot.writeI64(_iter312);
+              oprot.writeI64(_iter322);
             }
             oprot.writeListEnd();
           }
@@ -1128,13 +1128,13 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(TEXT_LISTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.LIST, struct.textLists.size()));
-            for (java.util.List<java.lang.String> _iter313 : struct.textLists)
+            for (java.util.List<java.lang.String> _iter323 : struct.textLists)
             {
               {
-                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter313.size()));
-                for (java.lang.String _iter314 : _iter313)
+                oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, _iter323.size()));
+                for (java.lang.String _iter324 : _iter323)
                 {
-                  oprot.writeString(_iter314);
+                  oprot.writeString(_iter324);
                 }
                 oprot.writeListEnd();
               }
@@ -1149,9 +1149,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
           oprot.writeFieldBegin(NULLS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I32, struct.nulls.size()));
-            for (int _iter315 : struct.nulls)
+            for (int _iter325 : struct.nulls)
             {
-              oprot.writeI32(_iter315);
+              oprot.writeI32(_iter325);
             }
             oprot.writeListEnd();
           }
@@ -1196,31 +1196,31 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetTexts()) {
         {
           oprot.writeI32(struct.texts.size());
-          for (java.lang.String _iter316 : struct.texts)
+          for (java.lang.String _iter326 : struct.texts)
           {
-            oprot.writeString(_iter316);
+            oprot.writeString(_iter326);
           }
         }
       }
       if (struct.isSetIntegers()) {
         {
           oprot.writeI32(struct.integers.size());
-          for (long _iter317 : struct.integers)
+          for (long _iter327 : struct.integers)
           {
-            oprot.writeI64(_iter317);
+            oprot.writeI64(_iter327);
           }
         }
       }
       if (struct.isSetTextLists()) {
         {
           oprot.writeI32(struct.textLists.size());
-          for (java.util.List<java.lang.String> _iter318 : struct.textLists)
+          for (java.util.List<java.lang.String> _iter328 : struct.textLists)
           {
             {
-              oprot.writeI32(_iter318.size());
-              for (java.lang.String _iter319 : _iter318)
+              oprot.writeI32(_iter328.size());
+              for (java.lang.String _iter329 : _iter328)
               {
-                oprot.writeString(_iter319);
+                oprot.writeString(_iter329);
               }
             }
           }
@@ -1229,9 +1229,9 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       if (struct.isSetNulls()) {
         {
           oprot.writeI32(struct.nulls.size());
-          for (int _iter320 : struct.nulls)
+          for (int _iter330 : struct.nulls)
           {
-            oprot.writeI32(_iter320);
+            oprot.writeI32(_iter330);
           }
         }
       }
@@ -1249,61 +1249,61 @@ public class MetadataColumn implements org.apache.thrift.TBase<MetadataColumn, M
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list321 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.texts = new java.util.ArrayList<java.lang.String>(_list321.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem322;
-          for (int _i323 = 0; _i323 < _list321.size; ++_i323)
+          org.apache.thrift.protocol.TList _list331 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.texts = new java.util.ArrayList<java.lang.String>(_list331.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem332;
+          for (int _i333 = 0; _i333 < _list331.size; ++_i333)
           {
-            _elem322 = iprot.readString();
-            struct.texts.add(_elem322);
+            _elem332 = iprot.readString();
+            struct.texts.add(_elem332);
           }
         }
         struct.setTextsIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list324 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-          struct.integers = new java.util.ArrayList<java.lang.Long>(_list324.size);
-          long _elem325;
-          for (int _i326 = 0; _i326 < _list324.size; ++_i326)
+          org.apache.thrift.protocol.TList _list334 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+          struct.integers = new java.util.ArrayList<java.lang.Long>(_list334.size);
+          long _elem335;
+          for (int _i336 = 0; _i336 < _list334.size; ++_i336)
           {
-            _elem325 = iprot.readI64();
-            struct.integers.add(_elem325);
+            _elem335 = iprot.readI64();
+            struct.integers.add(_elem335);
           }
         }
         struct.setIntegersIsSet(true);
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TList _list327 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
-          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list327.size);
-          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem328;
-          for (int _i329 = 0; _i329 < _list327.size; ++_i329)
+          org.apache.thrift.protocol.TList _list337 = iprot.readListBegin(org.apache.thrift.protocol.TType.LIST);
+          struct.textLists = new java.util.ArrayList<java.util.List<java.lang.String>>(_list337.size);
+          @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> _elem338;
+          for (int _i339 = 0; _i339 < _list337.size; ++_i339)
           {
             {
-              org.apache.thrift.protocol.TList _list330 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-              _elem328 = new java.util.ArrayList<java.lang.String>(_list330.size);
-              @org.apache.thrift.annotation.Nullable java.lang.String _elem331;
-              for (int _i332 = 0; _i332 < _list330.size; ++_i332)
+              org.apache.thrift.protocol.TList _list340 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+              _elem338 = new java.util.ArrayList<java.lang.String>(_list340.size);
+              @org.apache.thrift.annotation.Nullable java.lang.String _elem341;
+              for (int _i342 = 0; _i342 < _list340.size; ++_i342)
               {
-                _elem331 = iprot.readString();
-                _elem328.add(_elem331);
+                _elem341 = iprot.readString();
+                _elem338.add(_elem341);
               }
             }
-            struct.textLists.add(_elem328);
+            struct.textLists.add(_elem338);
           }
         }
         struct.setTextListsIsSet(true);
       }
       if (incoming.get(3)) {
         {
-          org.apache.thrift.protocol.TList _list333 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
-          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list333.size);
-          int _elem334;
-          for (int _i335 = 0; _i335 < _list333.size; ++_i335)
+          org.apache.thrift.protocol.TList _list343 = iprot.readListBegin(org.apache.thrift.protocol.TType.I32);
+          struct.nulls = new java.util.ArrayList<java.lang.Integer>(_list343.size);
+          int _elem344;
+          for (int _i345 = 0; _i345 < _list343.size; ++_i345)
           {
-            _elem334 = iprot.readI32();
-            struct.nulls.add(_elem334);
+            _elem344 = iprot.readI32();
+            struct.nulls.add(_elem344);
           }
         }
         struct.setNullsIsSet(true);

@@ -971,14 +971,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 5: // FILTER
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list280 = iprot.readListBegin();
-                struct.filter = new java.util.ArrayList<Node>(_list280.size);
-                @org.apache.thrift.annotation.Nullable Node _elem281;
-                for (int _i282 = 0; _i282 < _list280.size; ++_i282)
+                org.apache.thrift.protocol.TList _list290 = iprot.readListBegin();
+                struct.filter = new java.util.ArrayList<Node>(_list290.size);
+                @org.apache.thrift.annotation.Nullable Node _elem291;
+                for (int _i292 = 0; _i292 < _list290.size; ++_i292)
                 {
-                  _elem281 = new Node();
-                  _elem281.read(iprot);
-                  struct.filter.add(_elem281);
+                  _elem291 = new Node();
+                  _elem291.read(iprot);
+                  struct.filter.add(_elem291);
                 }
                 iprot.readListEnd();
               }
@@ -999,13 +999,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           case 7: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list283 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<java.lang.String>(_list283.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem284;
-                for (int _i285 = 0; _i285 < _list283.size; ++_i285)
+                org.apache.thrift.protocol.TList _list293 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<java.lang.String>(_list293.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem294;
+                for (int _i295 = 0; _i295 < _list293.size; ++_i295)
                 {
-                  _elem284 = iprot.readString();
-                  struct.columns.add(_elem284);
+                  _elem294 = iprot.readString();
+                  struct.columns.add(_elem294);
                 }
                 iprot.readListEnd();
               }
@@ -1055,9 +1055,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter286 : struct.filter)
+          for (Node _iter296 : struct.filter)
           {
-            _iter286.write(oprot);
+            _iter296.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -1075,9 +1075,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.columns.size()));
-            for (java.lang.String _iter287 : struct.columns)
+            for (java.lang.String _iter297 : struct.columns)
             {
-              oprot.writeString(_iter287);
+              oprot.writeString(_iter297);
             }
             oprot.writeListEnd();
           }
@@ -1108,9 +1108,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       oprot.writeString(struct.view);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter288 : struct.filter)
+        for (Node _iter298 : struct.filter)
         {
-          _iter288.write(oprot);
+          _iter298.write(oprot);
         }
       }
       java.util.BitSet optionals = new java.util.BitSet();
@@ -1127,9 +1127,9 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (java.lang.String _iter289 : struct.columns)
+          for (java.lang.String _iter299 : struct.columns)
           {
-            oprot.writeString(_iter289);
+            oprot.writeString(_iter299);
           }
         }
       }
@@ -1147,14 +1147,14 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       struct.view = iprot.readString();
       struct.setViewIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list290 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list290.size);
-        @org.apache.thrift.annotation.Nullable Node _elem291;
-        for (int _i292 = 0; _i292 < _list290.size; ++_i292)
+        org.apache.thrift.protocol.TList _list300 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list300.size);
+        @org.apache.thrift.annotation.Nullable Node _elem301;
+        for (int _i302 = 0; _i302 < _list300.size; ++_i302)
         {
-          _elem291 = new Node();
-          _elem291.read(iprot);
-          struct.filter.add(_elem291);
+          _elem301 = new Node();
+          _elem301.read(iprot);
+          struct.filter.add(_elem301);
         }
       }
       struct.setFilterIsSet(true);
@@ -1166,13 +1166,13 @@ public class MetadataRequest implements org.apache.thrift.TBase<MetadataRequest,
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list293 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.columns = new java.util.ArrayList<java.lang.String>(_list293.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem294;
-          for (int _i295 = 0; _i295 < _list293.size; ++_i295)
+          org.apache.thrift.protocol.TList _list303 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.columns = new java.util.ArrayList<java.lang.String>(_list303.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem304;
+          for (int _i305 = 0; _i305 < _list303.size; ++_i305)
           {
-            _elem294 = iprot.readString();
-            struct.columns.add(_elem294);
+            _elem304 = iprot.readString();
+            struct.columns.add(_elem304);
           }
         }
         struct.setColumnsIsSet(true);

@@ -1005,14 +1005,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           case 5: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list336 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<MetadataColumn>(_list336.size);
-                @org.apache.thrift.annotation.Nullable MetadataColumn _elem337;
-                for (int _i338 = 0; _i338 < _list336.size; ++_i338)
+                org.apache.thrift.protocol.TList _list346 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<MetadataColumn>(_list346.size);
+                @org.apache.thrift.annotation.Nullable MetadataColumn _elem347;
+                for (int _i348 = 0; _i348 < _list346.size; ++_i348)
                 {
-                  _elem337 = new MetadataColumn();
-                  _elem337.read(iprot);
-                  struct.columns.add(_elem337);
+                  _elem347 = new MetadataColumn();
+                  _elem347.read(iprot);
+                  struct.columns.add(_elem347);
                 }
                 iprot.readListEnd();
               }
@@ -1087,9 +1087,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (MetadataColumn _iter339 : struct.columns)
+            for (MetadataColumn _iter349 : struct.columns)
             {
-              _iter339.write(oprot);
+              _iter349.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1152,9 +1152,9 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (MetadataColumn _iter340 : struct.columns)
+          for (MetadataColumn _iter350 : struct.columns)
           {
-            _iter340.write(oprot);
+            _iter350.write(oprot);
           }
         }
       }
@@ -1183,14 +1183,14 @@ public class MetadataResponse implements org.apache.thrift.TBase<MetadataRespons
       java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list341 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<MetadataColumn>(_list341.size);
-          @org.apache.thrift.annotation.Nullable MetadataColumn _elem342;
-          for (int _i343 = 0; _i343 < _list341.size; ++_i343)
+          org.apache.thrift.protocol.TList _list351 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<MetadataColumn>(_list351.size);
+          @org.apache.thrift.annotation.Nullable MetadataColumn _elem352;
+          for (int _i353 = 0; _i353 < _list351.size; ++_i353)
           {
-            _elem342 = new MetadataColumn();
-            _elem342.read(iprot);
-            struct.columns.add(_elem342);
+            _elem352 = new MetadataColumn();
+            _elem352.read(iprot);
+            struct.columns.add(_elem352);
           }
         }
         struct.setColumnsIsSet(true);

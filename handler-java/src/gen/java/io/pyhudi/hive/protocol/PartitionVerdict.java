@@ -646,13 +646,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           case 3: // TOKENS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list110 = iprot.readListBegin();
-                struct.tokens = new java.util.ArrayList<java.lang.String>(_list110.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _elem111;
-                for (int _i112 = 0; _i112 < _list110.size; ++_i112)
+                org.apache.thrift.protocol.TList _list120 = iprot.readListBegin();
+                struct.tokens = new java.util.ArrayList<java.lang.String>(_list120.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _elem121;
+                for (int _i122 = 0; _i122 < _list120.size; ++_i122)
                 {
-                  _elem111 = iprot.readString();
-                  struct.tokens.add(_elem111);
+                  _elem121 = iprot.readString();
+                  struct.tokens.add(_elem121);
                 }
                 iprot.readListEnd();
               }
@@ -700,9 +700,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
           oprot.writeFieldBegin(TOKENS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.tokens.size()));
-            for (java.lang.String _iter113 : struct.tokens)
+            for (java.lang.String _iter123 : struct.tokens)
             {
-              oprot.writeString(_iter113);
+              oprot.writeString(_iter123);
             }
             oprot.writeListEnd();
           }
@@ -747,9 +747,9 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       if (struct.isSetTokens()) {
         {
           oprot.writeI32(struct.tokens.size());
-          for (java.lang.String _iter114 : struct.tokens)
+          for (java.lang.String _iter124 : struct.tokens)
           {
-            oprot.writeString(_iter114);
+            oprot.writeString(_iter124);
           }
         }
       }
@@ -768,13 +768,13 @@ public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdic
       java.util.BitSet incoming = iprot.readBitSet(2);
       if (incoming.get(0)) {
         {
-          org.apache.thrift.protocol.TList _list115 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.tokens = new java.util.ArrayList<java.lang.String>(_list115.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem116;
-          for (int _i117 = 0; _i117 < _list115.size; ++_i117)
+          org.apache.thrift.protocol.TList _list125 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.tokens = new java.util.ArrayList<java.lang.String>(_list125.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem126;
+          for (int _i127 = 0; _i127 < _list125.size; ++_i127)
           {
-            _elem116 = iprot.readString();
-            struct.tokens.add(_elem116);
+            _elem126 = iprot.readString();
+            struct.tokens.add(_elem126);
           }
         }
         struct.setTokensIsSet(true);

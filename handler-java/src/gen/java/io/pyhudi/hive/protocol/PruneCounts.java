@@ -1141,15 +1141,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           case 10: // FILES_DROPPED_BY
             if (schemeField.type == org.apache.thrift.protocol.TType.MAP) {
               {
-                org.apache.thrift.protocol.TMap _map118 = iprot.readMapBegin();
-                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map118.size);
-                @org.apache.thrift.annotation.Nullable java.lang.String _key119;
-                long _val120;
-                for (int _i121 = 0; _i121 < _map118.size; ++_i121)
+                org.apache.thrift.protocol.TMap _map128 = iprot.readMapBegin();
+                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map128.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _key129;
+                long _val130;
+                for (int _i131 = 0; _i131 < _map128.size; ++_i131)
                 {
-                  _key119 = iprot.readString();
-                  _val120 = iprot.readI64();
-                  struct.filesDroppedBy.put(_key119, _val120);
+                  _key129 = iprot.readString();
+                  _val130 = iprot.readI64();
+                  struct.filesDroppedBy.put(_key129, _val130);
                 }
                 iprot.readMapEnd();
               }
@@ -1231,10 +1231,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           oprot.writeFieldBegin(FILES_DROPPED_BY_FIELD_DESC);
           {
             oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64, struct.filesDroppedBy.size()));
-            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter122 : struct.filesDroppedBy.entrySet())
+            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter132 : struct.filesDroppedBy.entrySet())
             {
-              oprot.writeString(_iter122.getKey());
-              oprot.writeI64(_iter122.getValue());
+              oprot.writeString(_iter132.getKey());
+              oprot.writeI64(_iter132.getValue());
             }
             oprot.writeMapEnd();
           }
@@ -1286,10 +1286,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       if (struct.isSetFilesDroppedBy()) {
         {
           oprot.writeI32(struct.filesDroppedBy.size());
-          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter123 : struct.filesDroppedBy.entrySet())
+          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter133 : struct.filesDroppedBy.entrySet())
           {
-            oprot.writeString(_iter123.getKey());
-            oprot.writeI64(_iter123.getValue());
+            oprot.writeString(_iter133.getKey());
+            oprot.writeI64(_iter133.getValue());
           }
         }
       }
@@ -1323,15 +1323,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       }
       if (incoming.get(2)) {
         {
-          org.apache.thrift.protocol.TMap _map124 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
-          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map124.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _key125;
-          long _val126;
-          for (int _i127 = 0; _i127 < _map124.size; ++_i127)
+          org.apache.thrift.protocol.TMap _map134 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
+          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map134.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _key135;
+          long _val136;
+          for (int _i137 = 0; _i137 < _map134.size; ++_i137)
           {
-            _key125 = iprot.readString();
-            _val126 = iprot.readI64();
-            struct.filesDroppedBy.put(_key125, _val126);
+            _key135 = iprot.readString();
+            _val136 = iprot.readI64();
+            struct.filesDroppedBy.put(_key135, _val136);
           }
         }
         struct.setFilesDroppedByIsSet(true);

@@ -28,6 +28,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField DESCRIBE_MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("describeMatching", org.apache.thrift.protocol.TType.LIST, (short)16);
   private static final org.apache.thrift.protocol.TField COUNT_BY_FIELD_DESC = new org.apache.thrift.protocol.TField("countBy", org.apache.thrift.protocol.TType.LIST, (short)17);
   private static final org.apache.thrift.protocol.TField PATIENCE_MILLIS_FIELD_DESC = new org.apache.thrift.protocol.TField("patienceMillis", org.apache.thrift.protocol.TType.I32, (short)18);
+  private static final org.apache.thrift.protocol.TField CATALOG_PROPERTIES_FIELD_DESC = new org.apache.thrift.protocol.TField("catalogProperties", org.apache.thrift.protocol.TType.MAP, (short)19);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -109,6 +110,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on.
    */
   public int patienceMillis; // optional
+  /**
+   * What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
+   * hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.Map<java.lang.String,java.lang.String> catalogProperties; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -188,7 +194,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      * How long the caller waits for the answer, from when it sends the request. If the table must be opened
      * first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on.
      */
-    PATIENCE_MILLIS((short)18, "patienceMillis");
+    PATIENCE_MILLIS((short)18, "patienceMillis"),
+    /**
+     * What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
+     * hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
+     */
+    CATALOG_PROPERTIES((short)19, "catalogProperties");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -240,6 +251,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return COUNT_BY;
         case 18: // PATIENCE_MILLIS
           return PATIENCE_MILLIS;
+        case 19: // CATALOG_PROPERTIES
+          return CATALOG_PROPERTIES;
         default:
           return null;
       }
@@ -290,7 +303,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final int __SELECTROWS_ISSET_ID = 4;
   private static final int __PATIENCEMILLIS_ISSET_ID = 5;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.SEMANTICS,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING,_Fields.COUNT_BY,_Fields.PATIENCE_MILLIS};
+  private static final _Fields optionals[] = {_Fields.SEMANTICS,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS,_Fields.LIST_KEPT,_Fields.SELECT_ROWS,_Fields.SPARK_CONDITION,_Fields.FIRST_ROWS,_Fields.FIRST_ROWS_OF_EACH,_Fields.DESCRIBE_MATCHING,_Fields.COUNT_BY,_Fields.PATIENCE_MILLIS,_Fields.CATALOG_PROPERTIES};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -334,6 +347,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
             new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING))));
     tmpMap.put(_Fields.PATIENCE_MILLIS, new org.apache.thrift.meta_data.FieldMetaData("patienceMillis", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I32)));
+    tmpMap.put(_Fields.CATALOG_PROPERTIES, new org.apache.thrift.meta_data.FieldMetaData("catalogProperties", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.MapMetaData(org.apache.thrift.protocol.TType.MAP, 
+            new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING), 
+            new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -414,6 +431,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       this.countBy = __this__countBy;
     }
     this.patienceMillis = other.patienceMillis;
+    if (other.isSetCatalogProperties()) {
+      java.util.Map<java.lang.String,java.lang.String> __this__catalogProperties = new java.util.HashMap<java.lang.String,java.lang.String>(other.catalogProperties);
+      this.catalogProperties = __this__catalogProperties;
+    }
   }
 
   @Override
@@ -447,6 +468,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.countBy = null;
     setPatienceMillisIsSet(false);
     this.patienceMillis = 0;
+    this.catalogProperties = null;
   }
 
   public int getProtocolVersion() {
@@ -1069,6 +1091,50 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __PATIENCEMILLIS_ISSET_ID, value);
   }
 
+  public int getCatalogPropertiesSize() {
+    return (this.catalogProperties == null) ? 0 : this.catalogProperties.size();
+  }
+
+  public void putToCatalogProperties(java.lang.String key, java.lang.String val) {
+    if (this.catalogProperties == null) {
+      this.catalogProperties = new java.util.HashMap<java.lang.String,java.lang.String>();
+    }
+    this.catalogProperties.put(key, val);
+  }
+
+  /**
+   * What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
+   * hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Map<java.lang.String,java.lang.String> getCatalogProperties() {
+    return this.catalogProperties;
+  }
+
+  /**
+   * What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
+   * hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
+   */
+  public PruneRequest setCatalogProperties(@org.apache.thrift.annotation.Nullable java.util.Map<java.lang.String,java.lang.String> catalogProperties) {
+    this.catalogProperties = catalogProperties;
+    return this;
+  }
+
+  public void unsetCatalogProperties() {
+    this.catalogProperties = null;
+  }
+
+  /** Returns true if field catalogProperties is set (has been assigned a value) and false otherwise */
+  public boolean isSetCatalogProperties() {
+    return this.catalogProperties != null;
+  }
+
+  public void setCatalogPropertiesIsSet(boolean value) {
+    if (!value) {
+      this.catalogProperties = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -1216,6 +1282,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case CATALOG_PROPERTIES:
+      if (value == null) {
+        unsetCatalogProperties();
+      } else {
+        setCatalogProperties((java.util.Map<java.lang.String,java.lang.String>)value);
+      }
+      break;
+
     }
   }
 
@@ -1277,6 +1351,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case PATIENCE_MILLIS:
       return getPatienceMillis();
 
+    case CATALOG_PROPERTIES:
+      return getCatalogProperties();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1325,6 +1402,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetCountBy();
     case PATIENCE_MILLIS:
       return isSetPatienceMillis();
+    case CATALOG_PROPERTIES:
+      return isSetCatalogProperties();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1504,6 +1583,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_catalogProperties = true && this.isSetCatalogProperties();
+    boolean that_present_catalogProperties = true && that.isSetCatalogProperties();
+    if (this_present_catalogProperties || that_present_catalogProperties) {
+      if (!(this_present_catalogProperties && that_present_catalogProperties))
+        return false;
+      if (!this.catalogProperties.equals(that.catalogProperties))
+        return false;
+    }
+
     return true;
   }
 
@@ -1580,6 +1668,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetPatienceMillis()) ? 131071 : 524287);
     if (isSetPatienceMillis())
       hashCode = hashCode * 8191 + patienceMillis;
+
+    hashCode = hashCode * 8191 + ((isSetCatalogProperties()) ? 131071 : 524287);
+    if (isSetCatalogProperties())
+      hashCode = hashCode * 8191 + catalogProperties.hashCode();
 
     return hashCode;
   }
@@ -1772,6 +1864,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetCatalogProperties(), other.isSetCatalogProperties());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetCatalogProperties()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.catalogProperties, other.catalogProperties);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1939,6 +2041,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (!first) sb.append(", ");
       sb.append("patienceMillis:");
       sb.append(this.patienceMillis);
+      first = false;
+    }
+    if (isSetCatalogProperties()) {
+      if (!first) sb.append(", ");
+      sb.append("catalogProperties:");
+      if (this.catalogProperties == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.catalogProperties);
+      }
       first = false;
     }
     sb.append(")");
@@ -2199,6 +2311,26 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 19: // CATALOG_PROPERTIES
+            if (schemeField.type == org.apache.thrift.protocol.TType.MAP) {
+              {
+                org.apache.thrift.protocol.TMap _map90 = iprot.readMapBegin();
+                struct.catalogProperties = new java.util.HashMap<java.lang.String,java.lang.String>(2*_map90.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _key91;
+                @org.apache.thrift.annotation.Nullable java.lang.String _val92;
+                for (int _i93 = 0; _i93 < _map90.size; ++_i93)
+                {
+                  _key91 = iprot.readString();
+                  _val92 = iprot.readString();
+                  struct.catalogProperties.put(_key91, _val92);
+                }
+                iprot.readMapEnd();
+              }
+              struct.setCatalogPropertiesIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -2235,9 +2367,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(FILTER_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.filter.size()));
-          for (Node _iter90 : struct.filter)
+          for (Node _iter94 : struct.filter)
           {
-            _iter90.write(oprot);
+            _iter94.write(oprot);
           }
           oprot.writeListEnd();
         }
@@ -2308,9 +2440,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldBegin(FIRST_ROWS_OF_EACH_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.firstRowsOfEach.size()));
-            for (FirstRows _iter91 : struct.firstRowsOfEach)
+            for (FirstRows _iter95 : struct.firstRowsOfEach)
             {
-              _iter91.write(oprot);
+              _iter95.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -2322,9 +2454,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldBegin(DESCRIBE_MATCHING_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.describeMatching.size()));
-            for (java.lang.String _iter92 : struct.describeMatching)
+            for (java.lang.String _iter96 : struct.describeMatching)
             {
-              oprot.writeString(_iter92);
+              oprot.writeString(_iter96);
             }
             oprot.writeListEnd();
           }
@@ -2336,9 +2468,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldBegin(COUNT_BY_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRING, struct.countBy.size()));
-            for (java.lang.String _iter93 : struct.countBy)
+            for (java.lang.String _iter97 : struct.countBy)
             {
-              oprot.writeString(_iter93);
+              oprot.writeString(_iter97);
             }
             oprot.writeListEnd();
           }
@@ -2349,6 +2481,21 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeFieldBegin(PATIENCE_MILLIS_FIELD_DESC);
         oprot.writeI32(struct.patienceMillis);
         oprot.writeFieldEnd();
+      }
+      if (struct.catalogProperties != null) {
+        if (struct.isSetCatalogProperties()) {
+          oprot.writeFieldBegin(CATALOG_PROPERTIES_FIELD_DESC);
+          {
+            oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.STRING, struct.catalogProperties.size()));
+            for (java.util.Map.Entry<java.lang.String, java.lang.String> _iter98 : struct.catalogProperties.entrySet())
+            {
+              oprot.writeString(_iter98.getKey());
+              oprot.writeString(_iter98.getValue());
+            }
+            oprot.writeMapEnd();
+          }
+          oprot.writeFieldEnd();
+        }
       }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
@@ -2373,9 +2520,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       oprot.writeString(struct.basePath);
       {
         oprot.writeI32(struct.filter.size());
-        for (Node _iter94 : struct.filter)
+        for (Node _iter99 : struct.filter)
         {
-          _iter94.write(oprot);
+          _iter99.write(oprot);
         }
       }
       oprot.writeI32(struct.view.getValue());
@@ -2419,7 +2566,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetPatienceMillis()) {
         optionals.set(12);
       }
-      oprot.writeBitSet(optionals, 13);
+      if (struct.isSetCatalogProperties()) {
+        optionals.set(13);
+      }
+      oprot.writeBitSet(optionals, 14);
       if (struct.isSetSemantics()) {
         struct.semantics.write(oprot);
       }
@@ -2450,32 +2600,42 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetFirstRowsOfEach()) {
         {
           oprot.writeI32(struct.firstRowsOfEach.size());
-          for (FirstRows _iter95 : struct.firstRowsOfEach)
+          for (FirstRows _iter100 : struct.firstRowsOfEach)
           {
-            _iter95.write(oprot);
+            _iter100.write(oprot);
           }
         }
       }
       if (struct.isSetDescribeMatching()) {
         {
           oprot.writeI32(struct.describeMatching.size());
-          for (java.lang.String _iter96 : struct.describeMatching)
+          for (java.lang.String _iter101 : struct.describeMatching)
           {
-            oprot.writeString(_iter96);
+            oprot.writeString(_iter101);
           }
         }
       }
       if (struct.isSetCountBy()) {
         {
           oprot.writeI32(struct.countBy.size());
-          for (java.lang.String _iter97 : struct.countBy)
+          for (java.lang.String _iter102 : struct.countBy)
           {
-            oprot.writeString(_iter97);
+            oprot.writeString(_iter102);
           }
         }
       }
       if (struct.isSetPatienceMillis()) {
         oprot.writeI32(struct.patienceMillis);
+      }
+      if (struct.isSetCatalogProperties()) {
+        {
+          oprot.writeI32(struct.catalogProperties.size());
+          for (java.util.Map.Entry<java.lang.String, java.lang.String> _iter103 : struct.catalogProperties.entrySet())
+          {
+            oprot.writeString(_iter103.getKey());
+            oprot.writeString(_iter103.getValue());
+          }
+        }
       }
     }
 
@@ -2489,20 +2649,20 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.basePath = iprot.readString();
       struct.setBasePathIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list98 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-        struct.filter = new java.util.ArrayList<Node>(_list98.size);
-        @org.apache.thrift.annotation.Nullable Node _elem99;
-        for (int _i100 = 0; _i100 < _list98.size; ++_i100)
+        org.apache.thrift.protocol.TList _list104 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+        struct.filter = new java.util.ArrayList<Node>(_list104.size);
+        @org.apache.thrift.annotation.Nullable Node _elem105;
+        for (int _i106 = 0; _i106 < _list104.size; ++_i106)
         {
-          _elem99 = new Node();
-          _elem99.read(iprot);
-          struct.filter.add(_elem99);
+          _elem105 = new Node();
+          _elem105.read(iprot);
+          struct.filter.add(_elem105);
         }
       }
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(13);
+      java.util.BitSet incoming = iprot.readBitSet(14);
       if (incoming.get(0)) {
         struct.semantics = new Semantics();
         struct.semantics.read(iprot);
@@ -2544,40 +2704,40 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       if (incoming.get(9)) {
         {
-          org.apache.thrift.protocol.TList _list101 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list101.size);
-          @org.apache.thrift.annotation.Nullable FirstRows _elem102;
-          for (int _i103 = 0; _i103 < _list101.size; ++_i103)
+          org.apache.thrift.protocol.TList _list107 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.firstRowsOfEach = new java.util.ArrayList<FirstRows>(_list107.size);
+          @org.apache.thrift.annotation.Nullable FirstRows _elem108;
+          for (int _i109 = 0; _i109 < _list107.size; ++_i109)
           {
-            _elem102 = new FirstRows();
-            _elem102.read(iprot);
-            struct.firstRowsOfEach.add(_elem102);
+            _elem108 = new FirstRows();
+            _elem108.read(iprot);
+            struct.firstRowsOfEach.add(_elem108);
           }
         }
         struct.setFirstRowsOfEachIsSet(true);
       }
       if (incoming.get(10)) {
         {
-          org.apache.thrift.protocol.TList _list104 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list104.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem105;
-          for (int _i106 = 0; _i106 < _list104.size; ++_i106)
+          org.apache.thrift.protocol.TList _list110 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.describeMatching = new java.util.ArrayList<java.lang.String>(_list110.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem111;
+          for (int _i112 = 0; _i112 < _list110.size; ++_i112)
           {
-            _elem105 = iprot.readString();
-            struct.describeMatching.add(_elem105);
+            _elem111 = iprot.readString();
+            struct.describeMatching.add(_elem111);
           }
         }
         struct.setDescribeMatchingIsSet(true);
       }
       if (incoming.get(11)) {
         {
-          org.apache.thrift.protocol.TList _list107 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
-          struct.countBy = new java.util.ArrayList<java.lang.String>(_list107.size);
-          @org.apache.thrift.annotation.Nullable java.lang.String _elem108;
-          for (int _i109 = 0; _i109 < _list107.size; ++_i109)
+          org.apache.thrift.protocol.TList _list113 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRING);
+          struct.countBy = new java.util.ArrayList<java.lang.String>(_list113.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _elem114;
+          for (int _i115 = 0; _i115 < _list113.size; ++_i115)
           {
-            _elem108 = iprot.readString();
-            struct.countBy.add(_elem108);
+            _elem114 = iprot.readString();
+            struct.countBy.add(_elem114);
           }
         }
         struct.setCountByIsSet(true);
@@ -2585,6 +2745,21 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (incoming.get(12)) {
         struct.patienceMillis = iprot.readI32();
         struct.setPatienceMillisIsSet(true);
+      }
+      if (incoming.get(13)) {
+        {
+          org.apache.thrift.protocol.TMap _map116 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.STRING); 
+          struct.catalogProperties = new java.util.HashMap<java.lang.String,java.lang.String>(2*_map116.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _key117;
+          @org.apache.thrift.annotation.Nullable java.lang.String _val118;
+          for (int _i119 = 0; _i119 < _map116.size; ++_i119)
+          {
+            _key117 = iprot.readString();
+            _val118 = iprot.readString();
+            struct.catalogProperties.put(_key117, _val118);
+          }
+        }
+        struct.setCatalogPropertiesIsSet(true);
       }
     }
   }

@@ -1556,14 +1556,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list248 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list248.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem249;
-                for (int _i250 = 0; _i250 < _list248.size; ++_i250)
+                org.apache.thrift.protocol.TList _list258 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list258.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem259;
+                for (int _i260 = 0; _i260 < _list258.size; ++_i260)
                 {
-                  _elem249 = new PartitionVerdict();
-                  _elem249.read(iprot);
-                  struct.verdicts.add(_elem249);
+                  _elem259 = new PartitionVerdict();
+                  _elem259.read(iprot);
+                  struct.verdicts.add(_elem259);
                 }
                 iprot.readListEnd();
               }
@@ -1592,14 +1592,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 9: // COLUMNS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list251 = iprot.readListBegin();
-                struct.columns = new java.util.ArrayList<ColumnSummary>(_list251.size);
-                @org.apache.thrift.annotation.Nullable ColumnSummary _elem252;
-                for (int _i253 = 0; _i253 < _list251.size; ++_i253)
+                org.apache.thrift.protocol.TList _list261 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list261.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem262;
+                for (int _i263 = 0; _i263 < _list261.size; ++_i263)
                 {
-                  _elem252 = new ColumnSummary();
-                  _elem252.read(iprot);
-                  struct.columns.add(_elem252);
+                  _elem262 = new ColumnSummary();
+                  _elem262.read(iprot);
+                  struct.columns.add(_elem262);
                 }
                 iprot.readListEnd();
               }
@@ -1620,14 +1620,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 11: // SELECTED_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list254 = iprot.readListBegin();
-                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list254.size);
-                @org.apache.thrift.annotation.Nullable SelectedRows _elem255;
-                for (int _i256 = 0; _i256 < _list254.size; ++_i256)
+                org.apache.thrift.protocol.TList _list264 = iprot.readListBegin();
+                struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list264.size);
+                @org.apache.thrift.annotation.Nullable SelectedRows _elem265;
+                for (int _i266 = 0; _i266 < _list264.size; ++_i266)
                 {
-                  _elem255 = new SelectedRows();
-                  _elem255.read(iprot);
-                  struct.selectedRows.add(_elem255);
+                  _elem265 = new SelectedRows();
+                  _elem265.read(iprot);
+                  struct.selectedRows.add(_elem265);
                 }
                 iprot.readListEnd();
               }
@@ -1648,14 +1648,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 13: // COUNTED
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list257 = iprot.readListBegin();
-                struct.counted = new java.util.ArrayList<EqualRows>(_list257.size);
-                @org.apache.thrift.annotation.Nullable EqualRows _elem258;
-                for (int _i259 = 0; _i259 < _list257.size; ++_i259)
+                org.apache.thrift.protocol.TList _list267 = iprot.readListBegin();
+                struct.counted = new java.util.ArrayList<EqualRows>(_list267.size);
+                @org.apache.thrift.annotation.Nullable EqualRows _elem268;
+                for (int _i269 = 0; _i269 < _list267.size; ++_i269)
                 {
-                  _elem258 = new EqualRows();
-                  _elem258.read(iprot);
-                  struct.counted.add(_elem258);
+                  _elem268 = new EqualRows();
+                  _elem268.read(iprot);
+                  struct.counted.add(_elem268);
                 }
                 iprot.readListEnd();
               }
@@ -1713,9 +1713,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter260 : struct.verdicts)
+            for (PartitionVerdict _iter270 : struct.verdicts)
             {
-              _iter260.write(oprot);
+              _iter270.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1741,9 +1741,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
-            for (ColumnSummary _iter261 : struct.columns)
+            for (ColumnSummary _iter271 : struct.columns)
             {
-              _iter261.write(oprot);
+              _iter271.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1762,9 +1762,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(SELECTED_ROWS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.selectedRows.size()));
-            for (SelectedRows _iter262 : struct.selectedRows)
+            for (SelectedRows _iter272 : struct.selectedRows)
             {
-              _iter262.write(oprot);
+              _iter272.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1783,9 +1783,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(COUNTED_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.counted.size()));
-            for (EqualRows _iter263 : struct.counted)
+            for (EqualRows _iter273 : struct.counted)
             {
-              _iter263.write(oprot);
+              _iter273.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1849,9 +1849,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter264 : struct.verdicts)
+          for (PartitionVerdict _iter274 : struct.verdicts)
           {
-            _iter264.write(oprot);
+            _iter274.write(oprot);
           }
         }
       }
@@ -1864,9 +1864,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetColumns()) {
         {
           oprot.writeI32(struct.columns.size());
-          for (ColumnSummary _iter265 : struct.columns)
+          for (ColumnSummary _iter275 : struct.columns)
           {
-            _iter265.write(oprot);
+            _iter275.write(oprot);
           }
         }
       }
@@ -1876,9 +1876,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetSelectedRows()) {
         {
           oprot.writeI32(struct.selectedRows.size());
-          for (SelectedRows _iter266 : struct.selectedRows)
+          for (SelectedRows _iter276 : struct.selectedRows)
           {
-            _iter266.write(oprot);
+            _iter276.write(oprot);
           }
         }
       }
@@ -1888,9 +1888,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetCounted()) {
         {
           oprot.writeI32(struct.counted.size());
-          for (EqualRows _iter267 : struct.counted)
+          for (EqualRows _iter277 : struct.counted)
           {
-            _iter267.write(oprot);
+            _iter277.write(oprot);
           }
         }
       }
@@ -1914,14 +1914,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list268 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list268.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem269;
-          for (int _i270 = 0; _i270 < _list268.size; ++_i270)
+          org.apache.thrift.protocol.TList _list278 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list278.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem279;
+          for (int _i280 = 0; _i280 < _list278.size; ++_i280)
           {
-            _elem269 = new PartitionVerdict();
-            _elem269.read(iprot);
-            struct.verdicts.add(_elem269);
+            _elem279 = new PartitionVerdict();
+            _elem279.read(iprot);
+            struct.verdicts.add(_elem279);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1937,14 +1937,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(4)) {
         {
-          org.apache.thrift.protocol.TList _list271 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.columns = new java.util.ArrayList<ColumnSummary>(_list271.size);
-          @org.apache.thrift.annotation.Nullable ColumnSummary _elem272;
-          for (int _i273 = 0; _i273 < _list271.size; ++_i273)
+          org.apache.thrift.protocol.TList _list281 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list281.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem282;
+          for (int _i283 = 0; _i283 < _list281.size; ++_i283)
           {
-            _elem272 = new ColumnSummary();
-            _elem272.read(iprot);
-            struct.columns.add(_elem272);
+            _elem282 = new ColumnSummary();
+            _elem282.read(iprot);
+            struct.columns.add(_elem282);
           }
         }
         struct.setColumnsIsSet(true);
@@ -1956,14 +1956,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(6)) {
         {
-          org.apache.thrift.protocol.TList _list274 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list274.size);
-          @org.apache.thrift.annotation.Nullable SelectedRows _elem275;
-          for (int _i276 = 0; _i276 < _list274.size; ++_i276)
+          org.apache.thrift.protocol.TList _list284 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.selectedRows = new java.util.ArrayList<SelectedRows>(_list284.size);
+          @org.apache.thrift.annotation.Nullable SelectedRows _elem285;
+          for (int _i286 = 0; _i286 < _list284.size; ++_i286)
           {
-            _elem275 = new SelectedRows();
-            _elem275.read(iprot);
-            struct.selectedRows.add(_elem275);
+            _elem285 = new SelectedRows();
+            _elem285.read(iprot);
+            struct.selectedRows.add(_elem285);
           }
         }
         struct.setSelectedRowsIsSet(true);
@@ -1975,14 +1975,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(8)) {
         {
-          org.apache.thrift.protocol.TList _list277 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.counted = new java.util.ArrayList<EqualRows>(_list277.size);
-          @org.apache.thrift.annotation.Nullable EqualRows _elem278;
-          for (int _i279 = 0; _i279 < _list277.size; ++_i279)
+          org.apache.thrift.protocol.TList _list287 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.counted = new java.util.ArrayList<EqualRows>(_list287.size);
+          @org.apache.thrift.annotation.Nullable EqualRows _elem288;
+          for (int _i289 = 0; _i289 < _list287.size; ++_i289)
           {
-            _elem278 = new EqualRows();
-            _elem278.read(iprot);
-            struct.counted.add(_elem278);
+            _elem288 = new EqualRows();
+            _elem288.read(iprot);
+            struct.counted.add(_elem288);
           }
         }
         struct.setCountedIsSet(true);

@@ -1205,13 +1205,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 5: // RANGE_STARTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list192 = iprot.readListBegin();
-                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list192.size);
-                long _elem193;
-                for (int _i194 = 0; _i194 < _list192.size; ++_i194)
+                org.apache.thrift.protocol.TList _list202 = iprot.readListBegin();
+                struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list202.size);
+                long _elem203;
+                for (int _i204 = 0; _i204 < _list202.size; ++_i204)
                 {
-                  _elem193 = iprot.readI64();
-                  struct.rangeStarts.add(_elem193);
+                  _elem203 = iprot.readI64();
+                  struct.rangeStarts.add(_elem203);
                 }
                 iprot.readListEnd();
               }
@@ -1223,13 +1223,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 6: // RANGE_ENDS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list195 = iprot.readListBegin();
-                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list195.size);
-                long _elem196;
-                for (int _i197 = 0; _i197 < _list195.size; ++_i197)
+                org.apache.thrift.protocol.TList _list205 = iprot.readListBegin();
+                struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list205.size);
+                long _elem206;
+                for (int _i207 = 0; _i207 < _list205.size; ++_i207)
                 {
-                  _elem196 = iprot.readI64();
-                  struct.rangeEnds.add(_elem196);
+                  _elem206 = iprot.readI64();
+                  struct.rangeEnds.add(_elem206);
                 }
                 iprot.readListEnd();
               }
@@ -1241,13 +1241,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 7: // ROW_GROUP_ROWS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list198 = iprot.readListBegin();
-                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list198.size);
-                long _elem199;
-                for (int _i200 = 0; _i200 < _list198.size; ++_i200)
+                org.apache.thrift.protocol.TList _list208 = iprot.readListBegin();
+                struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list208.size);
+                long _elem209;
+                for (int _i210 = 0; _i210 < _list208.size; ++_i210)
                 {
-                  _elem199 = iprot.readI64();
-                  struct.rowGroupRows.add(_elem199);
+                  _elem209 = iprot.readI64();
+                  struct.rowGroupRows.add(_elem209);
                 }
                 iprot.readListEnd();
               }
@@ -1259,13 +1259,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 8: // ROW_GROUP_OFFSETS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list201 = iprot.readListBegin();
-                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list201.size);
-                long _elem202;
-                for (int _i203 = 0; _i203 < _list201.size; ++_i203)
+                org.apache.thrift.protocol.TList _list211 = iprot.readListBegin();
+                struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list211.size);
+                long _elem212;
+                for (int _i213 = 0; _i213 < _list211.size; ++_i213)
                 {
-                  _elem202 = iprot.readI64();
-                  struct.rowGroupOffsets.add(_elem202);
+                  _elem212 = iprot.readI64();
+                  struct.rowGroupOffsets.add(_elem212);
                 }
                 iprot.readListEnd();
               }
@@ -1277,13 +1277,13 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
           case 9: // ROW_GROUP_BYTES
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list204 = iprot.readListBegin();
-                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list204.size);
-                long _elem205;
-                for (int _i206 = 0; _i206 < _list204.size; ++_i206)
+                org.apache.thrift.protocol.TList _list214 = iprot.readListBegin();
+                struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list214.size);
+                long _elem215;
+                for (int _i216 = 0; _i216 < _list214.size; ++_i216)
                 {
-                  _elem205 = iprot.readI64();
-                  struct.rowGroupBytes.add(_elem205);
+                  _elem215 = iprot.readI64();
+                  struct.rowGroupBytes.add(_elem215);
                 }
                 iprot.readListEnd();
               }
@@ -1333,9 +1333,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_STARTS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeStarts.size()));
-          for (long _iter207 : struct.rangeStarts)
+          for (long _iter217 : struct.rangeStarts)
           {
-            oprot.writeI64(_iter207);
+            oprot.writeI64(_iter217);
           }
           oprot.writeListEnd();
         }
@@ -1345,9 +1345,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(RANGE_ENDS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rangeEnds.size()));
-          for (long _iter208 : struct.rangeEnds)
+          for (long _iter218 : struct.rangeEnds)
           {
-            oprot.writeI64(_iter208);
+            oprot.writeI64(_iter218);
           }
           oprot.writeListEnd();
         }
@@ -1357,9 +1357,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_ROWS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupRows.size()));
-          for (long _iter209 : struct.rowGroupRows)
+          for (long _iter219 : struct.rowGroupRows)
           {
-            oprot.writeI64(_iter209);
+            oprot.writeI64(_iter219);
           }
           oprot.writeListEnd();
         }
@@ -1369,9 +1369,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_OFFSETS_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupOffsets.size()));
-          for (long _iter210 : struct.rowGroupOffsets)
+          for (long _iter220 : struct.rowGroupOffsets)
           {
-            oprot.writeI64(_iter210);
+            oprot.writeI64(_iter220);
           }
           oprot.writeListEnd();
         }
@@ -1381,9 +1381,9 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
         oprot.writeFieldBegin(ROW_GROUP_BYTES_FIELD_DESC);
         {
           oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.I64, struct.rowGroupBytes.size()));
-          for (long _iter211 : struct.rowGroupBytes)
+          for (long _iter221 : struct.rowGroupBytes)
           {
-            oprot.writeI64(_iter211);
+            oprot.writeI64(_iter221);
           }
           oprot.writeListEnd();
         }
@@ -1413,37 +1413,37 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       oprot.writeBinary(struct.footerDigest);
       {
         oprot.writeI32(struct.rangeStarts.size());
-        for (long _iter212 : struct.rangeStarts)
+        for (long _iter222 : struct.rangeStarts)
         {
-          oprot.writeI64(_iter212);
+          oprot.writeI64(_iter222);
         }
       }
       {
         oprot.writeI32(struct.rangeEnds.size());
-        for (long _iter213 : struct.rangeEnds)
+        for (long _iter223 : struct.rangeEnds)
         {
-          oprot.writeI64(_iter213);
+          oprot.writeI64(_iter223);
         }
       }
       {
         oprot.writeI32(struct.rowGroupRows.size());
-        for (long _iter214 : struct.rowGroupRows)
+        for (long _iter224 : struct.rowGroupRows)
         {
-          oprot.writeI64(_iter214);
+          oprot.writeI64(_iter224);
         }
       }
       {
         oprot.writeI32(struct.rowGroupOffsets.size());
-        for (long _iter215 : struct.rowGroupOffsets)
+        for (long _iter225 : struct.rowGroupOffsets)
         {
-          oprot.writeI64(_iter215);
+          oprot.writeI64(_iter225);
         }
       }
       {
         oprot.writeI32(struct.rowGroupBytes.size());
-        for (long _iter216 : struct.rowGroupBytes)
+        for (long _iter226 : struct.rowGroupBytes)
         {
-          oprot.writeI64(_iter216);
+          oprot.writeI64(_iter226);
         }
       }
     }
@@ -1460,57 +1460,57 @@ public class SelectedRows implements org.apache.thrift.TBase<SelectedRows, Selec
       struct.footerDigest = iprot.readBinary();
       struct.setFooterDigestIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list217 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list217.size);
-        long _elem218;
-        for (int _i219 = 0; _i219 < _list217.size; ++_i219)
+        org.apache.thrift.protocol.TList _list227 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeStarts = new java.util.ArrayList<java.lang.Long>(_list227.size);
+        long _elem228;
+        for (int _i229 = 0; _i229 < _list227.size; ++_i229)
         {
-          _elem218 = iprot.readI64();
-          struct.rangeStarts.add(_elem218);
+          _elem228 = iprot.readI64();
+          struct.rangeStarts.add(_elem228);
         }
       }
       struct.setRangeStartsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list220 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list220.size);
-        long _elem221;
-        for (int _i222 = 0; _i222 < _list220.size; ++_i222)
+        org.apache.thrift.protocol.TList _list230 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rangeEnds = new java.util.ArrayList<java.lang.Long>(_list230.size);
+        long _elem231;
+        for (int _i232 = 0; _i232 < _list230.size; ++_i232)
         {
-          _elem221 = iprot.readI64();
-          struct.rangeEnds.add(_elem221);
+          _elem231 = iprot.readI64();
+          struct.rangeEnds.add(_elem231);
         }
       }
       struct.setRangeEndsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list223 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list223.size);
-        long _elem224;
-        for (int _i225 = 0; _i225 < _list223.size; ++_i225)
+        org.apache.thrift.protocol.TList _list233 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupRows = new java.util.ArrayList<java.lang.Long>(_list233.size);
+        long _elem234;
+        for (int _i235 = 0; _i235 < _list233.size; ++_i235)
         {
-          _elem224 = iprot.readI64();
-          struct.rowGroupRows.add(_elem224);
+          _elem234 = iprot.readI64();
+          struct.rowGroupRows.add(_elem234);
         }
       }
       struct.setRowGroupRowsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list226 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list226.size);
-        long _elem227;
-        for (int _i228 = 0; _i228 < _list226.size; ++_i228)
+        org.apache.thrift.protocol.TList _list236 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupOffsets = new java.util.ArrayList<java.lang.Long>(_list236.size);
+        long _elem237;
+        for (int _i238 = 0; _i238 < _list236.size; ++_i238)
         {
-          _elem227 = iprot.readI64();
-          struct.rowGroupOffsets.add(_elem227);
+          _elem237 = iprot.readI64();
+          struct.rowGroupOffsets.add(_elem237);
         }
       }
       struct.setRowGroupOffsetsIsSet(true);
       {
-        org.apache.thrift.protocol.TList _list229 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
-        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list229.size);
-        long _elem230;
-        for (int _i231 = 0; _i231 < _list229.size; ++_i231)
+        org.apache.thrift.protocol.TList _list239 = iprot.readListBegin(org.apache.thrift.protocol.TType.I64);
+        struct.rowGroupBytes = new java.util.ArrayList<java.lang.Long>(_list239.size);
+        long _elem240;
+        for (int _i241 = 0; _i241 < _list239.size; ++_i241)
         {
-          _elem230 = iprot.readI64();
-          struct.rowGroupBytes.add(_elem230);
+          _elem240 = iprot.readI64();
+          struct.rowGroupBytes.add(_elem240);
         }
       }
       struct.setRowGroupBytesIsSet(true);

@@ -5,7 +5,10 @@ import io.pyhudi.hive.table.ListedSlices;
 import io.pyhudi.spark.plans.ChangedTables;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
@@ -19,6 +22,7 @@ import org.apache.hudi.common.table.TableSchemaResolver;
 import org.apache.hudi.common.table.timeline.HoodieInstant;
 import org.apache.hudi.common.util.Option;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -38,6 +42,12 @@ final class HudiRead {
       "hoodie.datasource.read.extract.partition.values.from.path";
   private static final String VIRTUAL_KEYS = "hoodie.recordkey.virtual.enabled";
   private static final String SCHEMA_ON_READ = "hoodie.schema.on.read.enable";
+  private static final List<String> OF_BUCKETS =
+      Arrays.asList(
+          "hoodie.index.type",
+          "hoodie.index.bucket.engine",
+          "hoodie.bucket.index.num.buckets",
+          "hoodie.bucket.index.hash.field");
 
   private final SparkSession session;
   private final LogicalRelation relation;
@@ -226,6 +236,28 @@ final class HudiRead {
   /** Returns whether partition columns are shown as their paths spell them. */
   boolean showsPathValues() {
     return isOn(VALUES_FROM_PATHS) || metaClient().getTableConfig().shouldDropPartitionColumns();
+  }
+
+  /**
+   * Returns what the catalog's table, the options of the read or the session say of the table's
+   * buckets, which its own properties do not; null if they say nothing.
+   */
+  Map<String, String> statedBuckets() {
+    Map<String, String> stated = new HashMap<>();
+    for (String name : OF_BUCKETS) {
+      String text = inCatalog(name, option(name, null));
+      if (text != null) {
+        stated.put(name, text);
+      }
+    }
+    return stated.isEmpty() ? null : stated;
+  }
+
+  private String inCatalog(String name, String otherwise) {
+    scala.Option<CatalogTable> table = relation.catalogTable();
+    scala.Option<String> given =
+        table.isDefined() ? table.get().properties().get(name) : scala.Option.empty();
+    return given.isDefined() ? given.get() : otherwise;
   }
 
   private boolean isOn(String key) {

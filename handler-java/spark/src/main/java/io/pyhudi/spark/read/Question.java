@@ -74,6 +74,7 @@ final class Question {
     PruneRequest request = questions.request(read.basePath(), condition, semantics, read.view());
     request.setNewestInstant(read.newestInstant());
     request.setAsOfInstant(read.asOf());
+    request.setCatalogProperties(read.statedBuckets());
     if (aboutPartitions().isEmpty() && read.canBeListed()) {
       request.setListKept(true);
     }
