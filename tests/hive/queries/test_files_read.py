@@ -7,12 +7,15 @@ deleted: merge on read has a log file in each of these.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from pyspark.sql import SparkSession
 
 from devtools.matrix import Matrices
-from devtools.tables import HudiTable, TableType
+from devtools.tables import HudiTable, TableSpec, TableType, create
 from tests.hive.expected_rows import for_hive
-from tests.hive.query_results import MR, TEZ, Hive
+from tests.hive.query_results import FETCH, MR, TEZ, Hive
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
@@ -130,3 +133,20 @@ def test_reported_bytes_equal_those_of_the_files(hive: Hive, matrices: Matrices)
     sizes = {(table.path / file).stat().st_size for file in table.data_files()}
     assert scan.bytes_kept in sizes
     assert scan.bytes_kept < scan.bytes_considered < sum(sizes)
+
+
+def test_buckets_are_found_by_the_properties_of_the_table(
+    hive: Hive, spark: SparkSession, table_root: Path
+) -> None:
+    extra = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "8"}
+    spec = TableSpec("of_buckets", partitions=("p",), extra=extra, stats_columns=("x",))
+    frame = spark.sql("select cast(id as int) as id, id as x, 'a' as p from range(500)")
+    name = hive.register(create(frame, spec, table_root))
+    query = f"SELECT x FROM {name} WHERE id = 77"
+    assert hive.query(query).files == (8, 8)
+    assert hive.query(query, settings=extra).files == (8, 1)
+    stated = ", ".join(f"'{key}' = '{text}'" for key, text in extra.items())
+    hive.run(f"ALTER TABLE {name} SET TBLPROPERTIES ({stated})")
+    for engine in (FETCH, MR, TEZ):
+        answer = hive.query(query, engine)
+        assert (answer.rows, answer.files) == ([(77,)], (8, 1)), engine

@@ -105,7 +105,10 @@ final class AdministratorSettings {
   }
 
   private static boolean allows(Set<String> names, String name) {
-    return names.contains(EVERYTHING) || names.contains(name);
+    // What is said of buckets is proved by the table's files.
+    return names.contains(EVERYTHING)
+        || names.contains(name)
+        || PruningSettings.OF_BUCKETS.contains(name);
   }
 
   private static Set<String> names(Configuration files, String list) {

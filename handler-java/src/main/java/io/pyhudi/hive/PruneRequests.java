@@ -31,6 +31,7 @@ public final class PruneRequests {
             settings.view());
     request.setNewestInstant(table.newestInstant());
     request.setAsOfInstant(table.asOf());
+    request.setCatalogProperties(settings.statedBuckets());
     return request;
   }
 

@@ -7,6 +7,7 @@ import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.client.ServiceAddress;
 import io.pyhudi.hive.client.ServiceOrder;
 import io.pyhudi.hive.protocol.TableView;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -49,6 +50,16 @@ public final class PruningSettings {
   public static final String VIEW = "hudi.view";
   public static final String AS_OF = "hudi.as.of";
   public static final String TIMELINE_ZONE = "hudi.timeline.zone";
+
+  /** What a table's catalog or the session says of its buckets: options of Hudi's writers. */
+  static final List<String> OF_BUCKETS =
+      Collections.unmodifiableList(
+          Arrays.asList(
+              "hoodie.index.type",
+              "index.type",
+              "hoodie.index.bucket.engine",
+              "hoodie.bucket.index.num.buckets",
+              "hoodie.bucket.index.hash.field"));
 
   private static final Map<String, String> DEFAULTS;
 
@@ -143,23 +154,31 @@ public final class PruningSettings {
       ConsumeSettings consume,
       AdministratorSettings administrator,
       JobSecrets secrets) {
-    SessionState session = SessionState.get();
     Map<String, String> values = new LinkedHashMap<>();
     for (Map.Entry<String, String> entry : DEFAULTS.entrySet()) {
-      String key = entry.getKey();
-      String value = null;
-      if (session != null && administrator.sessionsMaySet(key)) {
-        value = session.getConf().get(key);
+      String value = given(entry.getKey(), source, administrator);
+      values.put(entry.getKey(), value == null ? entry.getValue() : value.trim());
+    }
+    for (String key : OF_BUCKETS) {
+      String value = given(key, source, administrator);
+      if (value != null) {
+        values.put(key, value.trim());
       }
-      if (value == null) {
-        value = source.apply(key);
-      }
-      if (value == null) {
-        value = administrator.get(key);
-      }
-      values.put(key, value == null ? entry.getValue() : value.trim());
     }
     return new PruningSettings(values, consume, secrets);
+  }
+
+  private static String given(
+      String key, UnaryOperator<String> source, AdministratorSettings administrator) {
+    SessionState session = SessionState.get();
+    String value = null;
+    if (session != null && administrator.sessionsMaySet(key)) {
+      value = session.getConf().get(key);
+    }
+    if (value == null) {
+      value = source.apply(key);
+    }
+    return value == null ? administrator.get(key) : value;
   }
 
   /**
@@ -201,6 +220,13 @@ public final class PruningSettings {
   /** Returns every setting with its value, for a job's properties. */
   public Map<String, String> asMap() {
     return Collections.unmodifiableMap(values);
+  }
+
+  /** Returns what is said of the table's buckets, by the names of Hudi's options; null: nothing. */
+  public Map<String, String> statedBuckets() {
+    Map<String, String> stated = new LinkedHashMap<>(values);
+    stated.keySet().retainAll(OF_BUCKETS);
+    return stated.isEmpty() ? null : stated;
   }
 
   public boolean enabled() {

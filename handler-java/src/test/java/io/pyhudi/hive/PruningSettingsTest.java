@@ -2,6 +2,7 @@ package io.pyhudi.hive;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pyhudi.hive.client.ServiceAddress;
@@ -12,6 +13,7 @@ import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.Properties;
 import java.util.Set;
@@ -47,6 +49,16 @@ class PruningSettingsTest {
     assertEquals(TableView.SNAPSHOT, settings.view());
     assertEquals(PruningSettings.LogLevel.INFO, settings.logLevel());
     assertEquals("", settings.reportDir());
+  }
+
+  @Test
+  void bucketsOfTheTableReachTheJob() {
+    String number = "hoodie.bucket.index.num.buckets";
+    PruningSettings table = PruningSettings.ofTable(table(number, "8"));
+    Configuration job = new Configuration(false);
+    table.asMap().forEach(job::set);
+    assertEquals(Collections.singletonMap(number, "8"), PruningSettings.ofJob(job).statedBuckets());
+    assertNull(PruningSettings.ofJob(new Configuration(false)).statedBuckets());
   }
 
   @Test
