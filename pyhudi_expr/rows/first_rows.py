@@ -28,8 +28,8 @@ from pyhudi_expr.expr.nodes import NEVER, HudiExpression
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import file_ranges
-from pyhudi_expr.rows.filtering import RowFilter
 from pyhudi_expr.rows.pruned_rows import PrunedRows
+from pyhudi_expr.rows.row_filter import RowFilter
 from pyhudi_expr.rows.sorting import SortKey, has_value, sorted_rows
 
 

@@ -57,7 +57,7 @@ def footers_suffice(
         predicate: The predicate.
         compared: The top-level columns that it reads.
         schema: The schema of the rows.
-        engine: The engine whose rows are wanted, see `row_filter`.
+        engine: The engine whose rows are wanted, see `arrow_filter`.
     """
     floats = {name.lower() for name in compared if _has_floats(schema.field(name))}
     blind = _BLIND_IN_SPARK if engine is Engine.SPARK else _BLIND

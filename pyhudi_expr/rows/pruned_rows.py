@@ -34,7 +34,6 @@ from pyhudi_expr.rows.file_columns import (
     num_rows,
     readings,
 )
-from pyhudi_expr.rows.filtering import RowFilter
 from pyhudi_expr.rows.footer_trust import (
     ParquetFragment,
     counted_by_rows,
@@ -43,6 +42,7 @@ from pyhudi_expr.rows.footer_trust import (
 )
 from pyhudi_expr.rows.key_columns import require_keys
 from pyhudi_expr.rows.key_merged_slices import ColumnsOf, KeyMergedSlices
+from pyhudi_expr.rows.row_filter import RowFilter
 from pyhudi_expr.rows.slice_files import LANCE, FileSlice, file_slices
 from pyhudi_expr.rows.slice_rows import (
     SliceReader,

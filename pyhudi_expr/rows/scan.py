@@ -36,12 +36,12 @@ from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.request_checks import check_column, check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.spark_partition_values import PathColumns
+from pyhudi_expr.rows.arrow_filter import arrow_filter, columns_of
 from pyhudi_expr.rows.file_columns import SchemaEvolution
-from pyhudi_expr.rows.filtering import RowFilter, filter_by
 from pyhudi_expr.rows.first_rows import FirstRows, ranked_slices
 from pyhudi_expr.rows.footer_trust import footers_suffice
 from pyhudi_expr.rows.pruned_rows import CAUTIOUS, EAGER, PrunedRows, narrowest
-from pyhudi_expr.rows.row_filter import columns_of, row_filter
+from pyhudi_expr.rows.row_filter import RowFilter, row_filter
 from pyhudi_expr.rows.slice_files import check_supported
 from pyhudi_expr.rows.sorting import Order, SortKey, check_order, sort_keys, wanted_rows
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
@@ -322,8 +322,8 @@ def _for_rows(
         return RowFilter(filter)
     try:
         if isinstance(filter, list | tuple):
-            return RowFilter(row_filter(predicate, schema, zone, engine, is_in=True))
-        return filter_by(predicate, schema, zone, engine)
+            return RowFilter(arrow_filter(predicate, schema, zone, engine, is_in=True))
+        return row_filter(predicate, schema, zone, engine)
     except FilterNotApplicable as error:
         raise FilterNotApplicable(f"{error}; {_INSTEAD}") from error
 

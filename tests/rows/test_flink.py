@@ -9,7 +9,7 @@ import pytest
 
 from pyhudi_expr import scan
 from pyhudi_expr.expr.frontend.sql.parser import HIVE, parse_predicate
-from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.arrow_filter import arrow_filter
 from tests.flink_rows import COLUMNS, NAMES, expected
 
 FILTERS = (
@@ -31,7 +31,7 @@ def test_filtered_rows_equal_those_of_a_full_read(flink: Mapping[str, Path], nam
     all_rows = scan(path).to_table()
     for text in FILTERS:
         found = scan(path, text, zone="UTC")
-        condition = row_filter(parse_predicate(text, HIVE), all_rows.schema, "UTC")
+        condition = arrow_filter(parse_predicate(text, HIVE), all_rows.schema, "UTC")
         expected_rows = all_rows.filter(condition).to_pylist()
         assert sorted(map(repr, found.to_table().to_pylist())) == sorted(
             map(repr, expected_rows)

@@ -14,8 +14,8 @@ from devtools.spark import session_settings
 from pyhudi_expr.errors import FilterNotApplicable
 from pyhudi_expr.expr.frontend.sql.parser import HIVE, SPARK, TRINO, parse_predicate
 from pyhudi_expr.expr.semantics import Engine
-from pyhudi_expr.rows.filtering import filter_by
-from pyhudi_expr.rows.row_filter import columns_of, row_filter
+from pyhudi_expr.rows.arrow_filter import arrow_filter, columns_of
+from pyhudi_expr.rows.row_filter import row_filter
 
 _ZONE = "America/Los_Angeles"
 _BEGIN = datetime(1969, 12, 30, 22, 59, 59, 999_999, tzinfo=timezone.utc)
@@ -126,7 +126,7 @@ EVALUATED = [
 
 @cache
 def found(text: str) -> tuple[int, ...]:
-    condition = filter_by(parse_predicate(text, SPARK), _ROWS.schema, _ZONE, Engine.SPARK)
+    condition = row_filter(parse_predicate(text, SPARK), _ROWS.schema, _ZONE, Engine.SPARK)
     return tuple(condition.rows(_ROWS)["id"].to_pylist())
 
 
@@ -175,19 +175,19 @@ def test_what_pyarrow_computes_differently_is_refused(
     text: str, zone: str | None, message: str
 ) -> None:
     with pytest.raises((FilterNotApplicable, pa.ArrowInvalid), match=message):
-        _ROWS.filter(row_filter(parse_predicate(text, SPARK), _ROWS.schema, zone))
+        _ROWS.filter(arrow_filter(parse_predicate(text, SPARK), _ROWS.schema, zone))
 
 
 @pytest.mark.parametrize("text", EVALUATED)
 def test_what_pyarrow_cannot_evaluate_is_evaluated_by_the_rules_of_pruning(text: str) -> None:
-    condition = filter_by(parse_predicate(text, SPARK), _ROWS.schema, _ZONE, Engine.SPARK)
+    condition = row_filter(parse_predicate(text, SPARK), _ROWS.schema, _ZONE, Engine.SPARK)
     assert condition.evaluated is not None
 
 
 def test_a_row_of_which_it_is_not_certain_whether_it_matches_is_an_error() -> None:
     """A text of a day without zeros is read by each engine in its own way."""
     rows = pa.table({"s": ["2024-01-05", "2024-1-5"]})
-    condition = filter_by(
+    condition = row_filter(
         parse_predicate("s = DATE '2024-01-05'", SPARK), rows.schema, "UTC", Engine.SPARK
     )
     assert condition.rows(rows[:1]) == rows[:1]
@@ -206,17 +206,17 @@ def test_a_row_of_which_it_is_not_certain_whether_it_matches_is_an_error() -> No
 )
 def test_a_function_without_a_rule_is_refused_before_a_row_is_read(text: str, message: str) -> None:
     with pytest.raises(FilterNotApplicable, match=message):
-        filter_by(parse_predicate(text, SPARK), _ROWS.schema, "UTC", Engine.SPARK)
+        row_filter(parse_predicate(text, SPARK), _ROWS.schema, "UTC", Engine.SPARK)
 
 
 def test_the_backslash_of_hive_is_refused_in_patterns() -> None:
     """Its row by row and vectorised operators differ."""
     with pytest.raises(FilterNotApplicable, match="LIKE"):
-        row_filter(parse_predicate(r"s LIKE '%\\_'", HIVE), _ROWS.schema, "UTC")
+        arrow_filter(parse_predicate(r"s LIKE '%\\_'", HIVE), _ROWS.schema, "UTC")
 
 
 def test_times_of_trino_filter_rows() -> None:
     text = "ts > TIMESTAMP '1970-01-02 00:00:00'"
-    condition = row_filter(parse_predicate(text, TRINO), _ROWS.schema, "UTC")
-    by_text = row_filter(parse_predicate(text, SPARK), _ROWS.schema, "UTC")
+    condition = arrow_filter(parse_predicate(text, TRINO), _ROWS.schema, "UTC")
+    by_text = arrow_filter(parse_predicate(text, SPARK), _ROWS.schema, "UTC")
     assert _ROWS.filter(condition) == _ROWS.filter(by_text)

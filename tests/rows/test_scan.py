@@ -24,7 +24,7 @@ from pyhudi_expr.errors import BeforeFirstCommit, CorruptFile, HudiError, Unsupp
 from pyhudi_expr.expr.frontend.sql.parser import HIVE, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, Column, Comparison, Literal, Op
 from pyhudi_expr.index.prune import PruneRequest
-from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.arrow_filter import arrow_filter
 from pyhudi_expr.rows.scan import Progress
 from pyhudi_expr.tables.hudi_names import log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -79,7 +79,7 @@ def test_a_filter_returns_the_rows_of_a_full_read(
     path = str(golden[name])
     all_rows = scan(path).to_table()
     found = scan(path, text)
-    expected = all_rows.filter(row_filter(parse_predicate(text, HIVE), all_rows.schema, None))
+    expected = all_rows.filter(arrow_filter(parse_predicate(text, HIVE), all_rows.schema, None))
     assert rows(found.to_table()) == rows(expected)
     assert found.result.files_kept <= found.result.files_total
 

@@ -72,7 +72,7 @@ def to_arrow(expression: HudiExpression, *, is_in: bool = False) -> pc.Expressio
     """Return a pyarrow expression with the same truth values, by Kleene's logic.
 
     Arrow compares NaN as IEEE 754 does, except for isnan() and <=> NaN. It casts the options of IN
-    to the term's type: give them that type (`pyhudi_expr.rows.row_filter` does, by a schema).
+    to the term's type: give them that type (`pyhudi_expr.rows.arrow_filter` does, by a schema).
 
     Args:
         expression: The predicate.

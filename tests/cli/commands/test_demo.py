@@ -14,7 +14,7 @@ from pyhudi_expr import scan
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.arrow_filter import arrow_filter
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_no_row_is_lost_by_the_indexes_of_the_demo(run, indexed, predicate):
     assert pruned["files_kept"] < pruned["files_total"]
     kept = rows_of(indexed / path for path in pruned["kept"])
     every = rows_of(indexed.glob("day=*/*.parquet"))
-    condition = row_filter(parse_predicate(predicate), every.schema, "UTC")
+    condition = arrow_filter(parse_predicate(predicate), every.schema, "UTC")
     assert kept.filter(condition).num_rows == every.filter(condition).num_rows > 0
 
 

@@ -50,7 +50,7 @@ from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.protocol.conversion.decoder import decode
 from pyhudi_expr.protocol.conversion.encoder import encode
-from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.arrow_filter import arrow_filter
 from tests.expr.statistics import RowStatistics
 from tests.index.prune import predicates
 from tests.index.prune.predicates import ALL, ONLY_SPARK
@@ -148,7 +148,7 @@ def through_spark(predicate: HudiExpression) -> HudiExpression:
 
 
 def through_arrow(predicate: HudiExpression) -> HudiExpression:
-    return parse_arrow(row_filter(predicate, SCHEMA, "UTC"), SCHEMA)
+    return parse_arrow(arrow_filter(predicate, SCHEMA, "UTC"), SCHEMA)
 
 
 def through_filter_lists(predicate: HudiExpression) -> HudiExpression:

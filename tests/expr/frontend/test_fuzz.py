@@ -44,7 +44,7 @@ from pyhudi_expr.protocol.generated.ttypes import (
     PredicateOperator,
     PruneRequest,
 )
-from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.arrow_filter import arrow_filter
 from tests.example_counts import examples
 from tests.expr.statistics import RowStatistics
 from tests.index.prune.predicates import ALL, ONLY_SPARK
@@ -99,7 +99,7 @@ def evaluate_over_rows(predicate: e.HudiExpression) -> None:
         judge(read_filter(filter_text(predicate)))
     for zone in (None, "Europe/Berlin"):
         with contextlib.suppress(HudiError):
-            row_filter(predicate, SCHEMA, zone)
+            arrow_filter(predicate, SCHEMA, zone)
 
 
 def decode_and_evaluate(filter_: list[Any]) -> None:

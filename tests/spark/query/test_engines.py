@@ -26,7 +26,7 @@ from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.nodes import Unknown, walk
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.arrow_filter import arrow_filter
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.query.predicates import filters_of, predicate_of
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -127,7 +127,7 @@ def requests(spark: SparkSession, matrices: Matrices) -> Requests:
             "Spark SQL": PruneRequest(of_plan.expression, semantics=of_plan.semantics),
         }
         with suppress(FilterNotApplicable):
-            again = parse_arrow(row_filter(tree, schema, "UTC"), schema)
+            again = parse_arrow(arrow_filter(tree, schema, "UTC"), schema)
             if text not in NANS and not any(isinstance(node, Unknown) for node in walk(again)):
                 # Otherwise pyarrow cannot express it.
                 found["pyarrow"] = PruneRequest(again, semantics=here("UTC"))
@@ -236,7 +236,7 @@ def compare_scans(
     schema, scanned, wrong = HudiTable.open(str(table)).schema(), 0, []
     for text, matches in expected.items():
         try:
-            condition = row_filter(parse_predicate(text, SPARK), schema, "UTC")
+            condition = arrow_filter(parse_predicate(text, SPARK), schema, "UTC")
         except FilterNotApplicable:
             continue
         scanned += 1

@@ -17,7 +17,7 @@ from pyhudi_expr.expr.nodes import Cast, Column, Comparison, HudiExpression, Lit
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.protocol.conversion.decoder import decode
 from pyhudi_expr.protocol.conversion.encoder import encode
-from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.arrow_filter import arrow_filter
 from tests.truth.files import SortedRows
 
 LONG = "123456789012345678901.5"  # 21 digits before the point
@@ -91,4 +91,4 @@ def test_a_reader_that_filters_rows_itself_has_the_constant_as_written(text: str
     types = {"f": pa.float64(), "d": pa.decimal128(38, 10), "e": pa.decimal128(20, 19)}
     written = parse_predicate(text, HIVE.as_written)
     assert written == parse_predicate(text, SPARK)
-    assert row_filter(written, pa.schema(types.items()), "UTC", is_in=False) is not None
+    assert arrow_filter(written, pa.schema(types.items()), "UTC", is_in=False) is not None

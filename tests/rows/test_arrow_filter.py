@@ -11,7 +11,7 @@ import pytest
 from pyhudi_expr.errors import FilterNotApplicable, UnknownColumn
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
-from pyhudi_expr.rows.row_filter import row_filter
+from pyhudi_expr.rows.arrow_filter import arrow_filter
 
 TABLE = pa.table(
     {
@@ -43,7 +43,7 @@ TABLE = pa.table(
 )
 def test_times_and_names(text: str, zone: str | None, kept: list[int]) -> None:
     numbered = TABLE.append_column("n", pa.array([0, 1, 2]))
-    rows = numbered.filter(row_filter(parse_predicate(text, SPARK), TABLE.schema, zone))
+    rows = numbered.filter(arrow_filter(parse_predicate(text, SPARK), TABLE.schema, zone))
     assert rows["n"].to_pylist() == kept
 
 
@@ -75,7 +75,7 @@ NUMBERS = pa.table(
 )
 def test_constants_take_the_type_of_number_columns(text: str, kept: list[int]) -> None:
     numbered = NUMBERS.append_column("n", pa.array([0, 1, 2]))
-    rows = numbered.filter(row_filter(parse_predicate(text, SPARK), NUMBERS.schema, None))
+    rows = numbered.filter(arrow_filter(parse_predicate(text, SPARK), NUMBERS.schema, None))
     assert rows["n"].to_pylist() == kept
 
 
@@ -113,38 +113,38 @@ OF_OTHER_TYPES = pa.table(
 def test_in_finds_what_its_comparisons_find(text: str, kept: list[int]) -> None:
     """pyarrow's is_in casts what it looks for to the column's type."""
     numbered = OF_OTHER_TYPES.append_column("n", pa.array([0, 1, 2]))
-    rows = numbered.filter(row_filter(parse_predicate(text, SPARK), OF_OTHER_TYPES.schema, None))
+    rows = numbered.filter(arrow_filter(parse_predicate(text, SPARK), OF_OTHER_TYPES.schema, None))
     assert rows["n"].to_pylist() == kept
 
 
 @pytest.mark.parametrize("text", ["ok IN (10)", "i IN (true)", "d IN ('0')", "i IN ('5', '6')"])
 def test_in_is_refused_where_its_comparisons_are(text: str) -> None:
     with pytest.raises(FilterNotApplicable, match="has no kernel"):
-        row_filter(parse_predicate(text, SPARK), OF_OTHER_TYPES.schema, None)
+        arrow_filter(parse_predicate(text, SPARK), OF_OTHER_TYPES.schema, None)
 
 
 def test_a_filter_lists_in_finds_no_day_by_a_time() -> None:
     filters = parse_filters([("day", "in", [datetime(2024, 1, 16, 12)])])
-    rows = OF_OTHER_TYPES.filter(row_filter(filters, OF_OTHER_TYPES.schema, None, is_in=True))
+    rows = OF_OTHER_TYPES.filter(arrow_filter(filters, OF_OTHER_TYPES.schema, None, is_in=True))
     assert rows.num_rows == 0
 
 
 @pytest.mark.parametrize(("text", "kept"), [("isnan(d)", [1]), ("NOT isnan(d)", [0, 2])])
 def test_nan_is_found_by_a_filter_for_nan(text: str, kept: list[int]) -> None:
     rows = pa.table({"d": [1.0, float("nan"), None], "n": [0, 1, 2]})
-    found = rows.filter(row_filter(parse_predicate(text, SPARK), rows.schema, None))
+    found = rows.filter(arrow_filter(parse_predicate(text, SPARK), rows.schema, None))
     assert found["n"].to_pylist() == kept
 
 
 @pytest.mark.parametrize("text", ["d = m", "m < CAST('NaN' AS double)", "wide = 1.5E0"])
 def test_decimals_are_not_converted_to_doubles(text: str) -> None:
     with pytest.raises(FilterNotApplicable, match="decimals against"):
-        row_filter(parse_predicate(text, SPARK), NUMBERS.schema, None)
+        arrow_filter(parse_predicate(text, SPARK), NUMBERS.schema, None)
 
 
 def test_filters_that_pyarrow_cannot_compute_are_refused_before_reading() -> None:
     with pytest.raises(FilterNotApplicable, match="precision out of range"):
-        row_filter(parse_predicate("wide + 1 > 2", SPARK), NUMBERS.schema, None)
+        arrow_filter(parse_predicate("wide + 1 > 2", SPARK), NUMBERS.schema, None)
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_filters_that_pyarrow_cannot_compute_are_refused_before_reading() -> Non
 )
 def test_unsupported_filters_are_refused(text: str, zone: str | None, message: str) -> None:
     with pytest.raises(FilterNotApplicable, match=message):
-        row_filter(parse_predicate(text, SPARK), TABLE.schema, zone)
+        arrow_filter(parse_predicate(text, SPARK), TABLE.schema, zone)
 
 
 def test_a_column_that_the_schema_lacks_is_named_with_the_nearest_one() -> None:
     with pytest.raises(UnknownColumn, match="dya; is it day"):
-        row_filter(parse_predicate("dya = 1", SPARK), TABLE.schema, None)
+        arrow_filter(parse_predicate("dya = 1", SPARK), TABLE.schema, None)
