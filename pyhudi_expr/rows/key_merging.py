@@ -3,7 +3,8 @@
 Hudi's rules for whole records (see `index.slice_sets`): by commit time the row that was written
 last is kept; by event time the one with the greatest ordering value, and of equal ones the last. A
 delete, or a row without an ordering value, removes the rows before it, whatever their ordering
-values.
+values. Log files are merged with each other first, and then with the base file: where a row follows
+such a delete, Hudi has forgotten the delete as it comes to the base file's row.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class KeyMerger:
             rows.append(np.arange(count, count + len(values[0]), dtype=np.int64))
             count += len(values[0])
         code = _codes(keys)
-        last = _last(code, self._ranks(ordering, len(code)))
+        last = _merged(code, self._ranks(ordering, len(code)), len(base[0]))
         alive = last[~np.concatenate(deleted)[last]]
         return np.sort(np.concatenate(rows)[alive])
 
@@ -181,6 +182,15 @@ def _codes(parts: Sequence[AnyArray]) -> Int64Array:
     repeated[np.unique(base, return_index=True)[1]] = False
     base[repeated] = len(encoded.dictionary) + np.arange(int(repeated.sum()))
     return code
+
+
+def _merged(key: Int64Array, rank: Int64Array, base: int) -> Int64Array:
+    """Return the row that is kept for each key; the first `base` rows are the base file's."""
+    of_logs = _last(key[base:], rank[base:]) + base
+    row = np.append(np.arange(base), of_logs)
+    final = rank[row]
+    final[base:][rank[of_logs] < 0] = len(rank)
+    return row[_last(key[row], final)]
 
 
 def _last(key: Int64Array, rank: Int64Array) -> Int64Array:
