@@ -312,7 +312,8 @@ def _(node: Unknown, scope: Scope) -> BoundExpression:
 
     term = _text_of(node.pattern.term, scope)
     flag = Domain(Kind.BOOLEAN, bits=1)
-    found = BoundCall("like", matching(node.pattern.regex, node.reason), (term,), flag)
+    matches = matching(node.pattern.regex, node.reason)
+    found = BoundCall(node.pattern.written, matches, (term,), flag)
     return BoundComparison(Op.EQ, found, BoundLiteral(1, 1, flag))
 
 

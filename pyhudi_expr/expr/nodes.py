@@ -216,15 +216,17 @@ class Matches:
 
 @dataclass(frozen=True)
 class TextPattern:
-    """A LIKE pattern as readers of rows evaluate it; bounds do not say whether a text matches.
+    """A pattern of LIKE or RLIKE, which is evaluated for single texts; bounds do not say it.
 
     Attributes:
         regex: A regular expression for the whole text, in the syntax that RE2, Java and Python
             share; its dot stands for any character.
+        written: The condition without the term, for explanations: ``LIKE '%x'``.
     """
 
     term: Term
     regex: str
+    written: str
 
 
 @dataclass(frozen=True)

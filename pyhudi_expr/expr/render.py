@@ -27,6 +27,7 @@ from pyhudi_expr.expr.nodes import Constant, Op, PythonValue, Unknown
 _EPOCH = datetime(1970, 1, 1)
 _SHOWN_OPTIONS = 3
 _MIRRORED = {Op.LT: Op.GT, Op.LTEQ: Op.GTEQ, Op.GT: Op.LT, Op.GTEQ: Op.LTEQ}
+_PATTERNS = ("LIKE ", "RLIKE ")
 _INFIX = frozenset({"+", "-", "*", "/", "%", "div", "||"})
 
 
@@ -43,6 +44,8 @@ def render(node: BoundExpression) -> str:
             right, BoundLiteral
         ):  # binding turns `a > 1` into `1 < a`
             return f"{render_term(right)} {_MIRRORED.get(op, op).value} {render_term(left)}"
+        case BoundComparison(left=BoundCall(name=name, args=(term,))) if name.startswith(_PATTERNS):
+            return f"{render_term(term)} {name}"
         case BoundComparison(op=op, left=left, right=right):
             return f"{render_term(left)} {op.value} {render_term(right)}"
         case BoundIn(term=term, options=options):

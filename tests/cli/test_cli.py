@@ -195,13 +195,13 @@ def test_of_a_query_the_where_counts(run, table, query):
 
 
 def test_explain_shows_what_each_part_excludes(run, table):
-    predicate = "region = 'us' AND merchant_name RLIKE 'x'"
+    predicate = "region = 'us' AND merchant_name RLIKE '(?i)x'"
     code, out, _ = run("explain", table, predicate)
     assert code == 0
     assert "is not evaluated" in out
     heading = next(line for line in out.splitlines() if line.startswith("part of"))
     assert heading.split("  ")[0] == "part of the condition"
-    assert re.search(r"^region = 'us' AND merchant_name RLIKE 'x' +3 of 5 ", out, re.MULTILINE)
+    assert re.search(rf"^{re.escape(predicate)} +3 of 5 ", out, re.MULTILINE)
     assert re.search(r"^  region = 'us' +3 of 5 .*partition values \(3\)", out, re.MULTILINE)
     assert " ms" not in out
     details = run("explain", table, predicate, "--verbose")[1]

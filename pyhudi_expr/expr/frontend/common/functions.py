@@ -23,7 +23,7 @@ from pyhudi_expr.expr.frontend.common.constants import (
     disjunction,
 )
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
-from pyhudi_expr.expr.frontend.common.text_patterns import like, matches_whole, rlike
+from pyhudi_expr.expr.frontend.common.text_patterns import has_part, like, rlike
 from pyhudi_expr.expr.nodes import (
     READINGS,
     Between,
@@ -244,7 +244,7 @@ def _with_text(before: str, after: str) -> _Predicate:
         """Return whether a text has a constant one at its end, or within it."""
         match args:
             case (term, Literal(value=str(part))):
-                return matches_whole(term, f"{before}{re.escape(part)}{after}", part)
+                return has_part(term, before, part, after)
         return None
 
     return predicate
@@ -289,7 +289,7 @@ _PREDICATES: dict[str, _Predicate] = {
     "like": _like,
     **dict.fromkeys(("rlike", "regexp", "regexp_like"), _rlike),
     "startswith": _starts_with,
-    "endswith": _with_text(".*", ""),
-    "contains": _with_text(".*", ".*"),
+    "endswith": _with_text("%", ""),
+    "contains": _with_text("%", "%"),
     MATCHES: _matches,
 }

@@ -101,8 +101,9 @@ def _in_part(
     if "_" in begin:
         letters = tuple(None if letter == "_" else letter for letter in begin)
         necessary.append(Matches(term, letters, begin == pattern))
-    whole = None if pieces is None else TextPattern(term, "".join(map(_regex, pieces)))
-    rest = Unknown(f"the rest of LIKE {pattern[:100]!r} skips no file", whole)
+    written = f"LIKE {pattern[:100]!r}"
+    whole = None if pieces is None else TextPattern(term, "".join(map(_regex, pieces)), written)
+    rest = Unknown(f"the rest of {written} skips no file", whole)
     return conjunction((*necessary, rest))
 
 
@@ -138,14 +139,17 @@ def rlike(term: Term, pattern: str) -> HudiExpression:
     prefix = _prefix(pattern)
     necessary = [StartsWith(term, prefix)] if prefix else []
     shared = _shared_syntax(pattern)
-    whole = None if shared is None else TextPattern(term, f".*(?:{shared}).*")
-    rest = Unknown(f"the rest of RLIKE {pattern[:100]!r} is not evaluated", whole)
+    written = f"RLIKE {pattern[:100]!r}"
+    whole = None if shared is None else TextPattern(term, f".*(?:{shared}).*", written)
+    rest = Unknown(f"the rest of {written} is not evaluated", whole)
     return conjunction((*necessary, rest))
 
 
-def matches_whole(term: Term, regex: str, part: str) -> HudiExpression:
-    """Return whether a whole text matches, see `TextPattern`, for a search for a part of it."""
-    return Unknown(f"the place of {part[:100]!r} in a text", TextPattern(term, regex))
+def has_part(term: Term, before: str, part: str, after: str) -> HudiExpression:
+    """Return whether a text has a part, with a wildcard of LIKE, or nothing, on its sides."""
+    regex = "".join((_WILDCARDS.get(before, ""), re.escape(part), _WILDCARDS.get(after, "")))
+    written = f"LIKE {before + part[:100] + after!r}"
+    return Unknown(f"{written} skips no file", TextPattern(term, regex, written))
 
 
 _LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
