@@ -358,7 +358,8 @@ class Table:
         - of file slices with log files, merged;
         - of files that were written before a column was renamed or retyped;
         - all of them if the predicate may be TRUE for NaN, or for only one of the zeros (`<>`, NOT,
-          IN or a function of a floating-point column), as Parquet's statistics lose such rows.
+          IN or a function of a floating-point column), as Parquet's statistics lose such rows;
+        - all of them if pyarrow cannot evaluate the predicate.
 
         Args:
             predicate: The predicate; None for all rows.
