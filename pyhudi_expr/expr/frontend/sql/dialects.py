@@ -56,6 +56,7 @@ from pyhudi_expr.expr.nodes import (
     Not,
     Term,
     Unknown,
+    walk,
 )
 from pyhudi_expr.expr.semantics import Engine
 
@@ -267,6 +268,9 @@ def _trino_plus_interval(time: Term, interval: exp.Interval, sign: int) -> Term:
 
 
 def _presto_plus_interval(time: Term, interval: exp.Interval, sign: int) -> Term:
+    if any(isinstance(node, Cast) for node in walk(time)):
+        # The midnight of a date is an instant there, so days later clocks may show another hour.
+        raise InexpressibleError("not supported: a time of a cast plus an interval")
     return plus_interval(presto_as_read(time), interval, sign, PLUS_EXACT_INTERVAL)
 
 
