@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias, overload
@@ -227,13 +227,15 @@ def walk(node: BoundExpression | BoundTerm) -> list[BoundExpression | BoundTerm]
     return found
 
 
-def unknown_reasons(node: BoundExpression, single: Container[str] = frozenset()) -> list[str]:
+def unknown_reasons(
+    node: BoundExpression, is_single: Callable[[BoundColumn], bool] = lambda _: False
+) -> list[str]:
     """Return why parts of the predicate cannot be evaluated, each reason once.
 
     Args:
         node: The predicate.
-        single: The columns that have a single value in each container, as a partition has: all
-            functions with a rule are evaluated for them.
+        is_single: Whether a column has a single value in each container, as a partition has: all
+            functions with a rule are evaluated for it. Asked only where it matters.
     """
     reasons = []
     for top in walk(node):
@@ -241,9 +243,11 @@ def unknown_reasons(node: BoundExpression, single: Container[str] = frozenset())
             case Unknown(reason=reason):
                 reasons.append(reason)
             case BoundCall(function=function):
-                names, found = columns(top), why_unknown(function)
-                is_known = is_by_value(function) and all(name in single for name in names)
-                reasons += [found] if found is not None and names and not is_known else []
+                found = why_unknown(function)
+                if found is None or not (own := columns(top).values()):
+                    continue
+                if not (is_by_value(function) and all(map(is_single, own))):
+                    reasons.append(found)
     return list(dict.fromkeys(reasons))
 
 

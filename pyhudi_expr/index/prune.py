@@ -284,8 +284,9 @@ class Pruner:
             predicate, needed, partitions, self._options.footer_wait, reading, request.buckets
         )
         self._snapshots.measure(snapshot)
-        single = {column.name for column in needed if snapshot.values.has_all(column)}
-        unknown = unknown_reasons(predicate, single)
+        unknown = unknown_reasons(
+            predicate, lambda column: column in needed and snapshot.values.has_all(column)
+        )
         notes = [*snapshot.notes, *unknown, *unread, *found.notes]
         if snapshot.merging is SliceMerging.OPAQUE and snapshot.listing.file_is_log.any():
             notes.append("the table's merger is not known: slices with log files are kept")
