@@ -52,6 +52,7 @@ from pyhudi_expr.expr.functions.conversions import (
 from pyhudi_expr.expr.functions.signature import (
     DATE,
     LONG,
+    NO_TEXT,
     After,
     ByValue,
     Function,
@@ -182,7 +183,7 @@ class SecondsOfTexts:
         (texts,) = values
         written = _FIELD.sub(lambda field: _WRITTEN[field[0]], re.escape(self.pattern))
         is_written = pc.match_substring_regex(texts, rf"\A{written}\z")
-        texts = pc.if_else(is_written, texts, pa.scalar(None, pa.large_string()))
+        texts = pc.if_else(is_written, texts, NO_TEXT)
         found = {
             match[0]: self._numbers(texts, *match.span()) for match in _FIELD.finditer(self.pattern)
         }
@@ -239,7 +240,7 @@ class PlainIntegers:
         is_plain = pc.match_substring_regex(
             texts, rf"\A-?[1-9][0-9]{{0,{self.digits - 1}}}\z|\A0\z"
         )
-        return pc.if_else(is_plain, texts, pa.scalar(None, pa.large_string())).cast(pa.int64())
+        return pc.if_else(is_plain, texts, NO_TEXT).cast(pa.int64())
 
 
 #: By the bits of an integer, how many digits each number of so many has.

@@ -168,10 +168,12 @@ def _single_values(bounds: Bounds) -> AnyArray:
         least, greatest = np.broadcast_arrays(*(np.atleast_1d(end) for end in ordinals(bounds)))
         return arrow_array(np.ascontiguousarray(least), least != greatest)
     lower = arrow(bounds.lower)
-    return _plain(pc.if_else(pc.equal(lower, arrow(bounds.upper)), lower, _NO_TEXT))
+    return _plain(pc.if_else(pc.equal(lower, arrow(bounds.upper)), lower, _NO_BYTES))
 
 
-_NO_TEXT = pa.scalar(None, pa.large_binary())
+_NO_BYTES = pa.scalar(None, pa.large_binary())
+NO_TEXT = pa.scalar(None, pa.large_string())
+"""The result of a function of values (`OnValues`) that is not known."""
 
 
 def _plain(values: AnyArray) -> AnyArray:
@@ -184,7 +186,7 @@ def _plain(values: AnyArray) -> AnyArray:
         known = pc.invert(pc.match_substring_regex(texts, "[\U00010000-\U0010ffff]"))
     except pa.ArrowInvalid:
         known = pc.string_is_ascii(texts)
-    return pc.if_else(known, texts, _NO_TEXT.cast(pa.large_string()))
+    return pc.if_else(known, texts, NO_TEXT)
 
 
 def _repeated(values: AnyArray, size: int) -> AnyArray:

@@ -22,6 +22,7 @@ from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.signature import (
     INT,
+    NO_TEXT,
     TEXT,
     ByValue,
     Function,
@@ -202,10 +203,7 @@ class _Part:
             last = None
         part = pc.utf8_slice_codeunits(texts, first, last)
         # Engines differ for a beginning before the text.
-        return pc.if_else(pc.greater_equal(pc.utf8_length(texts), -first), part, _NO_TEXT)
-
-
-_NO_TEXT = pa.scalar(None, pa.large_string())
+        return pc.if_else(pc.greater_equal(pc.utf8_length(texts), -first), part, NO_TEXT)
 
 
 @dataclass(frozen=True)
@@ -381,8 +379,10 @@ def _regexp_extract(site: Site) -> Signature | None:
 def _find(site: Site) -> Signature | None:
     """Return the signature of ``instr(s, 'x')``."""
     part = site.text(1)
-    if not _one_text(site, 2) or not part or not part.isascii():
-        return opaque(INT, "instr() of a text that is not constant") if _one_text(site, 2) else None
+    if not _one_text(site, 2):
+        return None
+    if not part or not part.isascii():
+        return opaque(INT, "instr() of a text that is not constant")
     return on_first_value(_Found(part), INT, "instr()")
 
 
@@ -467,7 +467,7 @@ class _Item:
         parts = pc.split_pattern(values[0], self.separator)
         known = pc.greater(pc.fill_null(pc.list_value_length(parts), 0), self.place)
         padded = pc.if_else(known, parts, pa.scalar([""] * (self.place + 1), parts.type))
-        return pc.if_else(known, pc.list_element(padded, self.place), _NO_TEXT)
+        return pc.if_else(known, pc.list_element(padded, self.place), NO_TEXT)
 
 
 def matching(regex: str, reason: str) -> Function:
