@@ -47,6 +47,7 @@ class SliceKeys:
         log_rows: Number of rows in the log files, before merging.
         log_keys: How many of them have a key.
         instant: The newest one that wrote into the slice.
+        damaged: See `LogKeys`.
     """
 
     slice: FileSlice
@@ -56,6 +57,7 @@ class SliceKeys:
     log_rows: int
     log_keys: int
     instant: str
+    damaged: tuple[tuple[str, int], ...]
 
     @property
     def has_keys(self) -> bool:
@@ -93,8 +95,9 @@ def _slice_keys(table: HudiTable, bases: dict[str, BaseFile], one: FileSlice) ->
     own = log_keys(table.storage, logs, table.timeline.pending)
     instant = max(one.base_instant, own.instant)
     if base is None:
-        return SliceKeys(one, 0, 0, 0, own.rows, own.keys, instant)
-    return SliceKeys(one, base.size, base.rows, base.keys, own.rows, own.keys, instant)
+        return SliceKeys(one, 0, 0, 0, own.rows, own.keys, instant, own.damaged)
+    of_base = base.size, base.rows, base.keys
+    return SliceKeys(one, *of_base, own.rows, own.keys, instant, own.damaged)
 
 
 _SHOWN = 3

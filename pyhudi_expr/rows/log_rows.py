@@ -7,10 +7,11 @@ delete blocks hold keys with ordering values (Hudi's `HoodieLogBlock`s).
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,7 +81,8 @@ def read_log(
     Raises:
         HudiError: A file cannot be read.
     """
-    return [_content(file, block, roots) for file, block in _blocks(storage, logs, pending)]
+    blocks = _that_count(_blocks(storage, logs), pending)
+    return [_content(file, block, roots) for file, block in blocks]
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,14 @@ class LogKeys:
         rows: Number of rows, before merging.
         keys: How many of them have a key.
         instant: The newest one that wrote into them; empty if there is none.
+        damaged: The log files with blocks that Hudi's readers skip, as they are damaged, each with
+            the number of these. A writer that dies leaves one, too.
     """
 
     rows: int
     keys: int
     instant: str
+    damaged: tuple[tuple[str, int], ...]
 
 
 def log_keys(storage: Storage, logs: Sequence[str], pending: frozenset[str]) -> LogKeys:
@@ -106,7 +111,8 @@ def log_keys(storage: Storage, logs: Sequence[str], pending: frozenset[str]) -> 
     Raises:
         HudiError: A file cannot be read.
     """
-    blocks = _blocks(storage, logs, pending)
+    every = _blocks(storage, logs)
+    blocks = _that_count(every, pending)
     replaced = {instant for _, block in blocks for instant in block.replaces}
     rows = keys = 0
     for file, block in blocks:
@@ -114,19 +120,28 @@ def log_keys(storage: Storage, logs: Sequence[str], pending: frozenset[str]) -> 
             batch = _rows(file, block, (RECORD_KEY,))
             rows += batch.num_rows
             keys += count_keys(batch.column(0)) if batch.num_columns else 0
-    return LogKeys(rows, keys, max((block.instant or "" for _, block in blocks), default=""))
+    instant = max((block.instant or "" for _, block in blocks), default="")
+    damaged = Counter(file.name for file, block in every if block.kind is BlockKind.CORRUPT)
+    places = (name.removeprefix(f"{storage.uri}/") for name in damaged)
+    return LogKeys(rows, keys, instant, tuple(zip(places, damaged.values(), strict=True)))
 
 
-def _blocks(
-    storage: Storage, logs: Sequence[str], pending: frozenset[str]
-) -> list[tuple[LogFile, LogBlock]]:
-    """Return the blocks of log files that count, each with its file."""
-    found: list[tuple[LogFile, LogBlock]] = []
+_Blocks: TypeAlias = list[tuple[LogFile, LogBlock]]
+
+
+def _blocks(storage: Storage, logs: Sequence[str]) -> _Blocks:
+    """Return the blocks of log files, each with its file."""
+    found: _Blocks = []
     for path in logs:
         with storage.open_input(path) as source:
             content = source.read()
         file = LogFile(pa.BufferReader(content), len(content), f"{storage.uri}/{path}")
         found += [(file, block) for block in file.blocks]
+    return found
+
+
+def _that_count(found: _Blocks, pending: frozenset[str]) -> _Blocks:
+    """Return the blocks of completed writes that were not rolled back."""
     return [
         (file, block)
         for file, block in without_rolled_back(found, itemgetter(1))
@@ -146,17 +161,6 @@ def is_of_completed_writes(storage: Storage, log: str, timeline: Timeline) -> bo
         block.kind is not BlockKind.COMMAND and timeline.is_committed(block.instant or "")
         for block in _all_blocks(storage, log)
     )
-
-
-def corrupt_blocks(storage: Storage, log: str) -> int:
-    """Return the number of a log file's blocks that Hudi's readers skip, as they are damaged.
-
-    A writer that dies leaves one, too.
-
-    Raises:
-        HudiError: The file cannot be read.
-    """
-    return sum(block.kind is BlockKind.CORRUPT for block in _all_blocks(storage, log))
 
 
 def have_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:

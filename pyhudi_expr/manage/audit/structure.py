@@ -7,7 +7,7 @@ All blocks of its current files are decompressed, and each key's file group is c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
@@ -23,7 +23,6 @@ from pyhudi_expr.index.catalog.registry import Registry, Store
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, HUDI_ONLY, MOST, AuditedRecords, AuditedTable
 from pyhudi_expr.manage.invariants import SliceKeys, stored_keys
-from pyhudi_expr.rows.log_rows import corrupt_blocks
 from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -46,7 +45,6 @@ from pyhudi_expr.tables.mdt.log.lost_files import BOOTSTRAP_PREFIX
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.timeline import CommitMetadata, Instant
 
 PARTITION = "table"
@@ -60,20 +58,16 @@ def check_stored_keys(table: AuditedTable, unchecked: list[str]) -> Iterator[Fin
     except HudiError as error:
         unchecked.append(f"the table's files: {error}")
         return
-    unchecked += _corrupt_blocks(table.table.storage, found)
+    unchecked += [
+        f"{log}: no row of its damaged blocks ({number}) is read"
+        for one in found
+        for log, number in one.damaged
+    ]
     if is_virtual(table.table.properties):
         return
     for one in found:
         if one.lacks_keys:
             yield _finding(one)
-
-
-def _corrupt_blocks(storage: Storage, slices: Iterable[SliceKeys]) -> Iterator[str]:
-    logs = (one.slice.path(name) for one in slices for name in one.slice.logs)
-    for log in logs:
-        number = corrupt_blocks(storage, log)
-        if number:
-            yield f"{log}: no row of its damaged blocks ({number}) is read"
 
 
 def _finding(one: SliceKeys) -> Finding:
@@ -116,11 +110,23 @@ def check_written_files(table: HudiTable) -> Iterator[Finding]:
                 group = path, name.lstrip(".").partition("_")[0]
                 groups.add(group)
                 if group not in later and (path, name) not in there:
-                    yield _file_lost(f"{path}/{name}".lstrip("/"), write.requested)
+                    yield _of_file(
+                        Fault.FILE_LOST,
+                        f"{path}/{name}",
+                        expected=f"the file that the completed commit {write.requested} wrote",
+                        found="none",
+                        queries="any: the file's rows are not read, or an older file slice is",
+                    )
         later |= groups
     for place, name in sorted(there):
         if named.get(name, place) != place:
-            yield _file_misplaced(f"{place}/{name}".lstrip("/"), named[name])
+            yield _of_file(
+                Fault.FILE_MISPLACED,
+                f"{place}/{name}",
+                expected=f"a file of the partition {named[name] or '.'}, in which it was written",
+                found="it in another partition",
+                queries="any: the file's rows are read in the wrong partition, perhaps twice",
+            )
 
 
 def _names_of(commit: CommitMetadata) -> Iterator[tuple[str, list[str]]]:
@@ -128,33 +134,18 @@ def _names_of(commit: CommitMetadata) -> Iterator[tuple[str, list[str]]]:
         yield path, [file.rpartition("/")[2] for file in files]
 
 
-def _file_misplaced(file: str, partition: str) -> Finding:
+def _of_file(fault: Fault, file: str, expected: str, found: str, queries: str) -> Finding:
+    """Return what is wrong with the place of a data file."""
     return Finding(
         store=Store.HUDI,
         partition=PARTITION,
-        fault=Fault.FILE_MISPLACED,
+        fault=fault,
         severity=Severity.ROWS_LOST,
-        file=file,
+        file=file.lstrip("/"),
         subject="",
-        expected=f"a file of the partition {partition or '.'}, in which it was written",
-        found="it in another partition",
-        queries="any: the file's rows are read in the wrong partition, perhaps twice",
-        readers=(Reader.HUDI, Reader.PYHUDI),
-        remedy="",
-    )
-
-
-def _file_lost(file: str, instant: str) -> Finding:
-    return Finding(
-        store=Store.HUDI,
-        partition=PARTITION,
-        fault=Fault.FILE_LOST,
-        severity=Severity.ROWS_LOST,
-        file=file,
-        subject="",
-        expected=f"the file that the completed commit {instant} wrote",
-        found="none",
-        queries="any: the file's rows are not read, or an older file slice is",
+        expected=expected,
+        found=found,
+        queries=queries,
         readers=(Reader.HUDI, Reader.PYHUDI),
         remedy="",
     )
