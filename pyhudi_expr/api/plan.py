@@ -20,7 +20,7 @@ from pyhudi_expr.api.predicates import Predicate, text_of
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.expr.semantics import here
+from pyhudi_expr.expr.semantics import for_engine
 from pyhudi_expr.index.description import files_table
 from pyhudi_expr.index.explanation import Explanation as ExplanationTree
 from pyhudi_expr.index.explanation import remarks
@@ -252,7 +252,7 @@ class Question:
         request = PruneRequest(
             self.tree,
             self.snapshot.listing.view,
-            here(self.zone, self.dialect.engine),
+            for_engine(self.zone, self.dialect.engine),
             since=self.since,
             reader=self.reader,
             buckets=self.buckets,

@@ -109,3 +109,23 @@ def here(zone: str | None, engine: Engine = Engine.ANY) -> Semantics:
     """
     found = None if zone is None else local_zone(zone)
     return Semantics(engine, zone=found, reading_zone=found)
+
+
+def for_engine(zone: str | None, engine: Engine) -> Semantics:
+    """Return the semantics of this process's question about what an engine reads.
+
+    Presto has rules of zones that no client sends and that belong to no JVM (Joda's), so of a zone
+    whose clocks are changed any rules are assumed.
+
+    Args:
+        zone: See `local_zone`; None: not known.
+        engine: The engine that reads the files.
+
+    Raises:
+        UnknownZoneError: There is no such zone.
+    """
+    own = here(zone, engine)
+    if engine is not Engine.PRESTO or own.zone is None:
+        return own
+    found = unknown_rules(own.zone.name)
+    return replace(own, zone=found, reading_zone=found)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from devtools.runtime import RuntimeMissingError
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
-from pyhudi_expr.expr.semantics import here
+from pyhudi_expr.expr.semantics import Engine, for_engine
 from tests.truth.engine import Answer, SessionOptions
 from tests.truth.engines.java_judge import JavaEngine, JavaEngineProcess, Values
 from tests.truth.engines.presto import PRESTO
@@ -37,7 +37,7 @@ class JavaOracle:
     process: JavaEngineProcess
 
     def session_options(self, rng: random.Random, zones: Zones) -> SessionOptions:
-        """See `tests.truth.witnesses.Oracle`. The zones' rules are the same anywhere."""
+        """See `tests.truth.witnesses.Oracle`. Presto has rules of its own, which nobody sends."""
         return self.session_in(rng, rng.choice(ZONES))
 
     def session_in(self, rng: random.Random, zone: str) -> SessionOptions:
@@ -86,7 +86,7 @@ def evaluated_predicate(
         questions={
             "sql": Question(
                 parse_predicate(predicate.text, DIALECTS[dialect]),
-                here(requested_zone(dialect, session_options)),
+                for_engine(requested_zone(dialect, session_options), Engine(dialect)),
             )
         },
         failed=answer.failed,

@@ -142,6 +142,8 @@ def _date_plus(site: Site, months: int, days: int, micros: int) -> Signature:
         return Signature(existing_times(times, target, site.zone), target)
     if engine is Engine.ANY or micros:
         return opaque(DATE, "an interval that makes times of dates")
+    if engine is Engine.PRESTO and (site.zone is None or site.zone.fixed_offset is None):
+        return opaque(DATE, "an interval after a date, whose midnight clocks may not show")
     return Signature(on_first(_Later(days), clock[0], FloorTo(SECONDS_PER_DAY)), DATE)
 
 
