@@ -53,6 +53,52 @@ def test_rows_are_those_of_the_python_api(
         assert answer.scan.outcomes == ("NO_FILTER",)
 
 
+@pytest.mark.parametrize("engine", [FETCH, MR, TEZ])
+def test_a_view_is_behind_its_tables_name_without_registration(
+    hive: Hive, described: Mapping[str, Described], engine: str
+) -> None:
+    table = described[PARTITIONED]
+    for view in VIEWS:
+        columns, rows = table.rows(view)
+        read = f"SELECT {', '.join(columns)} FROM default.{table.name}.{view}"
+        assert hive.query(read, engine).rows == rows, view
+    filtered = hive.query(f"SELECT path FROM default.{table.name}.files WHERE bytes < 0", engine)
+    assert filtered.scan.outcomes == ("PRUNED",)
+    assert filtered.scan.rows_sent == 0
+
+
+@pytest.mark.parametrize(("engine", "settings"), [(TEZ, {}), (MR, SHUFFLE), (MR, {})])
+def test_a_table_is_joined_with_the_views_behind_its_name(
+    hive: Hive, described: Mapping[str, Described], engine: str, settings: Mapping[str, str]
+) -> None:
+    table = described[PARTITIONED]
+    name = f"default.{table.name}"
+    registered, behind = (
+        hive.query(
+            "SELECT f.file_name, max(f.row_count), count(*), min(t.region), max(r.max_value)"
+            f" FROM {name} t JOIN {name}{mark}files f ON t.`_hoodie_file_name` = f.file_name"
+            f" JOIN {name}{mark}column_ranges r ON f.path = r.path AND r.column_name = 'amount'"
+            f" WHERE f.partition_path <> 'region=eu' GROUP BY f.file_name",
+            engine,
+            settings=settings,
+        )
+        for mark in ("__", ".")
+    )
+    assert behind.rows == registered.rows
+    assert behind.rows
+
+
+def test_what_is_no_view_behind_a_name_is_refused(
+    hive: Hive, described: Mapping[str, Described]
+) -> None:
+    name = f"default.{described[PARTITIONED].name}"
+    for reference in (f"{name}.snapshots", f"{name}__files.files"):
+        with pytest.raises(QueryError, match="view"):
+            hive.query(f"SELECT * FROM {reference}")
+    with pytest.raises(QueryError):
+        hive.query(f"INSERT INTO {name}.files SELECT * FROM {name}.files")
+
+
 FILTERS = (
     ("files", "partition_path = 'region=us' AND bytes > 1000"),
     ("history", "action = 'clean' OR requested_at < '2026-03-07 16:24:40'"),

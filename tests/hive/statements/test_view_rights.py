@@ -125,6 +125,7 @@ def closed(place: Path) -> Iterator[Path]:
 
 
 RANGES = "SELECT path, min_value, max_value FROM lake.t__column_ranges"
+BEHIND = RANGES.replace("t__", "t.")
 NO_RIGHT = "may not read the Hudi table"
 
 
@@ -133,22 +134,23 @@ def test_views_need_the_right_to_the_tables_files(
     by_files: Lake, closed: Path, engine: str
 ) -> None:
     for view in VIEWS:
-        query = f"SELECT * FROM lake.t__{view}"
-        assert by_files.rows(OWNER, query, engine=engine)
-        assert by_files.rows(READER, query, engine=engine)
-        if engine != "tez":  # whose local mode does not survive a task that fails
-            assert NO_RIGHT in by_files.refusal(STRANGER, query, engine=engine), view
+        for name, refusal in ((f"t__{view}", NO_RIGHT), (f"t.{view}", "Permission denied")):
+            query = f"SELECT * FROM lake.{name}"
+            assert by_files.rows(OWNER, query, engine=engine)
+            assert by_files.rows(READER, query, engine=engine)
+            if engine != "tez":  # whose local mode does not survive a task that fails
+                assert refusal in by_files.refusal(STRANGER, query, engine=engine), name
     assert NO_RIGHT in by_files.refusal(STRANGER, f"{RANGES} WHERE column_name = 'amount'")
 
 
 def test_the_plan_of_a_view_tells_a_stranger_nothing(by_files: Lake, closed: Path) -> None:
-    explained = f"EXPLAIN {RANGES}"
-    assert "the service sends" in repr(by_files.rows(READER, explained))
-    try:
-        shown = repr(by_files.rows(STRANGER, explained))
-    except QueryError as error:
-        shown = str(error)
-    assert "the service sends" not in shown
+    for query in (RANGES, BEHIND):
+        assert "the service sends" in repr(by_files.rows(READER, f"EXPLAIN {query}"))
+        try:
+            shown = repr(by_files.rows(STRANGER, f"EXPLAIN {query}"))
+        except QueryError as error:
+            shown = str(error)
+        assert "the service sends" not in shown
 
 
 @pytest.mark.parametrize(
@@ -248,6 +250,16 @@ def test_views_need_select_on_the_table_that_they_describe(by_grants: Lake) -> N
 
 
 @pytest.mark.long
+def test_views_behind_a_name_need_select_on_the_table(by_grants: Lake) -> None:
+    by_grants.rows(OWNER, f"REVOKE SELECT ON TABLE lake.t FROM USER {READER}")
+    assert by_grants.rows(OWNER, BEHIND)
+    for statement in (BEHIND, f"EXPLAIN {BEHIND}"):
+        assert "Permission denied" in by_grants.refusal(READER, statement)
+    by_grants.rows(OWNER, f"GRANT SELECT ON TABLE lake.t TO USER {READER}")
+    assert by_grants.rows(READER, BEHIND)
+
+
+@pytest.mark.long
 def test_a_view_without_its_table_beside_it_is_not_read(by_grants: Lake) -> None:
     by_grants.rows(
         OWNER, create_with_handler("lake.other", by_grants.path, {"hudi.metadata.view": "files"})
@@ -273,3 +285,5 @@ def test_views_of_a_table_with_masks_are_refused(masked: Lake) -> None:
     for view in VIEWS:
         refusal = masked.refusal(LIMITED, f"SELECT * FROM lake.t__{view}")
         assert "row filters or column masks" in refusal
+        assert masked.rows(OWNER, f"SELECT * FROM lake.t.{view}")
+        assert masked.refusal(LIMITED, f"SELECT * FROM lake.t.{view}")

@@ -1,6 +1,7 @@
 package io.pyhudi.hive;
 
 import io.pyhudi.hive.metadata.MetadataView;
+import io.pyhudi.hive.metadata.ViewBehindTable;
 import io.pyhudi.hive.planning.LimitHook;
 import io.pyhudi.hive.planning.PlannedKeys;
 import io.pyhudi.hive.planning.QueriedTable;
@@ -115,6 +116,17 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   public void configureInputJobProperties(TableDesc table, Map<String, String> properties) {
     super.configureInputJobProperties(table, properties);
     LimitHook.add();
+  }
+
+  /** Allows metadata views behind a table's name, {@code db.t.files}. */
+  @Override
+  public boolean isTableMetaRefSupported() {
+    return true;
+  }
+
+  @Override
+  public Table checkAndSetTableMetaRef(Table table, String name) throws SemanticException {
+    return ViewBehindTable.of(table, name);
   }
 
   @Override

@@ -56,8 +56,9 @@ public final class ViewGrants {
   /**
    * Checks that the user may select all columns and rows of the table that a view describes.
    *
-   * @param name the view's name behind its database, which has to hold the table, too: that of the
-   *     table, two underscores and what is described
+   * @param name that of the view, behind its database, which has to hold the table, too: the name of
+   *     the table, two underscores and what is described; or that of the table itself, if the view
+   *     is one behind it
    * @throws SecurityException if he may not, or if there is no such table
    */
   public void requireSelect(Configuration conf, MetadataView view, String name) {
@@ -120,10 +121,9 @@ public final class ViewGrants {
     String suffix = "__" + view.name();
     int dot = name.lastIndexOf('.');
     String database = name.substring(name.lastIndexOf('.', dot - 1) + 1, Math.max(dot, 0));
-    String table =
-        name.endsWith(suffix) ? name.substring(dot + 1, name.length() - suffix.length()) : "";
+    int end = name.endsWith(suffix) ? name.length() - suffix.length() : name.length();
     try {
-      Table found = table.isEmpty() ? null : Hive.get().getTable(database, table, false);
+      Table found = Hive.get().getTable(database, name.substring(dot + 1, end), false);
       Path location = found == null ? null : found.getPath();
       if (location != null && isSamePlace(conf, location, view.basePath())) {
         return found;
