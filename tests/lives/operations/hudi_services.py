@@ -17,7 +17,7 @@ _AT_ONCE = "hoodie.compact.inline.max.delta.commits=1"
 
 def _compact_inline(life: Life, random: Random) -> None:
     """A write that compacts what has been written until then."""
-    rows = life.model.drawn(random, life.model.some(random))
+    rows = life.model.drawn(random, life.model.some(random) or life.model.unused(random))
     life.settled()
     more = {"hoodie__compact__inline": "true", "hoodie__compact__inline__max__delta__commits": "1"}
     life.write(rows, "upsert", **more)
