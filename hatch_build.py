@@ -22,8 +22,11 @@ except ImportError:  # run by hand
 
 _HEADER = Path("pyhudi_expr/tables/mdt/bytes/kernel.h")
 _SOURCE = _HEADER.with_name("kernel.c")
-#: Of `make spark-jar`; a wheel that is built without it has no extension for Spark.
-_SPARK_JAR = Path("handler-java/target/spark/pyhudi-spark-extension.jar")
+#: Of `make handler spark-jar`; a wheel that is built without them has none for Hive and Spark.
+_JARS = (
+    Path("handler-java/target/pyhudi-hive-handler.jar"),
+    Path("handler-java/target/spark/pyhudi-spark-extension.jar"),
+)
 _FLAGS = ["-std=c11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 
@@ -72,10 +75,10 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[misc, valid-type]
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the kernel, and add it to the wheel, with Spark's extension if there is one."""
-        jar = Path(self.root, _SPARK_JAR)
-        if jar.is_file() and version != "editable":
-            build_data["force_include"][str(jar)] = f"pyhudi_expr/jars/{jar.name}"
+        """Build the kernel, and add it to the wheel, with the jars that there are."""
+        for jar in (Path(self.root, path) for path in _JARS):
+            if jar.is_file() and version != "editable":
+                build_data["force_include"][str(jar)] = f"pyhudi_expr/jars/{jar.name}"
         built = build(Path(self.root))
         if built is not None:
             build_data["artifacts"].append(f"/{_SOURCE.parent}/{built.name}")

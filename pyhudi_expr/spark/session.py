@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.optional_dependencies import own_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,15 +61,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 def extension_jar() -> Path:
     """Return the path of the extension's jar. Raises HudiError if it is missing."""
-    package = Path(__file__).resolve().parent.parent
-    of_checkout = package.parent / "handler-java" / "target" / "spark" / _JAR
-    for path in (package / "jars" / _JAR, of_checkout):
-        if path.is_file():
-            return path
-    raise HudiError(
-        f"the extension's jar is missing: neither the package has it nor {of_checkout}; "
-        "install a wheel of a release, or build it by: make spark-jar"
-    )
+    return own_jar(_JAR, "spark-jar")
 
 
 def _listed(text: str) -> list[str]:

@@ -71,7 +71,7 @@ _PYHUDI = {
     **dict.fromkeys(
         ("virtual-keys enable", "virtual-keys rewrite", "virtual-keys disable"), Runner.SPARK
     ),
-    **dict.fromkeys(("hive register", "hive adopt", "hive doctor"), Runner.HIVE),
+    **dict.fromkeys(("hive jars", "hive register", "hive adopt", "hive doctor"), Runner.HIVE),
     "serve": Runner.SERVICE,
 }
 #: Its tables are in a bucket.

@@ -17,13 +17,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.hiveserver import ENGINES, HiveServer
-from devtools.runtime import hive_jdbc, java
+from devtools.runtime import HUDI_AUX, aux_jars, hive_jdbc, java
 from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import main
+from pyhudi_expr.manage.hive.metastore_table import TableName
+from pyhudi_expr.manage.hive.registration import registration, statements, view_registrations
 from pyhudi_expr.manage.hive.session import HiveSession
 from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.docs.documents import Piece, Runner, pieces
 
 pytestmark = [pytest.mark.hive, pytest.mark.spark]
@@ -68,7 +71,9 @@ class Reader:
 
     def _state(self, text: str) -> None:
         found = _NAMED.search(text)
-        assert found is not None
+        if found is None:
+            self.session.run(text)
+            return
         name = found.group(1)
         self.session.run(f"DROP TABLE IF EXISTS {name}")
         if "SET FILEFORMAT" in text:
@@ -119,11 +124,36 @@ class Reader:
         assert self.session.run(statement) == [(len(self.ids(100)),)]
 
     def _command(self, words: list[str]) -> None:
+        if words[:2] == ["hive", "jars"]:
+            self._jars(words)
+            return
+        if "--metadata" in words:
+            self._described()
+            return
         if words[:2] == ["hive", "doctor"]:
             words = [word.replace("timeout.ms=500", "timeout.ms=60000") for word in words]
             words += ["--set", f"hudi.pruning.service.addresses={self.service}"]
         words = [word.replace(":10000", f":{self.port}") for word in words]
         assert main(words) == 0, words
+
+    def _described(self) -> None:
+        """The command's statements, in a session that knows the service."""
+        name = TableName("sales", "trips")
+        target = registration(HudiTable.open(str(self.path)), name, str(self.path))
+        for each in (target, *view_registrations(target)):
+            self.session.run(f"DROP TABLE IF EXISTS {each.name}")
+            for statement in statements(each, None).all:
+                self.session.run(statement)
+
+    def _jars(self, words: list[str]) -> None:
+        """What has to be fetched is there already."""
+        directory = self.path.parent / "auxlib"
+        directory.mkdir(exist_ok=True)
+        for jar in HUDI_AUX.glob("*.jar"):
+            (directory / jar.name).symlink_to(jar)
+        assert main([*words[:2], str(directory), *words[3:]]) == 0, words
+        assert {jar.name for jar in aux_jars()} == {jar.name for jar in directory.iterdir()}
+        shutil.rmtree(directory)
 
     def ids(self, fare: float) -> list[int]:
         """The ids of the rows with a higher fare, sorted."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 
 import click
 
+from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.commands.index_follow import SECONDS, listened, repeat_until_interrupted
 from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, complete_directories, examples
 from pyhudi_expr.cli.spark_session import key_values
-from pyhudi_expr.cli.terminal import DRY_RUN, YES, is_asked
+from pyhudi_expr.cli.terminal import DRY_RUN, YES, echo, is_asked
 from pyhudi_expr.manage.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
+from pyhudi_expr.manage.hive.jars import CENTRAL, HANDLERS, put_jars
 from pyhudi_expr.optional_dependencies import require_extra
 
 _Command = Callable[..., None]
@@ -206,6 +209,40 @@ def register(
     if following:
         follower = hive_output.Follower(address, planned, name, seen, given)
         repeat_until_interrupted(follower.step, every, listened(callback))
+
+
+@hive.command(
+    epilog=examples(
+        ("pyhudi hive jars /opt/hive/auxlib", "for Hive 4"),
+        ("pyhudi hive jars /opt/hive/auxlib --hive 3.1", ""),
+        ("pyhudi hive jars auxlib --repository https://maven.example.com/central", "a mirror"),
+    )
+)
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--hive",
+    "version",
+    type=click.Choice(list(HANDLERS)),
+    default="4.0",
+    show_default=True,
+    help="The version of Hive.",
+)
+@click.option(
+    "--repository", default=CENTRAL, show_default=True, metavar="URL", help="A Maven repository."
+)
+@AS_JSON
+def jars(directory: Path, version: str, repository: str, as_json: bool) -> None:
+    """Put the handler's jar, Hudi's bundle and what it needs into DIRECTORY.
+
+    It is for Hive's auxiliary path, hive.aux.jars.path. What is fetched has to have the SHA-256
+    that this version knows.
+    """
+
+    def fetching(name: str) -> None:
+        echo(f"fetching {name}", err=True)
+
+    found = [str(path) for path in put_jars(directory, HANDLERS[version], repository, fetching)]
+    echo(reports.as_json({"jars": found}) if as_json else "\n".join(found))
 
 
 @hive.command(
