@@ -34,6 +34,8 @@ from pyhudi_expr.tables.timeline.timeline import Timeline
 
 _VERSION_WITH_COUNT = 1
 _DATA = frozenset({BlockKind.PARQUET, BlockKind.AVRO})
+#: CDC blocks tell of changes, and no snapshot reads them.
+_WITHOUT_ROWS = frozenset({BlockKind.DELETE, BlockKind.COMMAND, BlockKind.CORRUPT, BlockKind.CDC})
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,24 @@ def log_keys(storage: Storage, logs: Sequence[str], pending: frozenset[str]) -> 
     damaged = Counter(file.name for file, block in every if block.kind is BlockKind.CORRUPT)
     places = (name.removeprefix(f"{storage.uri}/") for name in damaged)
     return LogKeys(rows, keys, instant, tuple(zip(places, damaged.values(), strict=True)))
+
+
+def log_values(storage: Storage, log: str, roots: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Return the rows of each data block of a log file, whoever wrote it and whatever came of it.
+
+    Rows of partial updates, of log compactions and of writes that are not complete are there, too.
+
+    Args:
+        storage: The table's storage.
+        log: The path of the log file.
+        roots: The top-level columns to read, of those that a block has.
+
+    Raises:
+        HudiError: The file cannot be read.
+    """
+    for file, block in _blocks(storage, [log]):
+        if block.kind not in _WITHOUT_ROWS:
+            yield _rows(file, block, roots)
 
 
 _Blocks: TypeAlias = list[tuple[LogFile, LogBlock]]

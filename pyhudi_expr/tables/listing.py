@@ -198,16 +198,18 @@ class FileListing:
 
     def base_files_only(self) -> FileListing:
         """Return the listing of the slices with a base file, without their log files."""
-        if not self.has_logs:
-            return self
-        found = self.some(self.any_file_of_slice(~self.file_is_log))
-        bases = ~found.file_is_log
+        return self.with_files(~self.file_is_log) if self.has_logs else self
+
+    def with_files(self, files: BoolArray) -> FileListing:
+        """Return the listing of the flagged files, and of the slices that have one."""
+        slices = self.any_file_of_slice(files)
+        found, kept = self.some(slices), files[self.of_files(slices)]
         return replace(
             found,
-            file_slice=found.file_slice[bases],
-            file_name=found.file_name.take(np.flatnonzero(bases)),
-            file_size=found.file_size[bases],
-            file_is_log=found.file_is_log[bases],
+            file_slice=found.file_slice[kept],
+            file_name=found.file_name.take(np.flatnonzero(kept)),
+            file_size=found.file_size[kept],
+            file_is_log=found.file_is_log[kept],
             _digests={},
         )
 

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
@@ -105,10 +107,23 @@ class BuildSource:
         bases = BuildSource(self.table, self.listing.base_files_only())
         return bases.slices_not_in(BuildSource(other.table, other.listing.base_files_only()))
 
+    def files_not_in(self, other: BuildSource) -> FileListing:
+        """Return the files that the other snapshot lacks, or has with another length."""
+        changed = self.slices_not_in(other)
+        known = _identities(other.listing)
+        return changed.with_files(~pc.is_in(_identities(changed), known).to_numpy(False))
+
     @property
     def _coverage(self) -> Coverage:
         rows = np.zeros(self.listing.num_slices, np.int64)
         return Coverage.of(self.table, self.listing, rows)
+
+
+def _identities(listing: FileListing) -> AnyArray:
+    """Return a text for each file: its path, and its length, as log files may grow."""
+    partitions = listing.partitions.take(pa.array(listing.file_partition))
+    sizes = pa.array(listing.file_size).cast(pa.string())
+    return pc.binary_join_element_wise(partitions, listing.file_name, sizes, "/")
 
 
 _COLUMNS_PER_SHARD = 10

@@ -123,7 +123,10 @@ def _changes(
     else:
         whole = _of_partitions(now.listing, [now.slices_not_in(built), built.slices_not_in(now)])
         parts = [partition_entries(spark, now.table, whole, definition, shards)]
-        if definition.name != PARTITION_STATS:
+        if definition.name == COLUMN_STATS:
+            fresh = now.files_not_in(built)
+            parts.append(entries(spark, now.table, fresh, definition, shards))
+        elif definition.name != PARTITION_STATS:
             fresh = now.base_files_not_in(built)
             parts.append(file_entries(spark, now.table, fresh, definition, shards))
         found = reduce(DataFrame.union, [part for part in parts if part is not None])
@@ -190,8 +193,8 @@ def _buildable(table: HudiTable, planned: IndexPlan) -> tuple[IndexPlan, list[st
     """Return the part of the plan that can be built, and what is left out, as sentences.
 
     Hudi takes missing entries for missing rows. So an index of rows has to cover all slices, and a
-    slice whose log files cannot be merged here prevents it. Statistics are of files, and log files
-    may have none; but the aggregates of partitions are of rows, too.
+    slice whose log files cannot be merged here prevents it. Statistics are of the values in files,
+    but the aggregates of partitions are of rows, too.
 
     Raises:
         UnmergeableSlice: Nothing can be built.

@@ -172,7 +172,7 @@ def _newest(group: FileGroup) -> Iterator[dict[bytes, Payload]]:
 
 @dataclass(frozen=True)
 class _Files:
-    """The files whose entries are compared: no log files, as only Hudi's writers index these."""
+    """The files whose entries are compared: no log files, as Hudi leaves some without entries."""
 
     partitions: frozenset[str]
     names: frozenset[str]

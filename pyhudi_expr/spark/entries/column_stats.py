@@ -40,13 +40,13 @@ def column_stats(
 ) -> Extract:
     """Return the entries of a slice, see `entries.slice_entries`.
 
-    Files without a column, and log files, have no entry.
+    Base files without a column have no entry.
     """
     statistics = FileStatistics.of(table, instant, definition)
 
     def extract(slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
         """Return the entries of slices."""
-        for rows in _together(map(statistics.of_base_file, slices)):
+        for rows in _together(map(statistics.of_files, slices)):
             entries = [_file_entry(row) for row in rows if row.get("wrapper")]
             yield text_entries(entries, shards)
 
@@ -93,7 +93,7 @@ def _with_entries(statistics: FileStatistics, shards: int) -> Extract:
     """Return rows of statistics, those of files beside their entries."""
 
     def extract(slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
-        for rows in _together(map(statistics.of_slice, slices)):
+        for rows in _together(map(statistics.of_files, slices)):
             file_rows = [n for n, row in enumerate(rows) if row.get("file") and row.get("wrapper")]
             entries = text_entries([_file_entry(rows[n]) for n in file_rows], shards)
             places = {row: entry for entry, row in enumerate(file_rows)}

@@ -1,7 +1,8 @@
 """Statistics of each file and column, from which column_stats and partition_stats are computed.
 
-They are of base files; a slice with log files has one more row, without a file, for its merged
-rows. Log files have none: a file without an entry is read.
+Those of a log file are of the values in its blocks, those of deleted and replaced rows included.
+Hudi's writers compute the ranges of a partition from the entries of all its files, so a log file
+without an entry would make these too narrow at the next write.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyhudi_expr.arrays import AnyArray, arrow_schema_of
 from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.expr.domains import domain_of, type_widens
+from pyhudi_expr.rows.log_rows import log_values
 from pyhudi_expr.rows.slice_files import FileSlice
 from pyhudi_expr.rows.slice_rows import (
     SliceReader,
+    leaf,
     leaf_types,
     parquet_columns,
     parquet_file,
@@ -102,22 +105,18 @@ class FileStatistics:
         columns = tuple(_column(table, name, definition.version) for name in definition.fields)
         return FileStatistics(SliceReader.of(table, instant), columns)
 
-    def of_base_file(self, one: FileSlice) -> list[Row]:
-        """Return the rows of the slice's base file, by `SCHEMA`; nulls may be omitted."""
-        return list(_of_base_file(self.reader, one, self.columns))
-
-    def of_slice(self, one: FileSlice) -> list[Row]:
-        """Return the rows of the base file and, if there are log files, of the merged slice."""
-        rows = self.of_base_file(one)
-        if one.logs or one.base is None:
-            rows.extend(_of_merged_slice(self.reader, one, self.columns))
+    def of_files(self, one: FileSlice) -> list[Row]:
+        """Return the rows of the slice's files, by `SCHEMA`; nulls may be omitted."""
+        rows = list(_of_base_file(self.reader, one, self.columns))
+        for log in one.logs:
+            rows.extend(_of_log_file(self.reader, one, log, self.columns))
         return rows
 
     def frame(self, spark: SparkSession, listing: FileListing) -> DataFrame:
         """Return the rows of all slices."""
 
         def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
-            yield pa.RecordBatch.from_pylist(self.of_slice(one), SCHEMA)
+            yield pa.RecordBatch.from_pylist(self.of_files(one), SCHEMA)
 
         return read_slices(spark, listing, each_item(extract), DDL)
 
@@ -189,18 +188,20 @@ def _cast(values: AnyArray, type_: pa.DataType, label: str) -> AnyArray:
         raise CorruptFile(label, f"its values are not {type_}: {error}") from error
 
 
-def _of_merged_slice(
-    reader: SliceReader, one: FileSlice, columns: Sequence[_Column]
+def _of_log_file(
+    reader: SliceReader, one: FileSlice, log: str, columns: Sequence[_Column]
 ) -> Iterator[Row]:
-    parts = list(reader.columns(one, [column.name for column in columns]))
-    for number, column in enumerate(columns):
-        values = [part[number] for part in parts]
-        identity = {"partition": one.partition, "column": column.name}
+    path = one.path(log)
+    roots = list(dict.fromkeys(column.name.partition(".")[0] for column in columns))
+    blocks = list(log_values(reader.storage(), path, roots))
+    for column in columns:
+        values = [leaf(block, column.name) for block in blocks]
+        identity = {"partition": one.partition, "file": log, "column": column.name}
         rows = sum(map(len, values))
         if not all(pa.types.is_null(v.type) or type_widens(v.type, column.type) for v in values):
             yield {**identity, "is_known": False, **_nulls(rows)}
             continue
-        label = f"{reader.base_uri}: {one.name}"
+        label = f"{reader.base_uri}/{path}"
         bounds, nulls = value_range(_cast(part, column.type, label) for part in values)
         yield {
             **identity,

@@ -174,7 +174,12 @@ def _move(file: Path, random: Random) -> None:
 
 
 def _replace(file: Path, random: Random) -> None:
-    """Give it the content of another file of its kind."""
+    """Give it the content of another file of its kind.
+
+    Hudi applies log files to the rows at the positions that they name, which are others then.
+    """
+    if [*file.parent.glob(f".{file.name.partition('_')[0]}_*.log.*")]:
+        raise Inapplicable
     own = file.read_bytes()
     alike = [one for one in _files(file.parent.parent) if one.suffix == file.suffix]
     contents = [one.read_bytes() for one in alike]
