@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.errors import FilterNotApplicable
 from pyhudi_expr.expr.frontend.arrow.expressions import (
     ArrowFormatError,
@@ -31,6 +32,7 @@ from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression, Unknown
 from pyhudi_expr.expr.semantics import Engine, here
 from pyhudi_expr.expr.terms import resolve
 from pyhudi_expr.index.limits.narrowing import narrowed
+from pyhudi_expr.index.limits.sure_rows import sure_rows
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.request_checks import check_column, check_columns
@@ -91,6 +93,7 @@ class RowStream:
     _rows: PrunedRows
     _ordered: FirstRows | None
     _counted: PrunedRows
+    _sure: Callable[[], Int64Array]
     _limit: int | None
     _heard: Callable[[Progress], None]
 
@@ -117,14 +120,21 @@ class RowStream:
         return self._limited(self._ordered or self._rows)
 
     def count(self) -> int:
-        """Return the number of rows. Reads the columns of the filter; without one, footers.
+        """Return the number of rows.
+
+        Files all of whose rows surely match are not read, if the metadata table says how many they
+        have. Of others it reads the columns of the filter; without one, footers.
 
         Raises:
             HudiError: A slice cannot be read.
         """
-        if self._counted.filter is None and self._limit is None:
-            return self._counted.count()
-        return sum(batch.num_rows for batch in self._limited(self._counted))
+        if self._limit is not None:
+            return sum(batch.num_rows for batch in self._limited(self._counted))
+        sure = self._sure()
+        rest = self._counted.of_slices(self.result.keep & (sure == 0))
+        if rest.filter is None:
+            return int(sure.sum()) + rest.count()
+        return int(sure.sum()) + sum(batch.num_rows for batch in self._limited(rest))
 
     def _limited(self, rows: PrunedRows | FirstRows) -> Iterator[pa.RecordBatch]:
         given, slices = 0, 0
@@ -264,6 +274,7 @@ def scan_snapshot(
         kept,
         ordered,
         replace(kept, schema=counted, read=counted),
+        partial(sure_rows, pruner, snapshot, request, result),
         limit,
         progress,
     )

@@ -93,8 +93,8 @@ def _verified(spark: SparkSession, table: HudiTable, status: IndexStatus) -> lis
     for partition in status.partitions:
         shards = len(stored.groups(partition))
         definition = _definition(stored, partition)
-        of_rows = has_rows(partition) or status.store is Store.HUDI
-        make_entries = entries if of_rows else file_entries
+        of_files = status.store is Store.EXTENSION or partition == hudi_names.COLUMN_STATS
+        make_entries = file_entries if of_files and not has_rows(partition) else entries
         expected = make_entries(spark, table, listing, definition, shards)
         facts = expected.select("key", "value").mapInArrow(_described, _FACTS)
         stored_entries = _stored_entries(spark, table.base_path, status.store, partition, shards)
