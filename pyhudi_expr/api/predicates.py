@@ -16,12 +16,11 @@ import pyarrow.compute as pc
 from pyhudi_expr.errors import InvalidType, PyHudiWarning, QuotedColumnWarning
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
+from pyhudi_expr.expr.frontend.arrow.filter_lists import held
 from pyhudi_expr.expr.frontend.sql.conditions import is_query
-from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.expr.nodes import Call, Case, Column, HudiExpression, Literal, children, walk
 from pyhudi_expr.index.opening import NO_METADATA_TABLE, NO_STATISTICS
 from pyhudi_expr.index.prune import PruneResult
-from pyhudi_expr.rows.scan import parse_filter
 
 Predicate: TypeAlias = str | pc.Expression | Sequence[Any] | HudiExpression
 """SQL text, a pyarrow expression, a list of filters, or a tree of `pyhudi_expr.expr.nodes`."""
@@ -36,30 +35,11 @@ _SHORT = Repr()
 _SHORT.maxstring = 200
 
 
-def parsed(
-    predicate: Predicate | None, schema: pa.Schema, dialect: SqlDialect, table: str
-) -> HudiExpression:
-    """Return the tree of a predicate. What cannot be evaluated is Unknown in it.
-
-    Args:
-        predicate: The predicate; None for all rows.
-        schema: The table's schema.
-        dialect: The SQL of a text.
-        table: The table, for messages.
-
-    Raises:
-        InvalidType: It is no predicate of a known kind.
-        UnknownColumn: The table has no such column.
-        HudiError: It cannot be parsed.
-    """
-    check_kind(predicate)
-    return parse_filter(predicate, schema, dialect, table)
-
-
-def check_kind(predicate: object) -> None:
-    """Check the type of a predicate. Raises InvalidType."""
+def checked(predicate: Predicate | None) -> Predicate | None:
+    """Return a predicate that can be read more than once. Raises InvalidType."""
     if predicate is not None and not isinstance(predicate, _KINDS):
         raise InvalidType(f"predicate: expected {_ACCEPTED}, got {type(predicate).__name__}")
+    return held(predicate) if isinstance(predicate, list | tuple) else predicate
 
 
 def text_of(predicate: Predicate | None) -> str:

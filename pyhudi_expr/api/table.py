@@ -27,8 +27,7 @@ from pyhudi_expr.api.display import html, lines, table_columns, table_facts
 from pyhudi_expr.api.plan import Explanation, Plan, Question, snapshot_at
 from pyhudi_expr.api.predicates import (
     Predicate,
-    check_kind,
-    parsed,
+    checked,
     warn_if_unevaluated,
     warn_of_query,
     warn_of_quoted_columns,
@@ -46,7 +45,7 @@ from pyhudi_expr.index.description import (
 )
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.rows.scan import Progress, scan_snapshot, unheard
+from pyhudi_expr.rows.scan import Progress, parse_filter, scan_snapshot, unheard
 from pyhudi_expr.rows.sorting import Order
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.properties import StatedBuckets
@@ -408,11 +407,11 @@ class Table:
         since: Instant | None = None,
         reader: str | None = None,
     ) -> Question:
-        check_kind(predicate)
+        predicate = checked(predicate)
         sql, name = sql_dialect(dialect), zone_name(zone)
         shown = partition_reader(reader, sql)
         snapshot = self._snapshot(view, as_of, name)
-        tree = parsed(predicate, snapshot.schema, sql, self.uri)
+        tree = parse_filter(predicate, snapshot.schema, sql, self.uri)
         warn_of_quoted_columns(tree, snapshot.schema)
         after = self._instant("since", since, name)
         return Question(predicate, tree, snapshot, sql, name, shown, after, self._buckets)

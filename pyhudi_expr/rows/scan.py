@@ -301,20 +301,20 @@ def parse_filter(
         if missing:
             check_column(missing, schema, table)
         return _from_arrow(filter, schema)
-    predicate = _parsed(filter, dialect)
+    predicate = _parsed(filter, schema, dialect)
     check_columns(predicate, schema, table)
     return predicate
 
 
 def _parsed(
-    filter: str | Sequence[Any] | HudiExpression | None, dialect: SqlDialect
+    filter: str | Sequence[Any] | HudiExpression | None, schema: pa.Schema, dialect: SqlDialect
 ) -> HudiExpression:
     if filter is None:
         return ALWAYS
     if isinstance(filter, str):
         return parse_predicate(filter, dialect)
     if isinstance(filter, list | tuple):
-        return parse_filters(filter)
+        return parse_filters(filter, schema)
     return filter  # type: ignore[return-value]
 
 

@@ -102,6 +102,25 @@ def test_filter_lists_return_the_rows_of_pyarrow(nasty: Nasty) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize(
+    ("filters", "same"),
+    [
+        ([("i", "between", (-1, 1))], (pc.field("i") >= -1) & (pc.field("i") <= 1)),
+        ([("d", "not between", (0.0, 1.0))], ~((D >= 0.0) & (D <= 1.0))),
+        ([("s", "like", "a%")], pc.match_like(pc.field("s"), "a%")),
+        ([("s", "not like", "_")], ~pc.match_like(pc.field("s"), "_")),
+        ([("st.i", "is null")], pc.field("st", "i").is_null()),
+        ([("i", "in", iter((0, 1))), ("l", "is not null")],
+         pc.field("i").isin([0, 1]) & pc.field("l").is_valid()),
+    ],
+)  # fmt: skip
+def test_operators_that_pyarrow_has_no_filters_for(
+    nasty: Nasty, filters: Any, same: pc.Expression
+) -> None:
+    assert nasty.found(filters) == nasty.expected(same)
+    assert 0 < len(nasty.expected(same)) < nasty.rows.num_rows
+
+
 @pytest.mark.spark
 @pytest.mark.long
 def test_filters_on_files_that_hudi_wrote(spark: SparkSession, tmp_path: Path) -> None:
