@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyhudi_expr.api.display import html, lines, share_text
 from pyhudi_expr.api.explanation_lines import explanation_text
 from pyhudi_expr.api.predicates import Predicate, text_of
-from pyhudi_expr.errors import HudiError
+from pyhudi_expr.errors import HudiError, TableNotFound
 from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import for_engine
@@ -28,8 +28,10 @@ from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator, wit
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.tables.hudi_table import tables_near
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.properties import StatedBuckets
+from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.timeline import Instant
 
 _HEIGHT = 600  # pixels
@@ -269,10 +271,15 @@ def snapshot_at(pruner: Pruner, uri: str, view: TableView, as_of: str | None) ->
     """Open a table at an instant.
 
     Raises:
+        TableNotFound: There is none; the message names tables above and below.
         BeforeFirstCommit: The instant is before the table's first commit.
         HudiError: The table cannot be read.
     """
-    snapshot = pruner.open(uri, view, as_of)
+    try:
+        snapshot = pruner.open(uri, view, as_of)
+    except TableNotFound as error:
+        near = tables_near(Storage.open(uri, pruner.settings[1]))
+        raise TableNotFound(f"{error}{near}") from error
     if as_of is not None:
         snapshot.table.check_as_of(as_of)
     return snapshot

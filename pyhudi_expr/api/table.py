@@ -34,6 +34,7 @@ from pyhudi_expr.api.predicates import (
 )
 from pyhudi_expr.api.progress import Bar, progress_bar
 from pyhudi_expr.api.scan import Scan
+from pyhudi_expr.errors import InvalidType
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.description import (
     chosen_columns,
@@ -72,6 +73,12 @@ class Table:
       the paths: "hive", "spark" (Hudi's reader), or "files" for programs that read all columns
       from the files. None: the engine of the dialect; of Trino and Presto either may be.
     """
+
+    def __new__(cls, uri: object = "...", pruner: object = None, *_: object, **__: object) -> Table:
+        """Raise InvalidType unless there is a pruner: programs call `pyhudi_expr.table`."""
+        if not isinstance(pruner, Pruner):
+            raise InvalidType(f"a table is opened by pyhudi_expr.table({uri!r}), not by Table(...)")
+        return super().__new__(cls)
 
     def __init__(
         self,

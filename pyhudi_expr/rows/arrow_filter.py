@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import product
 from math import isfinite, isnan, nan
 from typing import Any, TypeAlias
 
@@ -23,6 +24,7 @@ from pyhudi_expr.expr.backend.arrow import (
     SLICE,
     TO_DOUBLE,
     InexpressibleInArrowError,
+    scalar,
     to_arrow,
 )
 from pyhudi_expr.expr.frontend.common.constants import (
@@ -32,7 +34,7 @@ from pyhudi_expr.expr.frontend.common.constants import (
     timestamp_literal,
 )
 from pyhudi_expr.expr.frontend.common.hive_types import Type
-from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Op, Term, walk
+from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Op, Term, children, walk
 from pyhudi_expr.expr.semantics import Engine, here
 from pyhudi_expr.expr.terms import Scope, UnboundError
 from pyhudi_expr.expr.zones import UnknownZoneError, Zone
@@ -43,6 +45,10 @@ _WITH_OFFSET = re.compile(
 )
 
 _ISO_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:)")
+
+
+class WrongConstant(FilterNotApplicable):
+    """A constant is no value of the column beside it; the message says what to write instead."""
 
 
 def converted(literal: Literal, type_: pa.DataType, zone: Zone | None) -> Literal:
@@ -97,11 +103,7 @@ def _is_time(literal: Literal) -> bool:
 def _folded(literal: Literal, type_: pa.DataType) -> Literal:
     folded = fold_cast(literal, type_)
     if folded is None:
-        what = "date" if pa.types.is_date32(type_) else "time"
-        raise FilterNotApplicable(
-            f"rows cannot be filtered: {literal.value!r} is no {what}; write '2024-01-31' or "
-            "'2024-01-31 23:59:59'"
-        )
+        raise WrongConstant(f"rows cannot be filtered: {_written(literal)} is no {type_}")
     return folded
 
 
@@ -180,11 +182,9 @@ def arrow_filter(
         condition = to_arrow(_fitted(predicate, scope), is_in=is_in)
         schema.empty_table().filter(condition)  # types that pyarrow cannot compare are found here
         return condition
-    except pa.ArrowNotImplementedError as error:
-        raise FilterNotApplicable(
-            "rows cannot be filtered: a value does not have its column's type (100 is a number,"
-            f" '100' a text): {error}"
-        ) from error
+    except (WrongConstant, pa.ArrowNotImplementedError) as error:
+        other = FilterNotApplicable(f"rows cannot be filtered: {error}")
+        raise next(_wrong_constants(predicate, scope), other) from error
     except (InexpressibleInArrowError, pa.ArrowException, ValueError, OverflowError) as error:
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
 
@@ -196,6 +196,61 @@ def _name(path: tuple[str, ...], scope: Scope) -> tuple[tuple[str, ...], pa.Data
     except UnboundError as error:
         raise UnknownColumn(str(error)) from error
     return tuple(name.split(".")), type_
+
+
+_TEXTS, _NUMBERS = "texts", "numbers"
+_DAY = "'2024-01-31'"
+#: What a column of a type has, and how one is written.
+_KINDS: Sequence[tuple[Callable[[pa.DataType], bool], str, str]] = (
+    (pa.types.is_boolean, "booleans", "TRUE or FALSE (in a list True or False)"),
+    (pa.types.is_date, "dates", _DAY),
+    (pa.types.is_timestamp, "times", f"{_DAY} or '2024-01-31 23:59:59'"),
+    (pa.types.is_integer, _NUMBERS, "a number such as 100"),
+    (pa.types.is_floating, _NUMBERS, "a number such as 1.5"),
+    (pa.types.is_decimal, _NUMBERS, "a number such as 1.5"),
+    (pa.types.is_string, _TEXTS, ""),
+    (pa.types.is_binary, "bytes", "X'6F' (in a list b'o')"),
+)
+
+
+def _wrong_constants(predicate: HudiExpression, scope: Scope) -> Iterator[WrongConstant]:
+    """Return what to write for each constant that is not compared with a column beside it."""
+    for node in walk(predicate):
+        terms = children(node) if isinstance(node, e.Comparison | e.Between | e.In) else ()
+        columns = [one for one in terms if isinstance(one, Column)]
+        constants = [one for one in terms if isinstance(one, Literal)]
+        for column, constant in product(columns, constants):
+            name, type_ = scope.resolve(column.path)
+            kind = next((of for is_kind, *of in _KINDS if is_kind(type_)), None)
+            if kind and not _is_comparable(column, constant, scope):
+                yield WrongConstant(
+                    f"rows cannot be filtered: the column {name} ({type_}) has {kind[0]}, and "
+                    f"{_written(constant)} is none: write {_instead(constant, type_, *kind)}"
+                )
+
+
+def _is_comparable(column: Column, constant: Literal, scope: Scope) -> bool:
+    try:
+        equal = to_arrow(_fitted(e.Comparison(Op.EQ, column, constant), scope))
+        scope.schema.empty_table().filter(equal)
+    except (WrongConstant, pa.ArrowNotImplementedError):
+        return False
+    return True
+
+
+def _instead(constant: Literal, type_: pa.DataType, kind: str, example: str) -> str:
+    if kind == _TEXTS:
+        return f"'{_written(constant)}'"
+    is_quoted_number = kind == _NUMBERS and isinstance(constant.value, str)
+    if is_quoted_number and fold_cast(constant, type_) is not None:
+        return str(constant.value)
+    return example
+
+
+def _written(constant: Literal) -> str:
+    if isinstance(constant.value, str | bytes):
+        return repr(constant.value)
+    return str(scalar(constant).cast(pa.string()))
 
 
 #: A predicate or a term; each becomes one of its own kind.

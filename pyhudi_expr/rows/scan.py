@@ -38,7 +38,7 @@ from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.request_checks import check_column, check_columns
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.spark_partition_values import PathColumns
-from pyhudi_expr.rows.arrow_filter import arrow_filter, columns_of
+from pyhudi_expr.rows.arrow_filter import WrongConstant, arrow_filter, columns_of
 from pyhudi_expr.rows.file_columns import SchemaEvolution
 from pyhudi_expr.rows.first_rows import FirstRows, ranked_slices
 from pyhudi_expr.rows.footer_trust import footers_suffice
@@ -335,6 +335,8 @@ def _for_rows(
         if isinstance(filter, list | tuple):
             return RowFilter(arrow_filter(predicate, schema, zone, engine, is_in=True))
         return row_filter(predicate, schema, zone, engine)
+    except WrongConstant:
+        raise
     except FilterNotApplicable as error:
         raise FilterNotApplicable(f"{error}; {_INSTEAD}") from error
 

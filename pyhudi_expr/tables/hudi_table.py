@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from pyhudi_expr.errors import (
     CorruptFile,
     ExternalFiles,
     HudiError,
+    TableNotFound,
     UnsupportedTable,
 )
 from pyhudi_expr.tables import hudi_names
@@ -43,6 +44,8 @@ from pyhudi_expr.tables.timeline.timeline import (
 )
 
 _LISTING_THREADS = 8
+_LOOKED_INTO, _NAMED = 128, 3
+"""Directories in which a table is looked for, and tables that a message names."""
 _REPLACE = "replacecommit"
 _READ_ACTIONS = frozenset({"rollback", "restore", "indexing"})
 
@@ -69,8 +72,15 @@ class HudiTable:
         Args:
             base_path: The path or URI.
             storage_options: Credentials and other settings of its storage, see `Storage.open`.
+
+        Raises:
+            TableNotFound: There is none; the message names tables above and below.
         """
-        return HudiTable.at(Storage.open(base_path, storage_options))
+        storage = Storage.open(base_path, storage_options)
+        try:
+            return HudiTable.at(storage)
+        except TableNotFound as error:
+            raise TableNotFound(f"{error}{tables_near(storage)}") from error
 
     @staticmethod
     def at(storage: Storage) -> HudiTable:
@@ -318,6 +328,35 @@ class HudiTable:
             CorruptFile: The archive cannot be read.
         """
         return archived_completion_times(self.storage, self.properties)
+
+
+def tables_near(storage: Storage) -> str:
+    """Return the end of a message that there is no table: which ones are above and below it.
+
+    Empty if there are none, or if that cannot be found out: the message is about something else.
+    """
+    try:
+        above = _tables([*storage.parents()])
+        if above:
+            return (
+                f"; there is a Hudi table in {above[0].uri}: open that, and name the partitions in"
+                " the predicate"
+            )
+        inside = [entry.path for entry in storage.list() if not entry.is_file]
+        below = _tables([storage.child(path) for path in sorted(inside)[:_LOOKED_INTO]])
+    except HudiError:
+        return ""
+    named = ", ".join(one.uri for one in below[:_NAMED])
+    more = ", ..." if len(below) > _NAMED else ""
+    return f"; there is a Hudi table in {named}{more}" if below else ""
+
+
+def _tables(places: Sequence[Storage]) -> Sequence[Storage]:
+    """Return the directories that are tables; those of an object store are looked at at once."""
+    if not places:
+        return ()
+    found = places[0].at_once(lambda one: one.stat(PROPERTIES_FILE), places)
+    return [one for one, file in zip(places, found, strict=True) if file is not None]
 
 
 def _same(one: TableProperties, other: TableProperties) -> bool:

@@ -197,6 +197,12 @@ def test_a_table_that_cannot_be_opened_says_why(
     assert isinstance(found.value, kind)
 
 
+def test_a_table_is_not_made_by_its_class() -> None:
+    for arguments in (("trips",), ("trips", {"key": "secret"})):
+        with pytest.raises(TypeError, match=r"opened by pyhudi_expr\.table\('trips'\)"):
+            ph.Table(*arguments)
+
+
 @pytest.mark.parametrize("options", ["key=secret", ["secret"], {1: "secret"}, {"key": ["secret"]}])
 def test_wrong_storage_options_are_not_shown(golden: Mapping[str, Path], options: Any) -> None:
     with pytest.raises(TypeError) as found:

@@ -69,5 +69,17 @@ def test_wrong_keys_are_an_error_without_the_keys(
     with pytest.raises(ph.HudiError, match="access is denied") as found:
         ph.table(f"s3://{s3_bucket}/t", storage_options=wrong)
     assert "a-wrong-secret" not in str(found.value)
-    with pytest.raises(ph.TableNotFound):
+    with pytest.raises(ph.TableNotFound, match=r"is missing\)$"):
         ph.table(f"s3://{s3_bucket}/t", storage_options=options)
+
+
+def test_tables_above_and_below_a_path_are_named(
+    s3_server: S3Server, s3_bucket: str, options: Mapping[str, str], golden: Mapping[str, Path]
+) -> None:
+    table = s3_server.directory / "buckets" / s3_bucket / "lake" / "trips"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], table)
+    for path in ("lake", "lake/trips/region=us"):
+        with pytest.raises(
+            ph.TableNotFound, match=f"a Hudi table in s3a?://{s3_bucket}/lake/trips"
+        ):
+            ph.table(f"s3a://{s3_bucket}/{path}", storage_options=options)

@@ -308,7 +308,7 @@ def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> N
         (pc.field("region", "x") == 1, None, "there is no column region.x: region is string"),
         (pc.field("region") == 5, None, "has no kernel matching input types (string, int8)"),
         ([("regoin", "=", "us")], None, "there is no column regoin; is it region?"),
-        ("amount = 'x'", None, "(decimal128(15, 2), string)"),
+        ("amount = 'x'", None, "has numbers, and 'x' is none: write a number such as"),
     ],
 )
 def test_columns_that_cannot_be_filtered_are_refused(

@@ -1,13 +1,15 @@
 """A snapshot of a table."""
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi_expr.errors import CorruptFile, HudiError
+from pyhudi_expr import scan
+from pyhudi_expr.errors import CorruptFile, HudiError, TableNotFound
 from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.tables.tables import TinyTable, files
 
@@ -83,3 +85,31 @@ def test_completion_times_of_archived_instants_are_found(table: TinyTable) -> No
     # Requested before the newest base file, completed after it.
     log = table.log("f", "003")
     assert files(table.open().listing()) == {"f": [base, log]}
+
+
+def test_a_path_above_or_below_tables_is_refused_with_their_names(
+    tmp_path: Path,
+) -> None:
+    lake = tmp_path / "lake"
+    for name in ("trips", "fares", "users", "zones"):
+        TinyTable.create(lake / name)
+    trips = lake / "trips"
+    for path, names in (
+        (trips / "day=1" / "hour=2", f"; there is a Hudi table in {trips}: open that"),
+        (trips / ".hoodie" / "no", f"; there is a Hudi table in {trips}: open that"),
+        (f"file://{trips}/none", f"; there is a Hudi table in {trips}: open that"),
+        (lake, f"; there is a Hudi table in {lake}/fares, {trips}, {lake}/users, ..."),
+        (tmp_path, "(.hoodie/hoodie.properties is missing)"),
+        (tmp_path / "none", "(.hoodie/hoodie.properties is missing)"),
+    ):
+        for opened in (HudiTable.open, scan):
+            with pytest.raises(TableNotFound, match=re.escape(f"{path}: no Hudi table")) as found:
+                opened(str(path))
+            assert names in str(found.value)
+            assert ("there is" in names) == ("there is" in str(found.value))
+
+
+def test_a_look_for_tables_that_fails_hides_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(TableNotFound, match=r"is missing\)$"):
+        HudiTable.open(str(tmp_path / "file"))

@@ -143,7 +143,7 @@ class _Translation:
         elif floats:
             found = self._in_floats(term, [float(one.value) for one in values])
         else:
-            found = term.isin(pa.array(list(map(_scalar, values)), values[0].type))  # type: ignore[type-var]
+            found = term.isin(pa.array(list(map(scalar, values)), values[0].type))  # type: ignore[type-var]
         missing = pc.scalar(pa.scalar(None, pa.bool_()))
         if len(values) < len(options):
             found = pc.if_else(found, True, missing)
@@ -162,7 +162,7 @@ class _Translation:
             case e.Column(path=path):
                 return pc.field(*path)
             case e.Literal():
-                return pc.scalar(_scalar(term))
+                return pc.scalar(scalar(term))
             case e.Call(name=name, args=(left, right)) if name in _ARITHMETIC:
                 return _ARITHMETIC[name](self._term(left), self._term(right))
             case e.Call(name=name, args=(arg,)) if name == TO_DOUBLE:
@@ -238,7 +238,8 @@ def _compared(op: Op, left: pc.Expression, right: pc.Expression) -> pc.Expressio
             return pc.coalesce(left == right, both)
 
 
-def _scalar(literal: e.Literal) -> AnyScalar:
+def scalar(literal: e.Literal) -> AnyScalar:
+    """Return a constant of Arrow. Raises InexpressibleInArrowError for char and varchar."""
     type_, value = literal.type, literal.value
     if isinstance(type_, CharType):
         raise InexpressibleInArrowError("char and varchar")

@@ -142,6 +142,16 @@ class Storage:
         uri = f"{self.uri.rstrip('/')}/{path}"
         return Storage(uri, self.backend, self.full(path), self.options)
 
+    def parents(self) -> Iterator[Storage]:
+        """Return the directories above this one, the nearest first.
+
+        The last one is the root of an object store, or a directory in that of a file system.
+        """
+        root = self.root
+        while "/" in root.lstrip("/") or (root and not root.startswith("/")):
+            root = root.rpartition("/")[0]
+            yield replace(self, uri=f"{store_of(self.uri)}/{root.lstrip('/')}", root=root)
+
     def resolve(self, location: str) -> Storage:
         """Return a directory by relative path, absolute path on the same file system, or URI."""
         if split_scheme(location)[0]:
