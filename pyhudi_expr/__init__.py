@@ -6,6 +6,7 @@ Start with a table, by a path or a URI:
 
     table = ph.table("/warehouse/trips")         # also s3://lake/trips, with storage_options={...}
     table.schema, table.properties, table.version
+    table.columns, table.head(), table.count()
     table.files(), table.history(), table.indexes()
 
 Which files can hold a matching row, and why:
@@ -18,6 +19,7 @@ The rows themselves, without a query engine:
 
     scan = table.scan("fare > 100", columns=["id", "fare"], as_of="2026-01-31", limit=10)
     scan.to_arrow(), scan.to_pandas(), scan.to_polars(), scan.count()
+    table.scan().filter("fare > 100").select(["id"]).limit(10)
     for batch in scan: ...
 
 A predicate is SQL text, a pyarrow expression, or a list of filters. Pruning never loses a row: a

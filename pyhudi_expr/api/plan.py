@@ -6,7 +6,7 @@ A plan says why, too: as text in a shell, as a page in a notebook.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from pyhudi_expr.api.display import html, lines, share_text
 from pyhudi_expr.api.explanation_lines import explanation_text
-from pyhudi_expr.api.predicates import Predicate, text_of
+from pyhudi_expr.api.predicates import Predicate, checked, text_of, warn_of_quoted_columns
 from pyhudi_expr.errors import HudiError, TableNotFound
+from pyhudi_expr.expr.frontend.common.constants import conjunction
 from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import for_engine
@@ -28,6 +29,7 @@ from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator, wit
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.rows.scan import parse_filter
 from pyhudi_expr.tables.hudi_table import tables_near
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.properties import StatedBuckets
@@ -227,11 +229,11 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Question:
-    """A predicate about a table at an instant.
+    """Predicates about a table at an instant, which are to be TRUE together.
 
     Attributes:
-        predicate: As the user gave it.
-        tree: As the other rooms take it.
+        predicates: As the user gave them; none for all rows.
+        tree: As the other rooms take them.
         snapshot: The table at the instant.
         dialect: The SQL of a text.
         zone: The time zone of its times without zone.
@@ -240,7 +242,7 @@ class Question:
         buckets: What is stated of the table's buckets.
     """
 
-    predicate: Predicate | None
+    predicates: tuple[Predicate, ...]
     tree: HudiExpression
     snapshot: TableSnapshot
     dialect: SqlDialect
@@ -248,6 +250,24 @@ class Question:
     reader: PartitionReader
     since: str | None = None
     buckets: StatedBuckets | None = None
+
+    def restricted(self, predicate: Predicate | None) -> Question:
+        """Return the question with another predicate; None changes nothing.
+
+        Warns of columns in the quotes of texts.
+
+        Raises:
+            InvalidType: It is no predicate of a known kind.
+            UnknownColumn: The table has no such column.
+            HudiError: It cannot be parsed.
+        """
+        given, schema = checked(predicate), self.snapshot.schema
+        if given is None:
+            return self
+        tree = parse_filter(given, schema, self.dialect, self.snapshot.table.base_path)
+        warn_of_quoted_columns(tree, schema)
+        joined = conjunction((self.tree, tree)) if self.predicates else tree
+        return replace(self, predicates=(*self.predicates, given), tree=joined)
 
     def pruned(self, pruner: Pruner) -> Plan:
         """Return the files to read for the reader. Raises HudiError."""
@@ -263,8 +283,8 @@ class Question:
 
     def plan(self, result: PruneResult) -> Plan:
         """Return the plan of a result."""
-        text, uri = text_of(self.predicate), self.snapshot.table.base_path
-        return Plan(uri, text, result, self.snapshot)
+        uri = self.snapshot.table.base_path
+        return Plan(uri, text_of(self.predicates), result, self.snapshot)
 
 
 def snapshot_at(pruner: Pruner, uri: str, view: TableView, as_of: str | None) -> TableSnapshot:

@@ -42,11 +42,12 @@ def checked(predicate: Predicate | None) -> Predicate | None:
     return held(predicate) if isinstance(predicate, list | tuple) else predicate
 
 
-def text_of(predicate: Predicate | None) -> str:
-    """Return a predicate as people read it."""
-    if predicate is None:
-        return "all rows"
-    return " ".join(predicate.split()) if isinstance(predicate, str) else str(predicate)
+def text_of(predicates: Sequence[Predicate]) -> str:
+    """Return predicates that are to be TRUE together as people read them."""
+    texts = [" ".join(one.split()) if isinstance(one, str) else str(one) for one in predicates]
+    if len(texts) < 2:
+        return "".join(texts) or "all rows"
+    return " AND ".join(f"({text})" for text in texts)
 
 
 def warn_if_unevaluated(result: PruneResult, text: str) -> None:

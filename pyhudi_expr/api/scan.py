@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from pyhudi_expr.api.arguments import column_names, row_limit
 from pyhudi_expr.api.display import html, lines
-from pyhudi_expr.api.plan import Plan
+from pyhudi_expr.api.plan import Plan, Question
+from pyhudi_expr.api.predicates import Predicate, warn_if_unevaluated, warn_of_query
 from pyhudi_expr.api.progress import progress_bar
 from pyhudi_expr.errors import InvalidType, InvalidValue
-from pyhudi_expr.index.prune import PruneResult
+from pyhudi_expr.index.prune import Pruner, PruneResult
 from pyhudi_expr.optional_dependencies import require_extra
-from pyhudi_expr.rows.scan import Progress, RowStream
+from pyhudi_expr.rows.scan import Progress, RowStream, scan_snapshot
+from pyhudi_expr.rows.sorting import Order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,18 +36,43 @@ class Scan:
     memory, and stops early at a limit. A scan is a stream of Arrow's C data interface, too:
     `pa.table(scan)`, `polars.DataFrame(scan)` and DuckDB's `FROM scan` take it as it is.
 
+    `filter`, `select` and `limit` return another scan of the same state of the table.
+
     Attributes:
         schema: The columns of the rows.
         plan: Which files are read.
-        limit: The maximum number of rows; None for all.
     """
 
     schema: pa.Schema
     plan: Plan
-    limit: int | None
-    _rows: RowStream = field(repr=False)
-    _heard: Callable[[Progress], None] = field(repr=False)
-    _shows_progress: bool = field(repr=False)
+    _rows: RowStream
+    _request: ScanRequest
+
+    def filter(self, predicate: Predicate) -> Scan:
+        """Return the rows for which a predicate is TRUE, too. It may have any column of the table.
+
+        Args:
+            predicate: As `Table.scan` takes it, in the same dialect and zone.
+
+        Raises:
+            InvalidValue: The rows are limited already: which ones they are would change.
+            HudiError: As `Table.scan` does.
+        """
+        if self._request.limit is not None:
+            raise InvalidValue("filter: the scan has a limit; filter first, then limit")
+        warn_of_query(predicate)
+        question = self._request.question.restricted(predicate)
+        return replace(self._request, question=question).scan()
+
+    def select(self, columns: Iterable[str]) -> Scan:
+        """Return the same rows with some of the table's columns, in any letter case."""
+        return replace(self._request, columns=column_names(columns)).scan()
+
+    def limit(self, n: int) -> Scan:
+        """Return at most `n` of the rows; reading stops when there are so many."""
+        most, before = row_limit(n), self._request.limit
+        limits = [one for one in (most, before) if one is not None]
+        return replace(self._request, limit=min(limits, default=None)).scan()
 
     def to_arrow(self) -> pa.Table:
         """Return all rows in memory, as a `pyarrow.Table`.
@@ -161,17 +189,60 @@ class Scan:
         yield "instant", self.plan.instant or "no commit"
         if self._rows.order:
             yield "order", ", ".join(map(str, self._rows.order))
-        if self.limit is not None:
-            yield "limit", f"{self.limit:,} rows"
+        if self._request.limit is not None:
+            yield "limit", f"{self._request.limit:,} rows"
         yield "columns", ", ".join(f"{field.name} {field.type}" for field in self.schema)
 
     @contextmanager
     def _reading(self) -> Iterator[RowStream]:
         """Show a bar to a person while the rows are read."""
-        with progress_bar("reading rows", self._shows_progress) as bar:
+        with progress_bar("reading rows", self._request.shows_progress) as bar:
 
             def heard(progress: Progress) -> None:
                 bar.advance(progress.slices, progress.slices_total, "files")
-                self._heard(progress)
+                self._request.progress(progress)
 
             yield self._rows.reporting_to(heard)
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """What `Table.scan` was asked for; `Scan` has the rows.
+
+    Attributes:
+        pruner: Prunes the table.
+        question: The predicates, and the table at the instant.
+        columns: Top-level columns; None for all.
+        limit: The maximum number of rows; None for all.
+        order_by: The order of the rows; None for none.
+        progress: Called after each batch.
+        shows_progress: Whether a person sees a bar.
+    """
+
+    pruner: Pruner
+    question: Question
+    columns: Sequence[str] | None
+    limit: int | None
+    order_by: Order | None
+    progress: Callable[[Progress], None]
+    shows_progress: bool
+
+    def scan(self) -> Scan:
+        """Return the rows. Raises HudiError."""
+        question = self.question
+        with progress_bar("pruning files", self.shows_progress):
+            rows = scan_snapshot(
+                self.pruner,
+                question.snapshot,
+                question.predicates,
+                self.columns,
+                dialect=question.dialect,
+                zone=question.zone,
+                limit=self.limit,
+                order_by=self.order_by,
+                progress=self.progress,
+                buckets=question.buckets,
+            )
+        plan = question.plan(rows.result)
+        warn_if_unevaluated(plan.result, plan.predicate)
+        return Scan(rows.schema, plan, rows, self)

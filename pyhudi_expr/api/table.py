@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -27,14 +27,13 @@ from pyhudi_expr.api.display import html, lines, table_columns, table_facts
 from pyhudi_expr.api.plan import Explanation, Plan, Question, snapshot_at
 from pyhudi_expr.api.predicates import (
     Predicate,
-    checked,
     warn_if_unevaluated,
     warn_of_query,
-    warn_of_quoted_columns,
 )
 from pyhudi_expr.api.progress import Bar, progress_bar
-from pyhudi_expr.api.scan import Scan
+from pyhudi_expr.api.scan import Scan, ScanRequest
 from pyhudi_expr.errors import InvalidType
+from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.description import (
     chosen_columns,
@@ -46,8 +45,9 @@ from pyhudi_expr.index.description import (
 )
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.rows.scan import Progress, parse_filter, scan_snapshot, unheard
+from pyhudi_expr.rows.scan import Progress, unheard
 from pyhudi_expr.rows.sorting import Order
+from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.properties import StatedBuckets
 
@@ -125,6 +125,11 @@ class Table:
         return self._latest().instant
 
     @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns, without Hudi's own (`_hoodie_...`)."""
+        return [name for name in self.schema.names if name not in META_COLUMNS]
+
+    @property
     def schema(self) -> pa.Schema:
         """The columns, with Hudi's own (`_hoodie_...`) first."""
         return self._latest().schema()
@@ -136,6 +141,14 @@ class Table:
             BeforeFirstCommit: The table had no commit then.
         """
         return self._snapshot(DEFAULT_VIEW, as_of, DEFAULT_ZONE).schema
+
+    def head(self, n: int = 10) -> pa.Table:
+        """Return some `n` rows: those that are read first. Raises HudiError as `scan` does."""
+        return self.scan(limit=n).to_arrow()
+
+    def count(self) -> int:
+        """Return the number of rows. Reads little, see `Scan.count`."""
+        return self.scan().count()
 
     def files(self, *, as_of: Instant | None = None, view: View = DEFAULT_VIEW) -> pa.Table:
         """Return the files that a query reads, a row for each.
@@ -329,22 +342,10 @@ class Table:
         check_callable("progress", progress)
         warn_of_query(predicate)
         question = self._question(predicate, as_of, view, dialect, zone)
-        with self._bar("pruning files"):
-            rows = scan_snapshot(
-                self._pruner,
-                question.snapshot,
-                question.predicate,
-                names,
-                dialect=question.dialect,
-                zone=question.zone,
-                limit=most,
-                order_by=order_by,
-                progress=progress or unheard,
-                buckets=question.buckets,
-            )
-        plan = question.plan(rows.result)
-        warn_if_unevaluated(plan.result, plan.predicate)
-        return Scan(rows.schema, plan, most, rows, progress or unheard, self._shows_progress)
+        heard = progress or unheard
+        return ScanRequest(
+            self._pruner, question, names, most, order_by, heard, self._shows_progress
+        ).scan()
 
     def to_pyarrow_dataset(
         self,
@@ -414,14 +415,12 @@ class Table:
         since: Instant | None = None,
         reader: str | None = None,
     ) -> Question:
-        predicate = checked(predicate)
         sql, name = sql_dialect(dialect), zone_name(zone)
         shown = partition_reader(reader, sql)
         snapshot = self._snapshot(view, as_of, name)
-        tree = parse_filter(predicate, snapshot.schema, sql, self.uri)
-        warn_of_quoted_columns(tree, snapshot.schema)
         after = self._instant("since", since, name)
-        return Question(predicate, tree, snapshot, sql, name, shown, after, self._buckets)
+        everything = Question((), ALWAYS, snapshot, sql, name, shown, after, self._buckets)
+        return everything.restricted(predicate)
 
     def _snapshot(self, view: View, as_of: Instant | None, zone: str) -> TableSnapshot:
         files, at = table_view(view), self._instant("as_of", as_of, zone)

@@ -16,7 +16,14 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray, BoolArray
 from pyhudi_expr.errors import FilterNotApplicable
 from pyhudi_expr.expr.bind import bind
-from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
+from pyhudi_expr.expr.bound import (
+    BoundAnd,
+    BoundColumn,
+    BoundExpression,
+    BoundOr,
+    columns,
+    unknown_reasons,
+)
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MIN_ORDINAL, Kind, physical_array
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
@@ -53,6 +60,12 @@ class EvaluatedFilter:
         for reason in unknown_reasons(matches, lambda _: True):
             raise FilterNotApplicable(f"rows cannot be filtered: {reason}")
         return EvaluatedFilter(matches, bind(Or((Not(predicate), IsNull(predicate))), scope))
+
+    def both(self, other: EvaluatedFilter) -> EvaluatedFilter:
+        """Return the filter of rows for which both predicates are TRUE."""
+        return EvaluatedFilter(
+            BoundAnd((self.matches, other.matches)), BoundOr((self.others, other.others))
+        )
 
     def rows(self, rows: pa.Table) -> pa.Table:
         """Return the rows for which the predicate is TRUE.

@@ -136,7 +136,7 @@ class FirstRows:
         return replace(
             rows,
             result=self.pruned(condition.predicate),
-            filter=given.and_arrow(condition.filter),
+            filter=given.both(RowFilter(condition.filter)),
         )
 
 

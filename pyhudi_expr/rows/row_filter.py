@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +17,8 @@ from pyhudi_expr.expr.semantics import Engine, here
 from pyhudi_expr.expr.zones import UnknownZoneError
 from pyhudi_expr.rows.arrow_filter import arrow_filter
 from pyhudi_expr.rows.evaluated_filter import EvaluatedFilter
+
+_Part = TypeVar("_Part", pc.Expression, EvaluatedFilter)
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,12 @@ class RowFilter:
     arrow: pc.Expression | None = None
     evaluated: EvaluatedFilter | None = None
 
-    def and_arrow(self, condition: pc.Expression) -> RowFilter:
-        """Return a filter for which a condition is to hold, too."""
-        return replace(self, arrow=condition if self.arrow is None else self.arrow & condition)
+    def both(self, other: RowFilter) -> RowFilter:
+        """Return what holds if this filter and another do."""
+        return RowFilter(
+            _joined(and_, self.arrow, other.arrow),
+            _joined(EvaluatedFilter.both, self.evaluated, other.evaluated),
+        )
 
     def rows(self, rows: pa.Table) -> pa.Table:
         """Return the rows for which the filter holds.
@@ -45,6 +52,14 @@ class RowFilter:
             except (pa.ArrowException, ValueError) as error:  # for example, an overflow
                 raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
         return rows if self.evaluated is None else self.evaluated.rows(rows)
+
+
+def _joined(
+    join: Callable[[_Part, _Part], _Part], one: _Part | None, other: _Part | None
+) -> _Part | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return join(one, other)
 
 
 def row_filter(

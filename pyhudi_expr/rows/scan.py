@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ from pyhudi_expr.expr.frontend.arrow.expressions import (
     validation_error,
 )
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
+from pyhudi_expr.expr.frontend.common.constants import conjunction
 from pyhudi_expr.expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression, Unknown
 from pyhudi_expr.expr.semantics import Engine, here
@@ -185,7 +186,7 @@ class RowStream:
 def scan_snapshot(
     pruner: Pruner,
     snapshot: TableSnapshot,
-    filter: Filter | None = None,
+    filters: Sequence[Filter] = (),
     columns: Sequence[str] | None = None,
     *,
     dialect: SqlDialect = HIVE,
@@ -195,17 +196,17 @@ def scan_snapshot(
     progress: Callable[[Progress], None] = unheard,
     buckets: StatedBuckets | None = None,
 ) -> RowStream:
-    """Scan a table as a pruner opened it for the rows that match a filter.
+    """Scan a table as a pruner opened it for the rows that match all filters.
 
     Args:
         pruner: The pruner, whose options apply.
         snapshot: The table.
-        filter: SQL text, a pyarrow expression or a filter list. Rows are compared as pyarrow
+        filters: Each SQL text, a pyarrow expression or a filter list. Rows are compared as pyarrow
             compares them, in every SQL dialect; but in Spark's NaN equals itself, and is above all
-            other numbers. None: all rows.
+            other numbers. None of them: all rows.
         columns: Top-level columns. None: all.
-        dialect: The SQL dialect of the filter.
-        zone: The IANA time zone of the filter's times without zone.
+        dialect: The SQL dialect of the filters.
+        zone: The IANA time zone of the filters' times without zone.
         limit: Maximum number of rows.
         order_by: The order of the rows, which are held in memory then, up to the limit; see
             `sort_keys`. With a limit, files that cannot hold one of the first rows are not read.
@@ -222,9 +223,8 @@ def scan_snapshot(
     """
     table, schema = snapshot.table, snapshot.schema
     check_supported(table)
-    predicate = parse_filter(filter, schema, dialect.as_written, table.base_path)
-    engine = dialect.engine if isinstance(filter, str) else Engine.ANY
-    rows = _for_rows(filter, predicate, schema, zone, engine)
+    parts = [_Part.of(one, snapshot, dialect, zone) for one in filters]
+    predicate = conjunction([part.predicate for part in parts]) if parts else ALWAYS
     request = PruneRequest(
         predicate,
         snapshot.listing.view,
@@ -237,10 +237,7 @@ def scan_snapshot(
         check_column((name,), schema, table.base_path)
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
     requested = _fields(names, schema)
-    if isinstance(filter, pc.Expression):
-        compared = columns_read(filter, schema)
-    else:
-        compared = columns_of(predicate, schema)
+    compared = [name for part in parts for name in part.compared]
     keys = []
     for key in sort_keys(order_by):
         check_column((key.column,), schema, table.base_path)
@@ -250,7 +247,8 @@ def scan_snapshot(
     if RECORD_KEY in read.names and is_virtual(table.properties):
         warn_of_stored_keys(table)
     evolution = SchemaEvolution.of(table, result)
-    trusts = footers_suffice(predicate, compared, schema, engine)
+    rows = reduce(RowFilter.both, [part.rows for part in parts]) if parts else None
+    trusts = all(part.trusts_footers for part in parts)
     ahead = EAGER if limit is None else CAUTIOUS
     shown = PathColumns.of(table.properties, schema)
     matching = PrunedRows(requested, result, table, read, shown, evolution, rows, ahead, trusts)
@@ -280,13 +278,44 @@ def scan_snapshot(
     )
 
 
+@dataclass(frozen=True)
+class _Part:
+    """One of the filters of a scan.
+
+    Attributes:
+        predicate: What files are pruned by.
+        rows: What rows are filtered by.
+        compared: The top-level columns that it reads.
+        trusts_footers: Whether pyarrow's own pruning by it loses no row.
+    """
+
+    predicate: HudiExpression
+    rows: RowFilter
+    compared: Sequence[str]
+    trusts_footers: bool
+
+    @staticmethod
+    def of(filter: Filter, snapshot: TableSnapshot, dialect: SqlDialect, zone: str | None) -> _Part:
+        schema = snapshot.schema
+        predicate = parse_filter(filter, schema, dialect.as_written, snapshot.table.base_path)
+        engine = dialect.engine if isinstance(filter, str) else Engine.ANY
+        rows = _for_rows(filter, predicate, schema, zone, engine)
+        if isinstance(filter, pc.Expression):
+            compared = columns_read(filter, schema)
+        else:
+            compared = columns_of(predicate, schema)
+        return _Part(
+            predicate, rows, compared, footers_suffice(predicate, compared, schema, engine)
+        )
+
+
 def parse_filter(
-    filter: Filter | None, schema: pa.Schema, dialect: SqlDialect, table: str
+    filter: Filter, schema: pa.Schema, dialect: SqlDialect, table: str
 ) -> HudiExpression:
     """Return the predicate of any kind of filter; what it cannot say is Unknown.
 
     Args:
-        filter: The filter; None for all rows.
+        filter: The filter.
         schema: The table's schema.
         dialect: The SQL of a text.
         table: The table, for messages.
@@ -307,10 +336,8 @@ def parse_filter(
 
 
 def _parsed(
-    filter: str | Sequence[Any] | HudiExpression | None, schema: pa.Schema, dialect: SqlDialect
+    filter: str | Sequence[Any] | HudiExpression, schema: pa.Schema, dialect: SqlDialect
 ) -> HudiExpression:
-    if filter is None:
-        return ALWAYS
     if isinstance(filter, str):
         return parse_predicate(filter, dialect)
     if isinstance(filter, list | tuple):
@@ -319,14 +346,12 @@ def _parsed(
 
 
 def _for_rows(
-    filter: Filter | None,
+    filter: Filter,
     predicate: HudiExpression,
     schema: pa.Schema,
     zone: str | None,
     engine: Engine,
-) -> RowFilter | None:
-    if filter is None:
-        return None
+) -> RowFilter:
     if isinstance(filter, pc.Expression):
         if fault := validation_error(filter, schema):
             raise FilterNotApplicable(f"pyarrow cannot filter by the expression: {fault}")

@@ -37,7 +37,8 @@ NAMES = [
 ]
 MEMBERS = {
     "Table": [
-        *("audit", "column_ranges", "explain", "files", "history", "indexes", "instant", "name"),
+        *("audit", "column_ranges", "columns", "count", "explain", "files", "head", "history"),
+        *("indexes", "instant", "name"),
         *("properties", "prune", "scan", "schema", "schema_at", "table_type"),
         *("to_pyarrow_dataset", "uri", "version"),
     ],
@@ -56,7 +57,8 @@ MEMBERS = {
     ],
     "Explanation": ["plan", "to_dict", "to_html", "to_text", "tree"],
     "Scan": [
-        *("batches", "count", "limit", "plan", "result", "schema", "to_arrow", "to_dataset"),
+        *("batches", "count", "filter", "limit", "plan", "result", "schema", "select"),
+        *("to_arrow", "to_dataset"),
         *("to_duckdb", "to_pandas", "to_polars", "to_reader", "to_table"),
     ],
 }
@@ -80,6 +82,10 @@ PARAMETERS = {
     ph.Table.audit: ["self", "sample", "seed"],
     ph.Table.files: ["self", "as_of", "view"],
     ph.Table.schema_at: ["self", "as_of"],
+    ph.Table.head: ["self", "n"],
+    ph.Scan.filter: ["self", "predicate"],
+    ph.Scan.select: ["self", "columns"],
+    ph.Scan.limit: ["self", "n"],
     ph.Scan.to_duckdb: ["self", "connection", "name"],
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -282,6 +283,59 @@ def test_floats_that_are_compared_stay_in_files(nasty: Nasty) -> None:
     ):
         dataset = nasty.table.to_pyarrow_dataset(text)
         assert isinstance(dataset, ds.FileSystemDataset) == is_of_files, text
+
+
+@pytest.mark.filterwarnings("ignore::pyhudi_expr.PyHudiWarning")
+def test_a_filter_of_a_scan_leaves_the_rows_that_both_find(nasty: Nasty) -> None:
+    """Of each kind, those that pyarrow evaluates and those of the rules of pruning."""
+    random = Random(SEED)
+    kinds = zip(filter_lists(random), sql_texts(random, "<=>"), arrow_filters(random), strict=False)
+    filters = [
+        "i % 3 = 1",
+        "CAST(id AS string) LIKE '1%'",
+        *(one for _ in range(12) for one in next(kinds)),
+    ]
+    found = {}
+    for number, one in enumerate(filters):
+        with suppress(ph.FilterNotApplicable):
+            found[number] = set(nasty.table.scan(one, ["id"]).to_arrow()["id"].to_pylist())
+    assert len(found) > len(filters) // 2
+    for _ in range(CASES):
+        first, second = random.choices([*found], k=2)
+        scan = nasty.table.scan(filters[first], ["d"]).filter(filters[second]).select(["ID"])
+        assert scan.schema.names == ["id"]
+        ids = scan.to_arrow()["id"].to_pylist()
+        assert sorted(ids) == sorted(found[first] & found[second]), (
+            filters[first],
+            filters[second],
+        )
+        assert scan.count() == len(ids)
+
+
+@pytest.mark.filterwarnings("ignore::pyhudi_expr.PyHudiWarning")
+def test_a_scan_chains(trips: Path) -> None:
+    table = ph.table(trips)
+    whole = table.scan(order_by="fare DESC, id")
+    chained = (
+        whole.filter("city = 'Oslo'").filter([("id", "<", 500)]).select(["id"]).limit(9).limit(4)
+    )
+    assert chained.plan.predicate == "(city = 'Oslo') AND ([('id', '<', 500)])"
+    expected = table.scan("city = 'Oslo' AND id < 500", ["id"], limit=4, order_by="fare DESC, id")
+    assert chained.to_arrow() == expected.to_arrow()
+    assert chained.plan.kept_paths() == expected.plan.kept_paths()
+    assert whole.limit(2).select(["fare"]).to_arrow() == whole.limit(2).to_arrow().select(["fare"])
+    with pytest.raises(ph.InvalidValue, match="filter first"):
+        whole.limit(2).filter("id > 5")
+    with pytest.raises(ph.UnknownColumn, match="is it fare"):
+        whole.select(["fair"])
+
+
+def test_a_table_shows_its_first_rows_and_counts_all(trips: Path) -> None:
+    table = ph.table(trips)
+    assert table.columns == ["id", "ts", "city", "rider", "fare", "day"]
+    assert table.head().num_rows == 10
+    assert table.head(3) == table.scan(limit=3).to_arrow()
+    assert table.count() == 160_000
 
 
 def test_a_scan_with_a_limit_reads_only_the_first_files(trips: Path, tmp_path: Path) -> None:

@@ -184,11 +184,13 @@ def test_a_table_sees_new_commits(golden: Mapping[str, Path], tmp_path: Path) ->
     content = hidden.read_bytes()
     hidden.unlink()
     table = ph.table(path)
-    before = (table.instant, table.scan().count(), table.history().num_rows)
+    scan = table.scan()
+    before = (table.instant, scan.count(), table.history().num_rows)
     hidden.write_bytes(content)
     after = (table.instant, table.scan().count(), table.history().num_rows)
     assert (before[0], after[0]) == (instants(source)[-2], last)
     assert before[1:] != after[1:]
+    assert scan.filter("true").count() == before[1]  # of the same state
 
 
 def test_a_predicate_that_is_not_judged_warns_where_it_was_asked(

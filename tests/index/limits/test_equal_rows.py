@@ -26,7 +26,7 @@ def counted(table: Path, predicate: str, *names: str) -> EqualRows | None:
 def read(table: Path, name: str) -> Counter[tuple[bytes]]:
     pruner = Pruner()
     snapshot = pruner.open(str(table))
-    scan = scan_snapshot(pruner, snapshot, "true", zone="UTC")
+    scan = scan_snapshot(pruner, snapshot, ["true"], zone="UTC")
     rows = pa.Table.from_batches(scan.batches(), scan.schema)
     return Counter((str(value).encode(),) for value in rows[name].to_pylist())
 

@@ -44,7 +44,7 @@ def test_counts_and_ends_are_those_of_the_rows(golden: Mapping[str, Path], name:
         counted[text] = rows is not None
         if rows is None:
             continue
-        scan = scan_snapshot(pruner, snapshot, text, zone="UTC")
+        scan = scan_snapshot(pruner, snapshot, [text], zone="UTC")
         matching = pa.Table.from_batches(scan.batches(), scan.schema)
         assert rows.sum() == matching.num_rows, text
         attained = 0

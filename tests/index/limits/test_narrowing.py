@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from pyhudi_expr.expr.frontend.sql.dialects import HIVE
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.expr.nodes import ALWAYS, Column
+from pyhudi_expr.expr.nodes import ALWAYS, Column, HudiExpression
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.limits.first_files import OrderColumn, WantedRows
 from pyhudi_expr.index.limits.narrowing import LIMIT, TOP_K, narrowed
@@ -89,7 +89,9 @@ def test_random_limits_and_orders_of_nasty_values(
         keys = [SortKey(n, random.random() < 0.5, random.random() < 0.5) for n in names]
         filter_ = next(given) if random.random() < 0.6 else None
         limit = random.choice([1, 1, 2, 3, 5, 20, 1000])
-        predicate = parse_filter(filter_, snapshot.schema, HIVE, "rows")
+        predicate: HudiExpression = ALWAYS
+        if filter_ is not None:
+            predicate = parse_filter(filter_, snapshot.schema, HIVE, "rows")
         request = PruneRequest(
             predicate, semantics=here(random.choice(["UTC", "America/New_York", None]))
         )
@@ -108,7 +110,7 @@ def rows_of_slices(
     pruner: Pruner, snapshot: TableSnapshot, text: str, result: PruneResult
 ) -> pa.Table:
     """The matching rows of the kept slices, merged with their log files."""
-    whole = scan_snapshot(pruner, snapshot, text, zone="UTC")
+    whole = scan_snapshot(pruner, snapshot, [text], zone="UTC")
     return pa.Table.from_batches(
         [batch for _, batch in whole._rows.of_slices(result.keep & whole.result.keep).batches()],
         whole.schema,
