@@ -21,6 +21,7 @@ from pyhudi_expr.errors import HudiError, InvalidType, InvalidValue
 from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS, SqlDialect
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
 from pyhudi_expr.index.partition_semantics import READERS, PartitionReader
+from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.properties import StatedBuckets, TableProperties
 from pyhudi_expr.tables.storage import option_texts
@@ -172,6 +173,21 @@ def column_names(columns: Iterable[str] | None) -> Sequence[str] | None:
     if not names:
         raise InvalidValue("columns: the list is empty; None reads all columns")
     return names
+
+
+def shown_columns(columns: Iterable[str] | None, meta: bool, schema: pa.Schema) -> Sequence[str]:
+    """Return the columns of rows: those that are asked for, or the table's own; with Hudi's first.
+
+    Args:
+        columns: The columns that are asked for; None for the table's own.
+        meta: Whether Hudi's columns (`_hoodie_...`) are asked for as well.
+        schema: The table's schema.
+    """
+    if not isinstance(meta, bool):
+        raise _wrong_type("meta", meta, "a bool")
+    asked, hudis = column_names(columns), [name for name in schema.names if name in META_COLUMNS]
+    own = [name for name in schema.names if name not in hudis]
+    return (*(hudis if meta else ()), *(own if asked is None else asked))
 
 
 def row_limit(limit: int | None) -> int | None:

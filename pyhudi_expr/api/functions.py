@@ -80,6 +80,7 @@ def scan(
     limit: int | None = None,
     order_by: Order | None = None,
     progress: Callable[[Progress], None] | None = None,
+    meta: bool = False,
     pruner: Pruner | None = None,
     storage_options: Mapping[str, object] | None = None,
 ) -> Scan:
@@ -88,7 +89,7 @@ def scan(
     Args:
         table: The path or URI.
         filter: The predicate; None for all rows.
-        columns: Top-level columns. None: all.
+        columns: Top-level columns. None: all but Hudi's own.
         as_of: An instant for time travel, see `Table`.
         view: "snapshot" or "read_optimized".
         dialect: "hive", "spark", "trino" or "presto".
@@ -96,6 +97,7 @@ def scan(
         limit: The maximum number of rows.
         order_by: The order of the rows, see `Table.scan`.
         progress: Called after each batch.
+        meta: Whether Hudi's own columns (`_hoodie_...`) come first, besides the others.
         pruner: A `pyhudi_expr.index.prune.Pruner` with other options, or that has the table in
             its cache.
         storage_options: Settings of the table's storage, see `table`. A `pruner` has its own.
@@ -115,4 +117,5 @@ def scan(
         zone=zone,
         order_by=order_by,
         progress=progress,
+        meta=meta,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pyhudi_expr.api.arguments import column_names, row_limit
+from pyhudi_expr.api.arguments import row_limit, shown_columns
 from pyhudi_expr.api.display import html, lines
 from pyhudi_expr.api.plan import Plan, Question
 from pyhudi_expr.api.predicates import Predicate, warn_if_unevaluated, warn_of_query
@@ -66,7 +66,8 @@ class Scan:
 
     def select(self, columns: Iterable[str]) -> Scan:
         """Return the same rows with some of the table's columns, in any letter case."""
-        return replace(self._request, columns=column_names(columns)).scan()
+        schema = self._request.question.snapshot.schema
+        return replace(self._request, columns=shown_columns(columns, False, schema)).scan()
 
     def limit(self, n: int) -> Scan:
         """Return at most `n` of the rows; reading stops when there are so many."""
@@ -153,7 +154,7 @@ class Scan:
         return self.to_arrow()
 
     def to_dataset(self) -> ds.Dataset:
-        """Return all rows of the files to read as a pyarrow dataset, not filtered.
+        """Return all rows of the files to read as a pyarrow dataset, not filtered, of all columns.
 
         `Table.to_pyarrow_dataset` returns a filtered one, also with log files.
 
@@ -212,7 +213,7 @@ class ScanRequest:
     Attributes:
         pruner: Prunes the table.
         question: The predicates, and the table at the instant.
-        columns: Top-level columns; None for all.
+        columns: Top-level columns.
         limit: The maximum number of rows; None for all.
         order_by: The order of the rows; None for none.
         progress: Called after each batch.
@@ -221,7 +222,7 @@ class ScanRequest:
 
     pruner: Pruner
     question: Question
-    columns: Sequence[str] | None
+    columns: Sequence[str]
     limit: int | None
     order_by: Order | None
     progress: Callable[[Progress], None]

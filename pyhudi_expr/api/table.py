@@ -18,6 +18,7 @@ from pyhudi_expr.api.arguments import (
     instant_text,
     partition_reader,
     row_limit,
+    shown_columns,
     sql_dialect,
     table_view,
     zone_name,
@@ -311,6 +312,7 @@ class Table:
         zone: Zone = DEFAULT_ZONE,
         order_by: Order | None = None,
         progress: Callable[[Progress], None] | None = None,
+        meta: bool = False,
     ) -> Scan:
         """Return the rows for which the predicate is TRUE, to be read by the result's methods.
 
@@ -321,7 +323,7 @@ class Table:
 
         Args:
             predicate: The predicate; None for all rows.
-            columns: Top-level columns, in any letter case. None: all of them.
+            columns: Top-level columns, in any letter case. None: all but Hudi's own.
             as_of: See the class.
             limit: The maximum number of rows; reading stops when there are so many.
             view: "snapshot" or "read_optimized".
@@ -331,6 +333,7 @@ class Table:
                 ("fare DESC NULLS FIRST, id") or pairs as `pyarrow.Table.sort_by` takes them. NULL
                 comes last where nothing else is said, after NaN. None: no order.
             progress: Called after each batch with its `slices`, `slices_total` and `rows`.
+            meta: Whether Hudi's own columns (`_hoodie_...`) come first, besides the others.
 
         Raises:
             FilterNotApplicable: The predicate can prune files, but cannot filter rows without an
@@ -338,11 +341,11 @@ class Table:
             UnknownColumn: The table has no such column; the message has the nearest one.
             HudiError: The table or the predicate cannot be read, or an argument is wrong.
         """
-        names, most = column_names(columns), row_limit(limit)
+        most, heard = row_limit(limit), progress or unheard
         check_callable("progress", progress)
         warn_of_query(predicate)
         question = self._question(predicate, as_of, view, dialect, zone)
-        heard = progress or unheard
+        names = shown_columns(columns, meta, question.snapshot.schema)
         return ScanRequest(
             self._pruner, question, names, most, order_by, heard, self._shows_progress
         ).scan()
@@ -355,6 +358,7 @@ class Table:
         view: View = DEFAULT_VIEW,
         dialect: Dialect = DEFAULT_DIALECT,
         zone: Zone = DEFAULT_ZONE,
+        meta: bool = False,
     ) -> ds.Dataset:
         """Return the rows for which the predicate is TRUE as a `pyarrow.dataset.Dataset`.
 
@@ -374,11 +378,13 @@ class Table:
             view: "snapshot" or "read_optimized", which has no log files.
             dialect: "hive", "spark", "trino" or "presto".
             zone: An IANA time zone.
+            meta: Whether Hudi's own columns (`_hoodie_...`) are among the columns. Those that the
+                predicate has always are, because pyarrow filters by them.
 
         Raises:
             HudiError: As `scan` does.
         """
-        found = self.scan(predicate, None, as_of, view=view, dialect=dialect, zone=zone)
+        found = self.scan(predicate, None, as_of, view=view, dialect=dialect, zone=zone, meta=meta)
         with self._bar("opening files"):
             return found._rows.to_filtered_dataset()
 

@@ -136,19 +136,19 @@ class PrunedRows:
         return replace(self, result=replace(self.result, keep=slices))
 
     def filtered_dataset(self) -> ds.Dataset:
-        """Return the filtered rows as a pyarrow dataset of all columns; see `Scan`.
+        """Return the filtered rows as a pyarrow dataset of the columns of `read`; see `Scan`.
 
         Raises:
             HudiError: A slice cannot be read.
         """
-        schema = _without_metadata(self.table.schema(self.result.instant))
+        schema = self.read
         fragments, held = self._readable(schema)
-        whole = replace(self.of_slices(held), schema=schema, read=schema, ahead=EAGER)
+        whole = replace(self.of_slices(held), schema=schema, ahead=EAGER)
         batches = [batch for _, batch in whole.batches()]
         parts: list[ds.Dataset] = []
         if fragments:
             matching = matching_row_groups(fragments, self.result.predicate, self._unread)
-            parts.append(self._dataset(matching))
+            parts.append(self._dataset(matching, schema))
         if batches or not fragments:
             parts.append(ds.dataset(pa.Table.from_batches(batches, schema)))
         found = parts[0] if len(parts) == 1 else ds.dataset(parts, schema)
@@ -208,7 +208,7 @@ class PrunedRows:
                 f"{self.table.base_path}: files from before columns were renamed or retyped are "
                 "no files of a dataset; read batches"
             )
-        return self._dataset(_read_as_is(fragments, found))
+        return self._dataset(_read_as_is(fragments, found), schema)
 
     def _plain_files(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
         positions, evaluate = np.flatnonzero(slices), RowEvaluator()
@@ -220,7 +220,9 @@ class PrunedRows:
             plain = _read_as_is(fragments, found)
             seen: set[str] = set()
             plain = matching_row_groups(plain, self.result.predicate, self._unread)
-            dataset = self._dataset(with_evaluated_rows(plain, self._evaluated(evaluate, part)))
+            schema = self.table.schema(self.result.instant)
+            rows = with_evaluated_rows(plain, self._evaluated(evaluate, part))
+            dataset = self._dataset(rows, schema)
             for tagged in self._scanned(dataset):
                 file: ParquetFragment = tagged.fragment
                 new_slices = file.path not in seen
@@ -402,8 +404,7 @@ class PrunedRows:
             for path, partition in zip(paths, partitions, strict=True)
         ]
 
-    def _dataset(self, fragments: list[ParquetFragment]) -> ds.Dataset:
-        schema = self.table.schema(self.result.instant)
+    def _dataset(self, fragments: list[ParquetFragment], schema: pa.Schema) -> ds.Dataset:
         return ds.FileSystemDataset(fragments, schema, _FORMAT, self.table.storage.filesystem)
 
 
@@ -429,10 +430,6 @@ def _portions(slices: list[int], size: int) -> Iterator[list[int]]:
     while start < len(slices):
         yield slices[start : start + size]
         start, size = start + size, min(2 * size, _AT_ONCE)
-
-
-def _without_metadata(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([field.remove_metadata() for field in schema])
 
 
 def _read_as_is(

@@ -171,7 +171,7 @@ class RowStream:
         return self._files.dataset()
 
     def to_filtered_dataset(self) -> ds.Dataset:
-        """Return the rows as a pyarrow dataset of all columns, filtered exactly.
+        """Return the rows as a pyarrow dataset, filtered exactly, with the columns of the filter.
 
         Files that pyarrow reads as Hudi does are its fragments. Rows that have to be merged or
         converted are read now and held in memory. So are all rows if the filter may be TRUE for

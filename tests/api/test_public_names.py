@@ -66,7 +66,7 @@ PARAMETERS = {
     ph.table: ["path", "storage_options", "footers", "progress", "catalog_properties"],
     ph.scan: [
         *("table", "filter", "columns", "as_of", "view", "dialect", "zone", "limit"),
-        *("order_by", "progress", "pruner", "storage_options"),
+        *("order_by", "progress", "meta", "pruner", "storage_options"),
     ],
     ph.Table.prune: [
         *("self", "predicate", "as_of", "since", "view", "dialect", "zone", "reader"),
@@ -76,9 +76,11 @@ PARAMETERS = {
     ],
     ph.Table.scan: [
         *("self", "predicate", "columns", "as_of", "limit", "view", "dialect", "zone"),
-        *("order_by", "progress"),
+        *("order_by", "progress", "meta"),
     ],
-    ph.Table.to_pyarrow_dataset: ["self", "predicate", "as_of", "view", "dialect", "zone"],
+    ph.Table.to_pyarrow_dataset: [
+        *("self", "predicate", "as_of", "view", "dialect", "zone", "meta"),
+    ],
     ph.Table.audit: ["self", "sample", "seed"],
     ph.Table.files: ["self", "as_of", "view"],
     ph.Table.schema_at: ["self", "as_of"],

@@ -161,7 +161,7 @@ def test_rows_are_those_of_hudi_rs(golden: Mapping[str, Path], name: str) -> Non
 def test_every_form_has_the_same_rows(
     golden: Mapping[str, Path], name: str, limit: int | None
 ) -> None:
-    scan = ph.table(golden[name]).scan(limit=limit)
+    scan = ph.table(golden[name]).scan(limit=limit, meta=True)
     expected = scan.to_arrow()
     assert expected.num_rows == (limit or scan.count()) > 0
     assert expected.schema == scan.schema
@@ -229,8 +229,8 @@ def test_a_dataset_of_a_merge_on_read_table_has_merged_rows(
     golden: Mapping[str, Path], name: str, view: str
 ) -> None:
     table = ph.table(golden[name])
-    expected = table.scan(view=view).to_arrow()
-    dataset = table.to_pyarrow_dataset(view=view)
+    expected = table.scan(view=view, meta=True).to_arrow()
+    dataset = table.to_pyarrow_dataset(view=view, meta=True)
     assert sorted_rows(dataset.to_table()) == sorted_rows(expected)
     key = expected["_hoodie_record_key"].to_pylist()[0]
     condition = f"_hoodie_record_key = '{key}'"
@@ -328,6 +328,36 @@ def test_a_scan_chains(trips: Path) -> None:
         whole.limit(2).filter("id > 5")
     with pytest.raises(ph.UnknownColumn, match="is it fare"):
         whole.select(["fair"])
+
+
+#: The keys of the last one are virtual: its rows have no key, whatever its files hold.
+@pytest.mark.parametrize("name", [COW, MOR, "cow_v8_simplekeygen_hivestyle_no_metafields"])
+def test_columns_of_hudi_are_shown_if_they_are_asked_for(
+    golden: Mapping[str, Path], name: str
+) -> None:
+    table, key = ph.table(golden[name]), "_hoodie_record_key"
+    hudis = table.schema.names[: -len(table.columns)]
+    assert (len(hudis), table.scan().schema.names) == (5, table.columns)
+    assert table.scan(meta=True).schema.names == table.schema.names
+    own = table.columns[0]
+    assert table.scan(columns=[own], meta=True).schema.names == [*hudis, own]
+    for scan in (table.scan(columns=[key.upper(), own]), table.scan().select([key, own])):
+        assert scan.schema.names == [key, own]
+    whole = table.scan(meta=True).to_arrow()
+    assert sorted_rows(table.scan().to_arrow()) == sorted_rows(whole.select(table.columns))
+    one = whole[key][0].as_py()
+    by_key = f"{key} IS NULL" if one is None else f"{key} = '{one}'"
+    found = table.scan(by_key)
+    assert found.schema.names == table.columns
+    assert found.count() == found.to_arrow().num_rows == (whole.num_rows if one is None else 1)
+    for text, names in ((None, table.columns), (by_key, [*table.columns, key])):
+        dataset = table.to_pyarrow_dataset(text)
+        assert dataset.schema.names == names
+        expected = table.scan(text, names)
+        assert dataset.count_rows() == expected.count()
+        assert sorted_rows(dataset.to_table()) == sorted_rows(expected.to_arrow())
+    dataset = table.to_pyarrow_dataset(by_key, meta=True)
+    assert sorted_rows(dataset.to_table()) == sorted_rows(table.scan(by_key, meta=True).to_arrow())
 
 
 def test_a_table_shows_its_first_rows_and_counts_all(trips: Path) -> None:

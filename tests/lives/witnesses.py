@@ -83,7 +83,7 @@ def now_and_then(life: Life, random: Random) -> None:
 
 def _scan_has_the_rows(life: Life) -> None:
     try:
-        table = ph.table(life.uri).scan().to_arrow()
+        table = ph.table(life.uri).scan(meta=True).to_arrow()
     except HudiError as refusal:
         life.note("scan refuses", described(refusal))
         return
@@ -152,7 +152,7 @@ def _extended_spark_has_the_rows(life: Life, random: Random) -> None:
         if wrong:
             raise Harm("extension", f"{condition}: {wrong}")
         try:
-            scanned = ph.table(life.uri).scan(condition).to_arrow().to_pylist()
+            scanned = ph.table(life.uri).scan(condition, meta=True).to_arrow().to_pylist()
         except HudiError as refusal:
             life.note("scan refuses", described(refusal))
             continue

@@ -43,7 +43,8 @@ class Question:
     def scan(self, **further: Any) -> Any:
         """Return the scan that asks it."""
         asked = {"columns": self.columns, "as_of": self.as_of, **further}
-        return self.table.scan(self.condition, dialect="spark", zone="UTC", **asked)
+        meta = asked["columns"] is None
+        return self.table.scan(self.condition, dialect="spark", zone="UTC", meta=meta, **asked)
 
     def expected(self) -> pa.Table:
         """Return Spark's answer."""
@@ -96,7 +97,7 @@ def _pandas(question: Question) -> None:
 
 def _dataset(question: Question) -> None:
     dataset = question.table.to_pyarrow_dataset(
-        question.condition, as_of=question.as_of, dialect="spark", zone="UTC"
+        question.condition, as_of=question.as_of, dialect="spark", zone="UTC", meta=True
     )
     columns = None if question.columns is None else list(question.columns)
     _same(dataset.to_table(columns=columns), question.expected())

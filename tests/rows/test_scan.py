@@ -65,7 +65,7 @@ def rows(table: pa.Table) -> list[str]:
 @pytest.mark.parametrize("name", READABLE)
 def test_all_rows_equal_those_of_hudi_rs(golden: Mapping[str, Path], name: str) -> None:
     expected = by_hudi_rs(golden[name])
-    found = scan(str(golden[name])).to_table()
+    found = scan(str(golden[name]), meta=True).to_table()
     names = [column for column in found.schema.names if column in expected.schema.names]
     assert found.num_rows == expected.num_rows > 0
     assert rows(found.select(names)) == rows(expected.select(names))
@@ -77,8 +77,8 @@ def test_a_filter_returns_the_rows_of_a_full_read(
     golden: Mapping[str, Path], name: str, text: str
 ) -> None:
     path = str(golden[name])
-    all_rows = scan(path).to_table()
-    found = scan(path, text)
+    all_rows = scan(path, meta=True).to_table()
+    found = scan(path, text, meta=True)
     expected = all_rows.filter(arrow_filter(parse_predicate(text, HIVE), all_rows.schema, None))
     assert rows(found.to_table()) == rows(expected)
     assert found.result.files_kept <= found.result.files_total

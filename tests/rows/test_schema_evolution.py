@@ -194,7 +194,7 @@ def test_tables_are_scanned_with_current_names(
         ids = row["txn_id"], row["account_id"]
         return ids if row["_hoodie_file_name"].endswith(f"_{LAST}.parquet") else ids[::-1]
 
-    all_rows = scan(str(golden[name])).to_table().to_pylist()
+    all_rows = scan(str(golden[name]), meta=True).to_table().to_pylist()
     expected_rows = sorted(map(expected, all_rows))
     found = scan(table, columns=columns[1:]).to_table().to_pylist()
     assert sorted((row["txn_id"], row["account_id"]) for row in found) == expected_rows
@@ -225,14 +225,14 @@ def test_log_files_are_merged_with_current_names(
     as_of: str | None,
 ) -> None:
     """hudi-rs' rows; the values in rows from before the change are swapped."""
-    expected_rows = scan(str(golden[name]), as_of=as_of).to_table().to_pylist()
+    expected_rows = scan(str(golden[name]), as_of=as_of, meta=True).to_table().to_pylist()
     assert any("parquet" not in row["_hoodie_file_name"] for row in expected_rows)  # of a log file
     assert len({int(row["_hoodie_commit_time"]) >= since for row in expected_rows}) == 2
     for row in expected_rows:
         if int(row["_hoodie_commit_time"]) < since:
             row[one], row[other] = row[other], row[one]
     table = exchanged(name, since, one, other)
-    assert sorted(map(repr, scan(table, as_of=as_of).to_table().to_pylist())) == sorted(
+    assert sorted(map(repr, scan(table, as_of=as_of, meta=True).to_table().to_pylist())) == sorted(
         map(repr, expected_rows)
     )
     some = scan(table, f"{one} = {expected_rows[0][one]!r}", [other], as_of).to_table().to_pylist()

@@ -17,7 +17,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from pyhudi_expr.api.arguments import instant_text
 from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.cli.options import comma_separated, complete_directories, examples, table_location
@@ -38,8 +37,6 @@ from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.expr.frontend.sql.conditions import is_query
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
 from pyhudi_expr.index.prune import PruneResult
-from pyhudi_expr.tables.hudi_names import META_COLUMNS
-from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 
 if TYPE_CHECKING:
@@ -66,7 +63,7 @@ _SHOWN_ROWS = 40
 @OPTIONAL_PREDICATE
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each row.")
 @click.option("--columns", default="", help="Top-level columns, with commas; by default all.")
-@click.option("--meta", "with_meta", is_flag=True, help="Hudi's meta columns (_hoodie_...), too.")
+@click.option("--meta", is_flag=True, help="Hudi's meta columns (_hoodie_...), too.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
@@ -88,7 +85,7 @@ def scan(
     predicate: str,
     as_json: bool,
     columns: str,
-    with_meta: bool,
+    meta: bool,
     limit: int | None,
     order_by: str | None,
     footers: bool,
@@ -108,11 +105,9 @@ def scan(
     as_table = on_terminal and not as_json
     bar, started = ProgressBar("reading rows"), _StartedFiles(limit)
     with progress_while("pruning files"), warnings_as_hints():
-        opened = HudiTable.open(table_location(table))
-        schema = opened.schema(instant_text("as_of", as_of, zone, opened.properties))
-        rows = asked_table(opened.base_path, footers, opened, buckets).scan(
+        rows = asked_table(table_location(table), footers, buckets=buckets).scan(
             predicate,
-            _columns(schema.names, comma_separated(columns), with_meta),
+            comma_separated(columns) or None,
             as_of,
             # One row more than is shown, to know whether there are more.
             _SHOWN_ROWS + 1 if as_table and limit is None else limit,
@@ -121,6 +116,7 @@ def scan(
             zone=zone,
             order_by=order_by,
             progress=started.reporting_to(bar),
+            meta=meta,
         )
     for note in _why_all_are_kept(rows.result):
         echo(f"note: {note}", err=True)
@@ -174,21 +170,6 @@ class _StartedFiles:
             return f"read {files}"
         slices = "1 file slice" if self._slices == 1 else f"{self._slices:,} file slices"
         return f"stopped at the limit after {slices}; the predicate keeps {files}"
-
-
-def _columns(
-    names: Sequence[str], chosen: tuple[str, ...], with_meta: bool
-) -> tuple[str, ...] | None:
-    """Return the columns to read: those asked for, or all but Hudi's own; these, too, with meta.
-
-    None stands for all.
-    """
-    if with_meta and not chosen:
-        return None
-    if not with_meta:
-        return chosen or tuple(name for name in names if name not in META_COLUMNS)
-    meta = [name for name in names if name in META_COLUMNS]
-    return (*meta, *(name for name in chosen if name not in meta))
 
 
 def _show(found: pa.Table, limit: int | None, read: str) -> None:

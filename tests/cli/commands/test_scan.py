@@ -147,7 +147,7 @@ def test_numbers_missing_in_json_are_strings(run, tmp_path):
 
 def test_scan_accepts_an_instant_and_a_zone(run, golden, tmp_path):
     path = shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
-    every = scan(str(path)).to_table()
+    every = scan(str(path), meta=True).to_table()
     first = pc.min(every["_hoodie_commit_time"]).as_py()
     _, now, _ = run("scan", path, "--columns", "txn_id", "--json")
     _, then, _ = run("scan", path, "--columns", "txn_id", "--as-of", first, "--json")
