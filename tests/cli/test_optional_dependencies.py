@@ -83,6 +83,20 @@ def test_a_command_names_its_missing_extra() -> None:
 
 
 @pytest.mark.slow
+def test_layouts_are_shown_without_the_extra_for_pictures(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    page, picture = tmp_path / "files.html", tmp_path / "files.png"
+    asked = f"{golden['cow_v9_txns_simple_meta']} --predicate \"amount > 5 AND region = 'us'\""
+    ((code, out, err),) = run_each(f"layout analyze {asked} --html {page} --picture {picture}")
+    assert (code, "share of files read" in out, page.exists()) == (1, True, True)
+    assert err.endswith(
+        "matplotlib is missing; install the extra: pip install 'pyhudi-expr[pictures]'\n"
+    )
+    assert not picture.exists()
+
+
+@pytest.mark.slow
 def test_a_scan_that_merges_log_files_names_its_extra(golden: Mapping[str, Path]) -> None:
     ((code, _, err),) = run_each(f"scan {golden['mor_v6_simplekeygen_nonhivestyle']}")
     assert code == 1

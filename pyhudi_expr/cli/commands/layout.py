@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AnyMapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -100,16 +101,17 @@ def analyze_table(
         found = analyze(
             table_location(table), parsed, candidates=candidates, files=files, zone=zone
         )
-    if picture is not None:
-        draw(found, *_drawn(found), picture)
+    drawing = None if picture is None else partial(draw, found, *_drawn(found), picture)
     if html is not None:
         write_page(html, layouts_page(found, predicates, opened.timeline.instants))
     if as_json:
         echo(reports.as_json(_analysis(found, predicates)))
-        return
-    reports.print_table(_shares_table(found, predicates, every))
-    for note in found.notes:
-        echo(f"note: {note}", err=True)
+    else:
+        reports.print_table(_shares_table(found, predicates, every))
+        for note in found.notes:
+            echo(f"note: {note}", err=True)
+    if drawing is not None:
+        drawing()  # last, as it needs an extra that the others do not
 
 
 @layout.command(
