@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import product
+from itertools import chain, product
 from math import isfinite, isnan, nan
 from typing import Any, TypeAlias
 
@@ -184,7 +184,8 @@ def arrow_filter(
         return condition
     except (WrongConstant, pa.ArrowNotImplementedError) as error:
         other = FilterNotApplicable(f"rows cannot be filtered: {error}")
-        raise next(_wrong_constants(predicate, scope), other) from error
+        wrong = chain(_wrong_constants(predicate, scope), _wrong_patterns(predicate, scope))
+        raise next(wrong, other) from error
     except (InexpressibleInArrowError, pa.ArrowException, ValueError, OverflowError) as error:
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
 
@@ -215,24 +216,39 @@ _KINDS: Sequence[tuple[Callable[[pa.DataType], bool], str, str]] = (
 
 def _wrong_constants(predicate: HudiExpression, scope: Scope) -> Iterator[WrongConstant]:
     """Return what to write for each constant that is not compared with a column beside it."""
-    for node in walk(predicate):
-        terms = children(node) if isinstance(node, e.Comparison | e.Between | e.In) else ()
+    leaves = [one for one in walk(predicate) if isinstance(one, e.Comparison | e.Between | e.In)]
+    for terms in (children(one) for one in leaves if not _is_comparable(one, scope)):
         columns = [one for one in terms if isinstance(one, Column)]
         constants = [one for one in terms if isinstance(one, Literal)]
         for column, constant in product(columns, constants):
             name, type_ = scope.resolve(column.path)
             kind = next((of for is_kind, *of in _KINDS if is_kind(type_)), None)
-            if kind and not _is_comparable(column, constant, scope):
+            if kind and not _is_comparable(e.Comparison(Op.EQ, column, constant), scope):
                 yield WrongConstant(
                     f"rows cannot be filtered: the column {name} ({type_}) has {kind[0]}, and "
                     f"{_written(constant)} is none: write {_instead(constant, type_, *kind)}"
                 )
 
 
-def _is_comparable(column: Column, constant: Literal, scope: Scope) -> bool:
+def _wrong_patterns(predicate: HudiExpression, scope: Scope) -> Iterator[WrongConstant]:
+    for node in walk(predicate):
+        match node:
+            case (
+                e.StartsWith(term=Column(path=path))
+                | e.Matches(term=Column(path=path))
+                | e.Unknown(pattern=e.TextPattern(term=Column(path=path)))
+            ):
+                name, type_ = scope.resolve(path)
+                if not pa.types.is_string(type_):
+                    yield WrongConstant(
+                        f"rows cannot be filtered: a pattern is for texts, and the column {name} "
+                        f"is {type_}: compare its values"
+                    )
+
+
+def _is_comparable(leaf: HudiExpression, scope: Scope) -> bool:
     try:
-        equal = to_arrow(_fitted(e.Comparison(Op.EQ, column, constant), scope))
-        scope.schema.empty_table().filter(equal)
+        scope.schema.empty_table().filter(to_arrow(_fitted(leaf, scope)))
     except (WrongConstant, pa.ArrowNotImplementedError):
         return False
     return True

@@ -177,6 +177,16 @@ TEXTS, BOOLEANS = "the column City (string) has texts", "the column ok (bool) ha
         (CITIES, ("n", "=", "100"), "n (int64) has numbers, and '100' is none: write 100"),
         (CITIES, ("n", "=", True), "has numbers, and true is none: write a number such as 100"),
         (CITIES, ("m", "between", (1, "x")), "has numbers, and 'x' is none: write a number such"),
+        (
+            CITIES,
+            ("m", "like", "5%"),
+            "for texts, and the column m is decimal128(9, 2): compare it",
+        ),
+        (
+            CITIES,
+            ("n", "not like", "%5"),
+            "for texts, and the column n is int64: compare its values",
+        ),
         (OF_TIMES, ("ok", "=", 1), f"{BOOLEANS}, and 1 is none: write TRUE or FALSE"),
         (
             OF_TIMES,
