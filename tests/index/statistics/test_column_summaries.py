@@ -35,7 +35,7 @@ def described(golden: Mapping[str, Path]) -> dict[str, ColumnSummary]:
 
 @pytest.fixture(scope="module")
 def rows(golden: Mapping[str, Path]) -> pa.Table:
-    return scan(str(golden[TABLE])).to_table()
+    return scan(str(golden[TABLE]), meta=True).to_table()
 
 
 def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -103,7 +103,7 @@ def share_kept(pruner: Pruner, path: str, column: str, value: Any) -> float:
 def test_exact_bounds_answer_min_and_max(golden: Mapping[str, Path], view: TableView) -> None:
     found = set()
     for table, path in golden.items():
-        rows = scan(str(path), view=view).to_table()
+        rows = scan(str(path), view=view, meta=True).to_table()
         snapshot = TableSnapshot.open(HudiTable.open(str(path)), SnapshotOptions(view))
         for summary in snapshot.column_summaries():
             name = summary.column.name
