@@ -260,11 +260,6 @@ class _Reader:
         if not _is_collection(given) or isinstance(given, Mapping):
             raise FilterError(f"{shown(given)} is not a collection of values for {operator!r}")
         values = tuple(given)
-        if not values:
-            raise FilterError(
-                f"there are no values for {operator!r} of {'.'.join(column.path)}: give at least"
-                " one, or leave the condition out (an iterator gives its values only once)"
-            )
         for one in values:
             if _is_collection(one):
                 raise FilterError(f"{shown(one)} among the values for {operator!r} is not a value")

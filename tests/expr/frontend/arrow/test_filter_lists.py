@@ -103,8 +103,6 @@ def test_lists_become_disjunctions_of_conjunctions(filters: list[Any], expected:
         ([("a", "in", {"x": 1})], "not a collection"),
         ([("a", "in", [1, [2]])], "\\[2\\] among the values for 'in' is not a value"),
         ([("a", "in", pa.array([[1]]))], "among the values"),
-        ([("a", "in", [])], "no values for 'in' of a"),
-        ([("st.a", "not in", iter(()))], "no values for 'in' of st.a"),
         ([("a", "between", (1, 2, 3))], "is not a pair"),
         ([("a", "between", {1, 2})], "is not a pair"),
         ([("a", "between", "ab")], "not a collection"),
