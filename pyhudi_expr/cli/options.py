@@ -33,6 +33,10 @@ def complete_directories(
     return [CompletionItem(incomplete, type="dir")]
 
 
+TABLE = click.argument("table", shell_complete=complete_directories)
+"""The parameter `table`, the first argument of every command about one."""
+
+
 AS_HTML = click.option(
     "--html",
     "html",
@@ -109,7 +113,8 @@ storage_option = click.option(
 class Commands(click.Group):
     """A group that shows whole sentences in its help, and suggests a command for a typo.
 
-    Its commands take `--storage-option`, too, beside those of the whole program.
+    Its commands take `--storage-option`, too, beside those of the whole program. What is about a
+    table has that as its first argument, `TABLE`.
     """
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -130,7 +135,11 @@ class Commands(click.Group):
         near = get_close_matches(args[0], self.list_commands(ctx), 1)
         if near and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             raise click.UsageError(f"there is no command {args[0]!r}; is it {near[0]}?", ctx)
-        return super().resolve_command(ctx, args)
+        name, command, words = super().resolve_command(ctx, args)
+        takes_table = command is not None and any(one.name == "table" for one in command.params)
+        if takes_table and not ctx.resilient_parsing:
+            words = _table_first(words)
+        return name, command, words
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with whole sentences."""
@@ -142,6 +151,18 @@ class Commands(click.Group):
         names = self.list_commands(ctx)
         found = [(name, command) for name in names if (command := self.get_command(ctx, name))]
         return [(name, command.get_short_help_str(_LONGEST)) for name, command in found]
+
+
+def _table_first(words: list[str]) -> list[str]:
+    """Return the words of a command with its table first, also if the former --table names it."""
+    for place, word in enumerate(words[: words.index("--")] if "--" in words else words):
+        option, equals, table = word.partition("=")
+        after = words[place + 1 :]
+        if option == "--table" and (equals or after):
+            given, rest = (table, after) if equals else (after[0], after[1:])
+            click.echo(f"hint: --table goes with the next version: {given} comes first", err=True)
+            return [given, *words[:place], *rest]
+    return words
 
 
 def examples(*pairs: tuple[str, str]) -> str:

@@ -118,8 +118,8 @@ def stopped_indexes(table: HudiTable, before: Set[str]) -> tuple[str, ...]:
     """
     states = {status.name: status.state.value for status in index_statuses(table)}
     return tuple(
-        f"the index {name} is {states.get(name, 'gone')}: refresh it (pyhudi index refresh {name} "
-        f"--table {table.base_path})"
+        f"the index {name} is {states.get(name, 'gone')}: refresh it (pyhudi index refresh "
+        f"{table.base_path} {name})"
         for name in sorted(before)
         if states.get(name) != State.ACTIVE.value
     )

@@ -43,7 +43,7 @@ def test_destructive_commands_have_a_dry_run_and_do_not_ask_with_yes(name: str) 
 def test_no_is_an_answer(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(table)
     screen = at_a_terminal(monkeypatch, "n\n")
-    code, out, _ = run("index", "drop", "merchant_idx", "--table", table)
+    code, out, _ = run("index", "drop", table, "merchant_idx")
     assert (code, out) == (1, "")
     assert f"The index merchant_idx of {table} is removed: secondary_index_" in screen.getvalue()
     assert screen.getvalue().endswith("pyhudi: nothing was changed\n")
@@ -55,27 +55,27 @@ def test_yes_goes_on(
     run: Run, table: Path, monkeypatch: pytest.MonkeyPatch, given: tuple[str, tuple[str, ...]]
 ) -> None:
     screen = at_a_terminal(monkeypatch, given[0])
-    code, out, _ = run("index", "drop", "merchant_idx", "--table", table, *given[1])
+    code, out, _ = run("index", "drop", table, "merchant_idx", *given[1])
     assert (code, out) == (0, "dropped merchant_idx\n")
     assert ("Continue?" in screen.getvalue()) is bool(given[0])
 
 
 def test_nobody_is_asked_without_a_terminal(run: Run, table: Path) -> None:
-    assert run("index", "drop", "merchant_idx", "--table", table)[0] == 0
+    assert run("index", "drop", table, "merchant_idx")[0] == 0
 
 
 def test_the_dry_run_of_a_drop_changes_nothing(run: Run, table: Path) -> None:
     before = contents(table)
-    code, out, _ = run("index", "drop", "txn_date_idx", "--table", table, "--dry-run")
+    code, out, _ = run("index", "drop", table, "txn_date_idx", "--dry-run")
     assert (code, out) == (0, "would drop txn_date_idx: secondary_index_txn_date_idx\n")
-    given = ("index", "drop", "merchant_idx", "--table", table, "--dry-run", "--json")
+    given = ("index", "drop", table, "merchant_idx", "--dry-run", "--json")
     planned = json.loads(run(*given)[1])
     assert planned["metadata_partitions"] == ["secondary_index_merchant_idx"]
-    code, _, why = run("index", "drop", "column_stats", "--table", table, "--dry-run")
+    code, _, why = run("index", "drop", table, "column_stats", "--dry-run")
     assert code == 1
     assert "its newest action" in why
-    assert run("index", "drop", "nothing", "--table", table, "--dry-run")[0] == 1
-    given = ("index", "drop", "nothing", "--table", table, "--dry-run", "--if-exists")
+    assert run("index", "drop", table, "nothing", "--dry-run")[0] == 1
+    given = ("index", "drop", table, "nothing", "--dry-run", "--if-exists")
     assert run(*given)[:2] == (0, "would drop nothing: nothing\n")
     assert contents(table) == before
 

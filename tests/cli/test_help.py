@@ -50,6 +50,24 @@ def test_each_command_explains_itself(path, run):
     assert "Examples:" in out
 
 
+@pytest.mark.parametrize("path", _COMMANDS, ids=" ".join)
+def test_a_table_is_the_first_argument(path):
+    parameters = _COMMANDS[path].params
+    arguments = [each.name for each in parameters if isinstance(each, click.Argument)]
+    if "table" in [each.name for each in parameters]:
+        assert arguments[0] == "table"
+
+
+@pytest.mark.parametrize("former", [["--table", "{}"], ["--table={}"]])
+def test_the_former_option_still_names_the_table(former, run, golden):
+    table = str(golden["cow_v9_txns_simple_meta"])
+    given = [word.format(table) for word in former]
+    code, out, err = run("index", "stats", "merchant_idx", *given, "--json")
+    assert (code, out) == run("index", "stats", table, "merchant_idx", "--json")[:2]
+    assert code == 0
+    assert err == f"hint: --table goes with the next version: {table} comes first\n"
+
+
 @pytest.mark.parametrize("path", [(), ("index",), ("layout",), ("virtual-keys",), ("hive",)])
 def test_command_lists_show_complete_sentences(path, run):
     code, out, _ = run(*path, "--help")
@@ -129,8 +147,7 @@ def test_shells_complete_a_tables_directory(path):
     shell = ShellComplete(cli, {}, "pyhudi", "_PYHUDI_COMPLETE")
     for parameter in _COMMANDS[path].params:
         if parameter.name == "table":
-            before = ["--table"] if isinstance(parameter, click.Option) else []
-            (item,) = shell.get_completions([*path, *before], "/wareh")
+            (item,) = shell.get_completions([*path], "/wareh")
             assert (item.type, item.value) == ("dir", "/wareh")
 
 

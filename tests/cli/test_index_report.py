@@ -20,7 +20,7 @@ def table(golden: Mapping[str, Path]) -> Path:
 
 
 def test_the_sizes_of_indexes(run: Run, table: Path) -> None:
-    report = json.loads(run("index", "stats", "--table", table, "--json")[1])
+    report = json.loads(run("index", "stats", table, "--json")[1])
     by_name = {each["name"]: each for each in report["indexes"]}
     assert by_name.keys() == {"column_stats", "merchant_idx", "record_index", "txn_date_idx"}
     for each in report["indexes"]:
@@ -48,18 +48,18 @@ def test_the_sizes_of_indexes(run: Run, table: Path) -> None:
 
 
 def test_one_index_by_its_name(run: Run, table: Path) -> None:
-    code, out, _ = run("index", "stats", "merchant_idx", "--table", table)
+    code, out, _ = run("index", "stats", table, "merchant_idx")
     assert code == 0
     cells = [cell.strip() for line in out.splitlines() for cell in line.split("│")]
     assert cells[cells.index("merchant_idx") :][4:9] == ["12", "10", "0.06 MB", "10", "0.01 MB"]
     assert "merchant_idx" in out
     assert "record_index" not in out
-    assert run("index", "stats", "nothing", "--table", table)[0] == 1
+    assert run("index", "stats", table, "nothing")[0] == 1
 
 
 @pytest.mark.parametrize("name", ["cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"])
 def test_entries_of_log_files_count(run: Run, golden: Mapping[str, Path], name: str) -> None:
-    report = json.loads(run("index", "stats", "--table", golden[name], "--json")[1])
+    report = json.loads(run("index", "stats", golden[name], "--json")[1])
     metadata = MetadataTable.open(HudiTable.open(str(golden[name])))
     assert metadata is not None
     parts = [part for each in report["indexes"] for part in each["metadata_partitions"]]

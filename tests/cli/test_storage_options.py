@@ -26,8 +26,8 @@ _COMMANDS = (
     ("scan", _TABLE, _PREDICATE),
     ("bench", _TABLE, _PREDICATE),
     ("advise", _TABLE, "--queries", "queries.sql"),
-    ("index", "list", "--table", _TABLE),
-    ("index", "stats", "--table", _TABLE),
+    ("index", "list", _TABLE),
+    ("index", "stats", _TABLE),
     ("layout", "analyze", _TABLE, "--predicate", _PREDICATE),
     ("virtual-keys", "report", _TABLE),
 )

@@ -18,9 +18,7 @@ _REGISTER = (
     "CREATE EXTERNAL TABLE trips STORED BY 'io.pyhudi.hive.HudiStorageHandler'"
     " LOCATION '/warehouse/trips'"
 )
-_INDEX = (
-    "pyhudi index create ranges --table /warehouse/trips --using column_stats --columns id,city"
-)
+_INDEX = "pyhudi index create /warehouse/trips ranges --using column_stats --columns id,city"
 
 
 @pytest.fixture(scope="session")

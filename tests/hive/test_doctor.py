@@ -38,7 +38,7 @@ def test_the_doctor_suggests_an_index_for_a_table_without_any(
     path = golden["cow_v9_txns_nonpart_nometa"]
     found = indexes(capsys, path)
     assert (found["verdict"], found["message"]) == ("warning", "none: only partition values prune")
-    create = f"pyhudi index create NAME --table {path} --using column_stats"
+    create = f"pyhudi index create {path} NAME --using column_stats"
     assert found["remedy"].startswith(create)
 
 

@@ -146,7 +146,7 @@ class Life:
 
     def described_indexes(self) -> dict[str, Mapping[str, Any]]:
         """What `pyhudi index list --json` says of each index, by its name."""
-        listed = json.loads(self.sessions.command("index", "list", "--table", self.uri, "--json"))
+        listed = json.loads(self.sessions.command("index", "list", self.uri, "--json"))
         return {one["name"]: one for one in listed["indexes"]}
 
     # ---- Hudi's writers

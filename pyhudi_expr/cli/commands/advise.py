@@ -11,7 +11,7 @@ from rich.table import Table
 
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.options import AS_JSON, complete_directories, examples, table_location
+from pyhudi_expr.cli.options import AS_JSON, TABLE, examples, table_location
 from pyhudi_expr.cli.predicate_options import DIALECT
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.terminal import echo
@@ -34,7 +34,7 @@ from pyhudi_expr.manage.advice.ranking import advise as advice_for
         ("pyhudi advise /warehouse/trips --queries queries.sql --name trips", ""),
     ),
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @click.option(
     "--queries",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

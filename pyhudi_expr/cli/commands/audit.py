@@ -17,8 +17,8 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.commands.index_building import build_options, in_session, with_writing
 from pyhudi_expr.cli.options import (
     AS_JSON,
+    TABLE,
     OptionValue,
-    complete_directories,
     examples,
     table_location,
 )
@@ -44,7 +44,7 @@ _SEEDS = 2**31
         ("pyhudi audit /warehouse/trips --repair --dry-run", "what would mend it"),
     ),
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @click.option(
     "--sample",
     type=click.IntRange(min=1),

@@ -18,7 +18,7 @@ from pyhudi_expr.api.plan import Explanation, Plan
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_indexes, write_demo_table
 from pyhudi_expr.cli.inspection import print_explanation
-from pyhudi_expr.cli.options import AS_JSON, complete_directories, examples, table_location
+from pyhudi_expr.cli.options import AS_JSON, TABLE, examples, table_location
 from pyhudi_expr.cli.predicate_options import (
     DIALECT,
     FOOTERS,
@@ -131,7 +131,7 @@ def _print_next(path: Path, page: Path) -> None:
         ("bench", "fare > 165", "how long it takes to prune"),
     ):
         echo(f"  pyhudi {command} {typed}{' ' if text else ''}{_typed(text)}  # {purpose}")
-    echo(f"  pyhudi index stats --table {typed}  # how large the indexes are")
+    echo(f"  pyhudi index stats {typed}  # how large the indexes are")
 
 
 def _typed(text: str) -> str:
@@ -144,7 +144,7 @@ def _typed(text: str) -> str:
         ('pyhudi bench /warehouse/trips "fare > 100" "city = \'Oslo\'"', "two queries' times"),
     ),
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @click.argument("predicates", nargs=-1, required=True)
 @click.option(
     "--times",

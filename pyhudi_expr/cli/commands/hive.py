@@ -11,7 +11,7 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.commands.index_follow import SECONDS, listened, repeat_until_interrupted
-from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, complete_directories, examples
+from pyhudi_expr.cli.options import AS_JSON, TABLE, Commands, OptionValue, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.terminal import DRY_RUN, YES, echo, is_asked
 from pyhudi_expr.manage.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
@@ -150,7 +150,7 @@ def _host_and_port(hs2: str) -> tuple[str, int]:
         ("pyhudi hive register /warehouse/trips --hs2 host:10000 --follow", "with its columns"),
     )
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @_NAME
 @_LOCATION
 @click.option(
@@ -325,7 +325,7 @@ def _check_following(
         ("pyhudi hive doctor /warehouse/trips --hs2 host:10000", ""),
     )
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @_NAME
 @_LOCATION
 @click.option(

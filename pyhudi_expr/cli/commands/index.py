@@ -16,15 +16,14 @@ from pyhudi_expr.cli.commands.index_building import (
     building,
     located,
     report_built,
-    with_table,
     with_writing,
 )
 from pyhudi_expr.cli.commands.index_follow import follow
 from pyhudi_expr.cli.inspection import print_stats
-from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
+from pyhudi_expr.cli.options import AS_JSON, TABLE, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.reports import print_plan
-from pyhudi_expr.cli.spark_session import key_values, spark_session
+from pyhudi_expr.cli.spark_session import key_values, spark_session, with_spark
 from pyhudi_expr.cli.terminal import DRY_RUN, YES, confirm, echo, is_asked
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
@@ -45,7 +44,8 @@ def index() -> None:
     """Build, list, refresh, check and drop the indexes of a table.
 
     Building, refreshing and checking need the extra `spark` (pip install 'pyhudi-expr[cli,spark]'),
-    and no Hudi jar.
+    and no Hudi jar. TABLE is a base path or URI, or database.table: its name in the metastore that
+    the Spark session uses (--conf spark.hadoop.hive.metastore.uris=...).
     """
 
 
@@ -53,17 +53,17 @@ def index() -> None:
     "create",
     epilog=examples(
         (
-            "pyhudi index create ranges --table trips --using column_stats --columns ts,fare",
+            "pyhudi index create trips ranges --using column_stats --columns ts,fare",
             "",
         ),
         (
-            "pyhudi index create riders --table trips --using secondary_index --columns rider",
+            "pyhudi index create trips riders --using secondary_index --columns rider",
             "",
         ),
     ),
 )
+@TABLE
 @click.argument("name")
-@with_table
 @click.option(
     "--using",
     "kind",
@@ -97,11 +97,12 @@ def index() -> None:
 )
 @click.option("--if-not-exists", is_flag=True, help="Do nothing if the index exists.")
 @DRY_RUN
+@with_spark
 @with_writing
 @AS_JSON
 def create(
-    name: str,
     table: str,
+    name: str,
     kind: str,
     columns: str,
     store: str,
@@ -112,7 +113,7 @@ def create(
     as_json: bool,
     **settings: OptionValue,
 ) -> None:
-    """Build the index NAME of a table, and register it."""
+    """Build the index NAME of TABLE, and register it."""
     options = {**key_values(extra), "store": store}
     if shards is not None:
         options["shards"] = str(shards)
@@ -130,16 +131,17 @@ def create(
 
 @index.command(
     epilog=examples(
-        ("pyhudi index refresh riders --table trips", "after commits, or on a schedule"),
+        ("pyhudi index refresh trips riders", "after commits, or on a schedule"),
     )
 )
+@TABLE
 @click.argument("name")
-@with_table
 @DRY_RUN
+@with_spark
 @with_writing
 @AS_JSON
-def refresh(name: str, table: str, dry_run: bool, as_json: bool, **settings: OptionValue) -> None:
-    """Bring the index NAME up to the table's newest commit."""
+def refresh(table: str, name: str, dry_run: bool, as_json: bool, **settings: OptionValue) -> None:
+    """Bring the index NAME up to the newest commit of TABLE."""
     request = RefreshIndex(name, located(table, settings))
     operation = building(request, f"refreshing {name}", settings)
     with progress_while("reading the table"):
@@ -151,25 +153,26 @@ def refresh(name: str, table: str, dry_run: bool, as_json: bool, **settings: Opt
 
 
 @index.command(
-    epilog=examples(("pyhudi index drop riders --table trips --if-exists", "")),
+    epilog=examples(("pyhudi index drop trips riders --if-exists", "")),
 )
+@TABLE
 @click.argument("name")
-@with_table
 @click.option("--if-exists", is_flag=True, help="Do nothing if there is no such index.")
 @DRY_RUN
 @YES
+@with_spark
 @with_writing
 @AS_JSON
 def drop(
-    name: str,
     table: str,
+    name: str,
     if_exists: bool,
     dry_run: bool,
     is_confirmed: bool,
     as_json: bool,
     **settings: OptionValue,
 ) -> None:
-    """Remove the index NAME from a table."""
+    """Remove the index NAME from TABLE."""
     request = DropIndex(name, located(table, settings), if_exists)
     with progress_while("reading the table"):
         operation = IndexDrop(request, build_options(settings))
@@ -193,13 +196,13 @@ def drop(
 
 @index.command(
     epilog=examples(
-        ("pyhudi index verify riders --table trips", ""),
-        ("pyhudi index verify riders --table trips --certify", "for look-ups"),
-        ("pyhudi index verify riders --table trips --certify --spark", "by all cores"),
+        ("pyhudi index verify trips riders", ""),
+        ("pyhudi index verify trips riders --certify", "for look-ups"),
+        ("pyhudi index verify trips riders --certify --spark", "by all cores"),
     )
 )
+@TABLE
 @click.argument("name")
-@with_table
 @click.option(
     "--certify",
     is_flag=True,
@@ -212,16 +215,17 @@ def drop(
     is_flag=True,
     help="Certify in Spark's tasks: for hundreds of millions of entries, on several machines.",
 )
+@with_spark
 @AS_JSON
 def verify(
-    name: str,
     table: str,
+    name: str,
     certify: bool,
     in_spark: bool,
     as_json: bool,
     **settings: OptionValue,
 ) -> None:
-    """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
+    """Compare the entries of the index NAME with the files of TABLE; exit code 1 if they differ."""
     if in_spark and not certify:
         raise click.UsageError("--spark needs --certify; without it Spark compares in any case")
     path = located(table, settings)
@@ -259,14 +263,15 @@ def verify(
 @index.command(
     "list",
     epilog=examples(
-        ("pyhudi index list --table trips", ""),
-        ("pyhudi index list --table trips --json | jq '.indexes[].state'", ""),
+        ("pyhudi index list trips", ""),
+        ("pyhudi index list trips --json | jq '.indexes[].state'", ""),
     ),
 )
-@with_table
+@TABLE
+@with_spark
 @AS_JSON
 def list_indexes(table: str, as_json: bool, **settings: OptionValue) -> None:
-    """Print a table's indexes: their columns, where they are stored, and how fresh they are."""
+    """Print the indexes of TABLE: their columns, where they are stored, and how fresh they are."""
     path = located(table, settings)
     with progress_while("reading the table"), reading_catalog(Storage.open(path)) as catalog:
         found = checked_statuses(catalog)
@@ -285,15 +290,16 @@ def list_indexes(table: str, as_json: bool, **settings: OptionValue) -> None:
 
 @index.command(
     epilog=examples(
-        ("pyhudi index stats --table trips", "all"),
-        ("pyhudi index stats riders --table trips", "one"),
+        ("pyhudi index stats trips", "all"),
+        ("pyhudi index stats trips riders", "one"),
     )
 )
+@TABLE
 @click.argument("name", required=False)
-@with_table
+@with_spark
 @AS_JSON
-def stats(name: str | None, table: str, as_json: bool, **settings: OptionValue) -> None:
-    """Print the size of the index NAME, or of each index: entries, shards, bytes, logs."""
+def stats(table: str, name: str | None, as_json: bool, **settings: OptionValue) -> None:
+    """Print the size of the index NAME of TABLE, or of each index: entries, shards, bytes, logs."""
     print_stats(located(table, settings), name, as_json)
 
 

@@ -10,8 +10,8 @@ import click
 
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.options import complete_directories, is_table_name, table_location
-from pyhudi_expr.cli.spark_session import spark_session, with_spark
+from pyhudi_expr.cli.options import is_table_name, table_location
+from pyhudi_expr.cli.spark_session import spark_session
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.building import Builder, IndexBuilding
 from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
@@ -22,18 +22,6 @@ from pyhudi_expr.tables.storage import Storage
 
 _Command = Callable[..., None]
 _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
-
-
-def with_table(command: _Command) -> _Command:
-    """Add the option of the table, and those of Spark."""
-    return click.option(
-        "--table",
-        required=True,
-        shell_complete=complete_directories,
-        metavar="TABLE",
-        help="The table's base path or URI, or database.table: its name in the metastore that the "
-        "Spark session uses (--conf spark.hadoop.hive.metastore.uris=...).",
-    )(with_spark(command))
 
 
 def with_writing(command: _Command) -> _Command:

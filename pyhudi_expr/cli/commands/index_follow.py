@@ -20,7 +20,7 @@ from pyhudi_expr.cli.commands.index_building import (
     report_built,
     with_writing,
 )
-from pyhudi_expr.cli.options import AS_JSON, OptionValue, complete_directories, examples
+from pyhudi_expr.cli.options import AS_JSON, TABLE, OptionValue, examples
 from pyhudi_expr.cli.reports import print_plan
 from pyhudi_expr.cli.spark_session import with_spark
 from pyhudi_expr.cli.terminal import DRY_RUN, echo
@@ -98,7 +98,7 @@ _ALL_CURRENT = "the extension's indexes are up to date"
         ("pyhudi index follow trips --dry-run", "what lags"),
     ),
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @click.option("--once", "is_once", is_flag=True, help="Refresh what lags, and end.")
 @click.option(
     "--every",

@@ -17,9 +17,9 @@ from pyhudi_expr.cli import reports, spark_session
 from pyhudi_expr.cli.options import (
     AS_HTML,
     AS_JSON,
+    TABLE,
     Commands,
     comma_separated,
-    complete_directories,
     examples,
     table_location,
     write_page,
@@ -60,7 +60,7 @@ def layout() -> None:
         ("pyhudi layout analyze /warehouse/trips --predicate 'fare > 100' --html files.html", ""),
     ),
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @click.option(
     "--predicate",
     "predicates",
@@ -123,7 +123,7 @@ def analyze_table(
         ),
     ),
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @click.option("--columns", required=True, help="The columns, with commas in between.")
 @click.option("--curve", type=_CURVES, default=Curve.HILBERT.value, show_default=True)
 @click.option("--mapping", type=_MAPPINGS, default=Mapping.SAMPLED.value, show_default=True)

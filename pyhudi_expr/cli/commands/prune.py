@@ -13,8 +13,8 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import (
     AS_HTML,
     AS_JSON,
+    TABLE,
     OptionValue,
-    complete_directories,
     examples,
     table_location,
 )
@@ -51,7 +51,7 @@ def _question(command: _Command) -> _Command:
     """Add the arguments and options of a command that prunes."""
     for option in reversed(
         (
-            click.argument("table", shell_complete=complete_directories),
+            TABLE,
             PREDICATE,
             AS_JSON,
             DIALECT,
@@ -159,7 +159,7 @@ def explain(
         ("pyhudi inspect /warehouse/trips --json | jq .indexes", ""),
     ),
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @AS_JSON
 def inspect(table: str, as_json: bool) -> None:
     """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""

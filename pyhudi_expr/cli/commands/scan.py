@@ -19,7 +19,7 @@ from rich.text import Text
 
 from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.arrays import AnyScalar
-from pyhudi_expr.cli.options import comma_separated, complete_directories, examples, table_location
+from pyhudi_expr.cli.options import TABLE, comma_separated, examples, table_location
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
     BUCKETS,
@@ -59,7 +59,7 @@ _SHOWN_ROWS = 40
         ('pyhudi scan /warehouse/trips "fare > 100" --json | jq .fare', ""),
     ),
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @OPTIONAL_PREDICATE
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each row.")
 @click.option("--columns", default="", help="Top-level columns, with commas; by default all.")

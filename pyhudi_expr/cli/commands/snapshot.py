@@ -14,8 +14,8 @@ from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import (
     AS_JSON,
+    TABLE,
     OptionValue,
-    complete_directories,
     examples,
     table_location,
 )
@@ -34,7 +34,7 @@ from pyhudi_expr.manage.publishing import BoundsReader, SnapshotPublication
         ("pyhudi snapshot trips --columns ts --to s3://lake/snapshots --spark", "in Spark's tasks"),
     ),
 )
-@click.argument("table", shell_complete=complete_directories)
+@TABLE
 @click.option(
     "--columns", required=True, metavar="NAME,...", help="The columns that queries filter by."
 )

@@ -13,9 +13,9 @@ from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import (
     AS_JSON,
+    TABLE,
     Commands,
     comma_separated,
-    complete_directories,
     examples,
     table_location,
 )
@@ -58,10 +58,6 @@ def virtual_keys() -> None:
     """
 
 
-def _table(command: _Command) -> _Command:
-    return click.argument("table", shell_complete=complete_directories)(command)
-
-
 def _locking(command: _Command) -> _Command:
     return click.option(
         "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the table's lock."
@@ -86,7 +82,7 @@ def _in_commits(command: _Command) -> _Command:
         ("pyhudi virtual-keys enable /warehouse/trips", ""),
     )
 )
-@_table
+@TABLE
 @click.option("--columns", help="The key's columns; the table's own, if they are named at all.")
 @click.option("--concatenator", help="Between the values of several columns; Hudi's is a comma.")
 @click.option("--class", "class_name", help="The key generator; `python:NAME` for one's own.")
@@ -141,7 +137,7 @@ def enable(
 @virtual_keys.command(
     epilog=examples(("pyhudi virtual-keys report /warehouse/trips", "")),
 )
-@_table
+@TABLE
 @AS_JSON
 def report(table: str, as_json: bool) -> None:
     """Print what stored keys take in TABLE, and what omitting them saves, from the footers."""
@@ -167,7 +163,7 @@ def report(table: str, as_json: bool) -> None:
         ("pyhudi virtual-keys rewrite /warehouse/trips --conf spark.jars=hudi-spark.jar", ""),
     )
 )
-@_table
+@TABLE
 @click.option(
     "--partition", "partitions", multiple=True, help="Rewrite this partition only; repeatable."
 )
@@ -212,7 +208,7 @@ def rewrite(
         ("pyhudi virtual-keys disable /warehouse/trips --conf spark.jars=hudi-spark.jar", ""),
     )
 )
-@_table
+@TABLE
 @_in_commits
 @DRY_RUN
 @YES

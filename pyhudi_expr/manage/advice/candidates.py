@@ -65,7 +65,7 @@ def create_statement(table: HudiTable, candidate: Candidate) -> CreateStatement 
             plan_index(table, request)
         except InvalidIndex:
             continue
-        words = ["pyhudi", "index", "create", name, "--table", table.base_path]
+        words = ["pyhudi", "index", "create", table.base_path, name]
         words += ["--using", candidate.kind]
         words += ["--columns", ",".join(candidate.columns)] if candidate.columns else []
         if candidate.function != IDENTITY:

@@ -129,7 +129,7 @@ def _remedy(finding: Finding, table: str, indexes: Sequence[IndexStatus]) -> str
         return f"pyhudi virtual-keys disable {table} stores them again"
     index = _index_of(finding, indexes)
     if index is None:
-        return f"pyhudi index drop {finding.partition} --table {table}"
+        return f"pyhudi index drop {table} {finding.partition}"
     if not _can_be_built(index):
         return f"drop {index.name}, and let Hudi's writers build it again"
     return f"pyhudi audit {table} --repair drops {index.name} and builds it again"

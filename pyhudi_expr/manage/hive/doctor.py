@@ -358,7 +358,7 @@ def _adopted(target: Registration, there: MetastoreTable, reading: _Reading, ado
 def _indexes(table: HudiTable) -> Finding:
     found = checked_statuses(IndexCatalog.open(table))
     path = quote(table.base_path)
-    create = f"pyhudi index create NAME --table {path} --using column_stats --columns ..."
+    create = f"pyhudi index create {path} NAME --using column_stats --columns ..."
     if not found:
         message = "none: only partition values prune"
         return Finding("indexes", Verdict.DOUBTFUL, message, create)

@@ -128,9 +128,9 @@ def test_a_dry_run_changes_nothing(table: LivingTable, run: Run) -> None:
 
 def test_wrong_lists_of_files_are_made_again_without_spark(table: LivingTable, run: Run) -> None:
     for name in ("by_name", "by_number", "record_index", "column_stats", "bloom_filters"):
-        assert run("index", "drop", name, "--table", table.path, "--yes")[0] == 0
+        assert run("index", "drop", table.path, name, "--yes")[0] == 0
     for name in (LOWERED, LOWERED_FILTER):
-        assert run("index", "drop", name, "--table", table.path, "--yes")[0] == 0
+        assert run("index", "drop", table.path, name, "--yes")[0] == 0
     faults.seed("a_file_is_not_listed", table)
     assert run("audit", table.path)[0] == WRONG
     code, out, err = run("audit", table.path, "--repair", "--yes")

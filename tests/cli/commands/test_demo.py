@@ -83,7 +83,7 @@ def test_the_demo_shows_an_explanation_a_picture_and_what_to_try(run, tmp_path):
 
 
 def test_the_indexes_of_the_demo_are_complete(run, indexed):
-    stats = json.loads(run("index", "stats", "--table", indexed, "--json")[1])
+    stats = json.loads(run("index", "stats", indexed, "--json")[1])
     found = {each["name"]: each for each in stats["indexes"]}
     assert found.keys() == {"column_stats", "record_index", "riders"}
     assert {each["state"] for each in found.values()} == {"active"}

@@ -26,7 +26,7 @@ from pyhudi_expr.cli.main import main
 _READS = """
 from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.tables.hudi_table import HudiTable
-index_statuses(HudiTable.open(sys.argv[-1]))
+index_statuses(HudiTable.open(sys.argv[3]))
 """
 _RUNS = """
 sys.exit(main(sys.argv[1:]))
@@ -96,7 +96,8 @@ def test_an_unsupported_index_is_one_clear_error_and_changes_nothing(
     run: Run, table: Path, arguments: list[str], message: str
 ) -> None:
     before = contents(table)
-    code, out, err = run("index", *arguments, "--table", table)
+    command, *rest = arguments
+    code, out, err = run("index", command, table, *rest)
     assert (code, out) == (1, "")
     assert message in err
     assert err.count("\n") == 1
@@ -110,8 +111,8 @@ def test_a_column_of_many_values_is_refused(
 ) -> None:
     before = contents(nested)
     for kind in ("secondary_index", "column_stats"):
-        given = ("create", "i", "--using", kind, "--columns", column, "--store", store)
-        code, _, err = run("index", *given, "--table", nested)
+        given = ("i", "--using", kind, "--columns", column, "--store", store)
+        code, _, err = run("index", "create", nested, *given)
         assert code == 1
         assert "which no index can hold" in err
     assert contents(nested) == before
@@ -119,10 +120,10 @@ def test_a_column_of_many_values_is_refused(
 
 def test_a_directory_that_is_no_table_is_not_changed(run: Run, tmp_path: Path) -> None:
     for command in ("create", "refresh", "drop"):
-        code, _, err = run("index", command, "i", "--table", tmp_path)
+        code, _, err = run("index", command, tmp_path, "i")
         assert code == 1
         assert "no Hudi table here" in err
-    assert run("index", "list", "--table", tmp_path)[0] == 1
+    assert run("index", "list", tmp_path)[0] == 1
     assert not list(tmp_path.iterdir())
 
 
@@ -130,8 +131,8 @@ def test_a_directory_that_is_no_table_is_not_changed(run: Run, tmp_path: Path) -
 def test_a_table_with_a_pending_restore_is_not_changed(run: Run, table: Path, store: str) -> None:
     (table / ".hoodie/timeline/29990101000000000.restore.requested").touch()
     before = contents(table)
-    given = ("create", "i", "--columns", "merchant_name", "--store", store)
-    code, _, err = run("index", *given, "--table", table)
+    given = ("i", "--columns", "merchant_name", "--store", store)
+    code, _, err = run("index", "create", table, *given)
     assert code == 1
     assert "a restore (29990101000000000) is pending" in err
     assert contents(table) == before
@@ -153,9 +154,9 @@ def test_a_read_only_table_is_not_changed(table: Path, command: list[str]) -> No
             "-c",
             _IMPORTS + _READS + AS_NOBODY + _RUNS,
             "index",
-            *command,
-            "--table",
+            command[0],
             str(table),
+            *command[1:],
         ]
         done = subprocess.run(given, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
@@ -167,10 +168,10 @@ def test_a_read_only_table_is_not_changed(table: Path, command: list[str]) -> No
 
 def test_a_held_lock_is_waited_for(run: Run, table: Path) -> None:
     storage = HudiTable.open(str(table)).storage
-    given = ("index", "create", "i", "--columns", "merchant_name", "--lock-wait", "0.1")
+    given = ("i", "--columns", "merchant_name", "--lock-wait", "0.1")
     with TableLock(storage).held("writes"):
         before = contents(table)
-        code, _, err = run(*given, "--table", table)
+        code, _, err = run("index", "create", table, *given)
         assert code == 1
         assert "another writer has held .hoodie/lock for 0.1 s" in err
         assert contents(table) == before
@@ -180,9 +181,9 @@ def test_an_unavailable_lock_is_reported(run: Run, table: Path) -> None:
     (table / ".hoodie/.locks").mkdir()
     (table / ".hoodie/.locks/table_lock.json").write_text("{}")
     before = contents(table)
-    given = ("create", "i", "--columns", "merchant_name")
-    for arguments in (given, ("drop", "merchant_idx")):
-        code, _, err = run("index", *arguments, "--table", table)
+    given = ("create", table, "i", "--columns", "merchant_name")
+    for arguments in (given, ("drop", table, "merchant_idx")):
+        code, _, err = run("index", *arguments)
         assert code == 1
         assert "StorageBasedLockProvider" in err
         assert "extension" in err
@@ -191,10 +192,10 @@ def test_an_unavailable_lock_is_reported(run: Run, table: Path) -> None:
 
 def test_an_unsupported_lock_provider_is_reported(run: Run, table: Path) -> None:
     before = contents(table)
-    given = ("create", "i", "--columns", "merchant_name")
-    for arguments in (given, ("drop", "merchant_idx")):
+    given = ("create", table, "i", "--columns", "merchant_name")
+    for arguments in (given, ("drop", table, "merchant_idx")):
         provider = ("--lock-provider", "org.example.ZookeeperBasedLockProvider")
-        code, _, err = run("index", *arguments, *provider, "--table", table)
+        code, _, err = run("index", *arguments, *provider)
         assert code == 1
         assert "its writers take the lock of org.example.ZookeeperBasedLockProvider" in err
     assert contents(table) == before
@@ -202,7 +203,7 @@ def test_an_unsupported_lock_provider_is_reported(run: Run, table: Path) -> None
 
 def test_a_dry_run_prints_what_would_be_written(run: Run, table: Path) -> None:
     before = contents(table)
-    given = ("index", "create", "i", "--columns", "merchant_name", "--table", table, "--dry-run")
+    given = ("index", "create", table, "i", "--columns", "merchant_name", "--dry-run")
     assert run(*given) == (
         0,
         "would write .hoodie/metadata/secondary_index_i\nwould set i to secondary_index\n",
@@ -210,42 +211,42 @@ def test_a_dry_run_prints_what_would_be_written(run: Run, table: Path) -> None:
     )
     code, text, _ = run(*given, "--json")
     assert (code, json.loads(text)["operation"]) == (0, "index create")
-    refreshed = run("index", "refresh", "merchant_idx", "--table", table, "--dry-run")
+    refreshed = run("index", "refresh", table, "merchant_idx", "--dry-run")
     assert refreshed == (0, "would change nothing\n", "")
     assert contents(table) == before
 
 
 def test_if_not_exists_accepts_an_existing_index(run: Run, table: Path) -> None:
     before = contents(table)
-    given = ("create", "ranges", "--using", "column_stats", "--if-not-exists")
-    assert run("index", *given, "--table", table) == (0, "the index ranges exists\n", "")
-    assert run("index", "refresh", "merchant_idx", "--table", table)[:2] == (
+    given = ("ranges", "--using", "column_stats", "--if-not-exists")
+    assert run("index", "create", table, *given) == (0, "the index ranges exists\n", "")
+    assert run("index", "refresh", table, "merchant_idx")[:2] == (
         0,
         "the index merchant_idx is up to date\n",
     )
-    assert run("index", "drop", "nothing", "--if-exists", "--table", table)[0] == 0
+    assert run("index", "drop", table, "nothing", "--if-exists")[0] == 0
     assert contents(table) == before
 
 
 @pytest.mark.slow
 def test_listing_dropping_and_refreshing_current_indexes_need_no_spark(table: Path) -> None:
-    listed = without_spark("index", "list", "--json", "--table", table)
+    listed = without_spark("index", "list", table, "--json")
     found = [(one["name"], one["state"]) for one in json.loads(listed.stdout)["indexes"]]
     names = ("column_stats", "merchant_idx", "record_index", "txn_date_idx")
     assert found == [(name, "active") for name in names]
-    refreshed = without_spark("index", "refresh", "merchant_idx", "--table", table)
+    refreshed = without_spark("index", "refresh", table, "merchant_idx")
     assert (refreshed.returncode, refreshed.stdout) == (
         0,
         "the index merchant_idx is up to date\n",
     ), refreshed.stderr
     example_index.build(str(table), [("oslo", "TXN-017")])
-    refreshed = without_spark("index", "refresh", "city", "--table", table)
+    refreshed = without_spark("index", "refresh", table, "city")
     assert (refreshed.returncode, refreshed.stdout) == (0, "the index city is up to date\n"), (
         refreshed.stderr
     )
-    dropped = without_spark("index", "drop", "merchant_idx", "--table", table)
+    dropped = without_spark("index", "drop", table, "merchant_idx")
     assert (dropped.returncode, dropped.stdout) == (0, "dropped merchant_idx\n"), dropped.stderr
-    listed = without_spark("index", "list", "--table", table)
+    listed = without_spark("index", "list", table)
     assert "txn_date_idx" in listed.stdout
     assert "merchant_idx" not in listed.stdout
     assert len({len(line) for line in listed.stdout.splitlines()}) == 1
@@ -257,7 +258,7 @@ def test_the_list_shows_the_freshness_of_an_index_and_what_to_do(run: Run, table
         "shops", "secondary_index", ("s",), {}, Store.HUDI, ("secondary_index_shops",), created=""
     )
     Registry().with_index(shops).write(opened.storage)
-    out = run("index", "list", "--table", table)[1]
+    out = run("index", "list", table)[1]
     rows = {cells[0]: cells[1:] for cells in map(cells_of, out.splitlines()) if len(cells) == 7}
     kept, dropped = rows["merchant_idx"], rows["shops"]
     assert kept == ["secondary_index", "merchant_name", "hudi", "active", opened.instant, ""]
@@ -272,7 +273,7 @@ def cells_of(line: str) -> list[str]:
 @pytest.mark.slow
 def test_building_without_spark_names_the_package_to_install(table: Path) -> None:
     before = contents(table)
-    done = without_spark("index", "create", "i", "--columns", "merchant_name", "--table", table)
+    done = without_spark("index", "create", table, "i", "--columns", "merchant_name")
     assert done.returncode == 1
     assert "pyspark is missing; install the extra: pip install 'pyhudi-expr[spark]'" in done.stderr
     assert done.stderr.endswith("the index i is not there\n")
@@ -289,7 +290,7 @@ def test_an_index_half_registered_by_a_killed_build_is_built_again(table: Path) 
         name, "secondary_index", columns, {}, Store.EXTENSION, missing_partitions, ""
     )
     Registry().with_index(index).write(opened.storage)
-    given = ("index", "create", name, "--columns", "merchant_name", "--table", table)
+    given = ("index", "create", table, name, "--columns", "merchant_name")
     assert "pyspark is missing" in without_spark(*given, "--store", "extension").stderr
 
 
@@ -298,7 +299,7 @@ def test_a_killed_build_is_completed_first(table: Path) -> None:
     before = contents(table)
     subprocess.run([sys.executable, "-c", _ANNOUNCES, str(table)], check=True)
     assert contents(table) != before
-    given = ("index", "create", "i", "--columns", "merchant_name", "--table", table)
+    given = ("index", "create", table, "i", "--columns", "merchant_name")
     assert "pyspark is missing" in without_spark(*given).stderr
     assert contents(table) == before
 

@@ -98,8 +98,8 @@ def run(path: str) -> None:
     """The program of the process; prints a line for each command, and one for a statement."""
     with spark_session("tables", "local[2]", [_METASTORE, _HIVE]) as spark:
         spark.sql(_SYNCED.format(path=path))
-    for command in _COMMANDS:
-        given = ["index", *command, "--table", "default.trips", "--conf", _METASTORE, "--json"]
+    for command, *rest in _COMMANDS:
+        given = ["index", command, "default.trips", *rest, "--conf", _METASTORE, "--json"]
         code, text = _answer([*given, "--master", "local[2]"])
         _print({"code": code, "answer": json.loads(text) if text else None})
     with spark_session("tables", "local[2]", [_METASTORE, _HIVE]) as spark:

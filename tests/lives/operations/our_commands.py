@@ -57,9 +57,8 @@ def _create(life: Life, random: Random) -> None:
     life.ours(
         "index",
         "create",
-        name,
-        "--table",
         life.uri,
+        name,
         "--using",
         kind,
         *given,
@@ -76,7 +75,7 @@ def _drop(life: Life, random: Random) -> None:
     name = _some_index(life, random)
     life.settled()
     before = life.indexes()
-    life.ours("index", "drop", name, "--table", life.uri, *_WAITING, _YES)
+    life.ours("index", "drop", life.uri, name, *_WAITING, _YES)
     life.announced |= before.keys() - life.indexes().keys()
 
 
@@ -91,7 +90,7 @@ def _drop_by_statement(life: Life, random: Random) -> None:
 def _refresh(life: Life, random: Random) -> None:
     name = _some_index(life, random)
     life.settled()
-    life.ours("index", "refresh", name, "--table", life.uri, *_WAITING)
+    life.ours("index", "refresh", life.uri, name, *_WAITING)
     life.announced.discard(name)
 
 
@@ -103,13 +102,13 @@ def _refresh_all(life: Life, _random: Random) -> None:
 def _verify(life: Life, random: Random) -> None:
     name = _some_index(life, random)
     if life.indexes()[name] == "active":
-        life.ours("index", "verify", name, "--table", life.uri)
+        life.ours("index", "verify", life.uri, name)
 
 
 def _certify(life: Life, random: Random) -> None:
     """Others are not certified."""
     name = _some_index(life, random, _OF_ROWS)
-    life.ours("index", "verify", name, "--table", life.uri, "--certify")
+    life.ours("index", "verify", life.uri, name, "--certify")
 
 
 def _follow(life: Life, random: Random) -> None:

@@ -270,7 +270,7 @@ def test_the_command_prints_a_plan(table, tmp_path, capsys):
     file.write_text("sorted < 100; sorted > 39000; scattered = 2500")
     assert main(["advise", table, "--queries", str(file)]) == 0
     output = capsys.readouterr().out
-    assert f"pyhudi index create ranges --table {table} --using column_stats" in output
+    assert f"pyhudi index create {table} ranges --using column_stats" in output
     # In the table, and in the statement.
     assert output.count("secondary_index") == 2
     _, besides = output.split("considered, but not recommended:")

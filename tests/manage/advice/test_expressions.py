@@ -283,5 +283,5 @@ def test_the_plan_names_the_functions(table, tmp_path, capsys):
     assert main(["advise", table, "--queries", str(queries)]) == 0
     output = capsys.readouterr().out
     assert "lower(name)" in output
-    assert "index create ranges_lower_name" in output
+    assert f"index create {table} ranges_lower_name" in output
     assert "--using column_stats --columns name --option expr=lower" in output

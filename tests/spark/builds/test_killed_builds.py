@@ -111,7 +111,7 @@ def test_being_killed_at_any_step_loses_nothing(
 def test_a_killed_command_is_completed_by_the_next(table: Path) -> None:
     before = kept(table)
     inflight_before = len(list(table.glob(".hoodie/timeline/*.indexing.inflight")))
-    given = ("create", "i", "--columns", "merchant_name", "--table", str(table))
+    given = ("create", str(table), "i", "--columns", "merchant_name")
     killed = subprocess.Popen(
         [sys.executable, "-m", "pyhudi_expr.cli", "index", *given],
         env=environment(),

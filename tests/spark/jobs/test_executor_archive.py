@@ -99,7 +99,7 @@ def test_executors_with_a_bare_python(user_cache: Path, tmp_path: Path, is_shipp
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment |= {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
     environment["SPARK_HOME"] = own_home(tmp_path / "spark")
-    command = ["index", "create", "ranges", "--table", str(tmp_path / "trips")]
+    command = ["index", "create", str(tmp_path / "trips"), "ranges"]
     command += ["--using", "column_stats", "--columns", "id,fare", "--master", _MASTER]
     if not is_shipped:
         command += ["--conf", f"{SHIP}=false"]
