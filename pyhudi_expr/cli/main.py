@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError:
     sys.exit("pyhudi: click is missing; install the extra: pip install 'pyhudi-expr[cli]'")
 
-from pyhudi_expr.cli.options import Commands, examples, storage_option
+from pyhudi_expr.cli.options import COMPLETION_VARIABLE, Commands, examples, storage_option
 from pyhudi_expr.cli.terminal import echo
 
 _FAILED = 1
@@ -88,6 +88,9 @@ def cli(debug: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
+    if COMPLETION_VARIABLE in os.environ:
+        # A shell would show an error in the middle of the words that it completes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     given = list(sys.argv[1:] if arguments is None else arguments)
     atexit.register(gc.freeze)  # a last garbage collection would take a tenth of a second
     try:

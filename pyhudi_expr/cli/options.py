@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, TypeAlias
 
 import click
@@ -13,7 +16,18 @@ from click.shell_completion import CompletionItem
 
 from pyhudi_expr.errors import HudiError
 
+#: The value of a command's option, as click has converted it.
+OptionValue: TypeAlias = Any
+
+Command: TypeAlias = Callable[..., None]
+"""The function of a command."""
+
+COMPLETION_VARIABLE = "_PYHUDI_COMPLETE"
+"""Set by a shell that asks how its words may go on."""
+
 _NAME = re.compile(r"\w+\.\w+")
+_PATIENCE = 1.0
+"""Seconds that a shell waits for names in a table."""
 
 
 def table_location(table: str) -> str:
@@ -31,6 +45,81 @@ def complete_directories(
 ) -> list[CompletionItem]:
     """Complete a table's path in shells."""
     return [CompletionItem(incomplete, type="dir")]
+
+
+def complete_columns(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the last of several columns of the command's table."""
+    before, comma, last = incomplete.rpartition(",")
+    names = _names_at_once(context, _columns)
+    return [CompletionItem(before + comma + name) for name in names if name.startswith(last)]
+
+
+def columns_option(**attributes: OptionValue) -> Callable[[Command], Command]:
+    """Return the option of a command that takes columns.
+
+    Its parameter `columns` is a tuple of names; None if there is neither a text nor a default.
+    """
+
+    def names(
+        _context: click.Context, _option: click.Parameter, text: str | None
+    ) -> tuple[str, ...] | None:
+        if text is None:
+            return None
+        return tuple(name.strip() for name in text.split(",") if name.strip())
+
+    return click.option(
+        "--columns",
+        metavar="NAME,...",
+        callback=names,
+        shell_complete=complete_columns,
+        **attributes,
+    )
+
+
+def complete_indexes(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the name of an index of the command's table."""
+    names = _names_at_once(context, _indexes)
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _names_at_once(context: click.Context, read: Callable[[str], Sequence[str]]) -> Sequence[str]:
+    """Return names in the command's table; none if it is not given or does not answer in time."""
+    # Where the last option has no value yet, click leaves the arguments among the rest.
+    table = context.params.get("table") or next(iter(context.args), None)
+    if not table or is_table_name(table):
+        return ()
+    found = SimpleQueue[Sequence[str]]()
+
+    def ask() -> None:
+        try:
+            found.put(read(table_location(table)))
+        except Exception:  # whatever is wrong, the command says it
+            found.put(())
+
+    Thread(target=ask, name="completion", daemon=True).start()
+    try:
+        return found.get(timeout=_PATIENCE)
+    except Empty:
+        return ()
+
+
+def _columns(table: str) -> Sequence[str]:
+    # On use, as in the next one: the imports take time.
+    from pyhudi_expr.tables.hudi_names import META_COLUMNS
+    from pyhudi_expr.tables.hudi_table import HudiTable
+
+    return [name for name in HudiTable.open(table).schema().names if name not in META_COLUMNS]
+
+
+def _indexes(table: str) -> Sequence[str]:
+    from pyhudi_expr.index.catalog.status import index_statuses
+    from pyhudi_expr.tables.hudi_table import HudiTable
+
+    return [status.name for status in index_statuses(HudiTable.open(table))]
 
 
 TABLE = click.argument("table", shell_complete=complete_directories)
@@ -54,9 +143,6 @@ def write_page(target: Path, content: str) -> None:
     except OSError as error:
         raise HudiError(f"{target}: the page cannot be written: {error}") from error
 
-
-#: The value of a command's option, as click has converted it.
-OptionValue: TypeAlias = Any
 
 _LONGEST = 200
 """Characters of a sentence in a list of commands."""
@@ -172,8 +258,3 @@ def examples(*pairs: tuple[str, str]) -> str:
         f"  {typed:{width}}  # {meaning}" if meaning else f"  {typed}" for typed, meaning in pairs
     )
     return "\b\nExamples:\n" + "\n".join(lines)
-
-
-def comma_separated(texts: str) -> tuple[str, ...]:
-    """Split comma-separated names."""
-    return tuple(name.strip() for name in texts.split(",") if name.strip())

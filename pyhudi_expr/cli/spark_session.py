@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shutil import which
 from tempfile import TemporaryFile
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from pyhudi_expr.cli.options import Command
 from pyhudi_expr.cli.progress import job_progress, progress_while
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.optional_dependencies import require_extra
@@ -20,7 +21,6 @@ from pyhudi_expr.optional_dependencies import require_extra
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_Command = Callable[..., None]
 _OUTPUTS = (1, 2)
 """The descriptors of standard output and standard error."""
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -29,7 +29,7 @@ _ONE_BAR = {"spark.ui.showConsoleProgress": "false"}
 """Spark's own is shown where there is no terminal, too."""
 
 
-def with_spark(command: _Command) -> _Command:
+def with_spark(command: Command) -> Command:
     """Add the options of a command that runs Spark jobs."""
     for option in (
         click.option("--master", help="Spark's master; by default local[*], or spark-submit's."),

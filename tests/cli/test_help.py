@@ -1,6 +1,7 @@
 """Usability of the command line: help, completion, colours, progress, exit codes."""
 
 import io
+import json
 import os
 import shlex
 import subprocess
@@ -12,9 +13,12 @@ import pytest
 from click.shell_completion import ShellComplete
 from rich.console import Console
 
+from pyhudi_expr.cli import options
 from pyhudi_expr.cli.main import cli, main
-from pyhudi_expr.cli.options import Commands
+from pyhudi_expr.cli.options import COMPLETION_VARIABLE, Commands
 from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.tables.storage.process_options import OPTIONS_VARIABLE
+from tests.tables.storage.failing_servers import silent_server
 
 #: Commands without output of their own.
 _WITHOUT_JSON = {("serve",), ("completion",)}
@@ -30,6 +34,10 @@ def every_command(command=cli, path=()):
 
 
 _COMMANDS = dict(every_command())
+
+
+def options_of(command):
+    return {name for parameter in command.params for name in parameter.opts}
 
 
 def test_all_documented_commands_exist():
@@ -144,11 +152,69 @@ def test_bash_completes_commands_and_choices(tmp_path):
 
 @pytest.mark.parametrize("path", _COMMANDS, ids=" ".join)
 def test_shells_complete_a_tables_directory(path):
-    shell = ShellComplete(cli, {}, "pyhudi", "_PYHUDI_COMPLETE")
+    shell = ShellComplete(cli, {}, "pyhudi", COMPLETION_VARIABLE)
     for parameter in _COMMANDS[path].params:
         if parameter.name == "table":
             (item,) = shell.get_completions([*path], "/wareh")
             assert (item.type, item.value) == ("dir", "/wareh")
+
+
+def completed(*words: str) -> list[str]:
+    shell = ShellComplete(cli, {}, "pyhudi", COMPLETION_VARIABLE)
+    return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
+
+
+_OF_COLUMNS = [path for path, one in _COMMANDS.items() if "--columns" in options_of(one)]
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Names in a table are waited for, however busy the machine is."""
+    monkeypatch.setattr(options, "_PATIENCE", 60)
+
+
+@pytest.mark.parametrize("path", _OF_COLUMNS, ids=" ".join)
+def test_shells_complete_columns_of_the_table(path, patient, golden):
+    table = str(golden["cow_v9_txns_simple_meta"])
+    assert completed(*path, table, "--columns", "merch") == ["merchant_name"]
+    assert completed(*path, table, "--columns", "a,merch") == ["a,merchant_name"]
+    assert completed(*path, table, "--columns", "_hoodie") == []
+
+
+@pytest.mark.parametrize("command", ["drop", "refresh", "stats", "verify"])
+def test_shells_complete_indexes_of_the_table(command, patient, golden):
+    table = str(golden["cow_v9_txns_simple_meta"])
+    everything = ["column_stats", "merchant_idx", "record_index", "txn_date_idx"]
+    assert completed("index", command, table, "") == everything
+    assert completed("index", command, table, "m") == ["merchant_idx"]
+
+
+@pytest.mark.parametrize("table", ["nowhere", "lake.trips", "unknown://trips"])
+def test_shells_complete_nothing_without_a_table(table, patient, capfd):
+    assert completed("index", "drop", table, "") == []
+    assert completed("scan", table, "--columns", "") == []
+    assert completed("scan", "--columns", "") == []
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "words", ["pyhudi index drop s3://lake/trips ", "pyhudi scan s3://lake/trips t>2024-01-01 "]
+)
+def test_a_completion_ends_in_time_and_without_a_word(words):
+    with silent_server() as endpoint:
+        options = {"endpoint": endpoint, "access_key_id": "a", "secret_access_key": "b"}
+        environment = {
+            **os.environ,
+            OPTIONS_VARIABLE: json.dumps(options),
+            COMPLETION_VARIABLE: "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+        }
+        command = [sys.executable, "-m", "pyhudi_expr.cli"]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True, timeout=20
+        )
+    assert (done.stdout.split(), done.stderr) == ([], "")
 
 
 def test_other_shells_have_a_completion_script(run):

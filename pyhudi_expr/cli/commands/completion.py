@@ -1,14 +1,13 @@
-"""`pyhudi completion`: complete commands and options in a shell."""
+"""`pyhudi completion`: complete commands, options, columns and indexes in a shell."""
 
 from __future__ import annotations
 
 import click
 from click.shell_completion import get_completion_class
 
-from pyhudi_expr.cli.options import examples
+from pyhudi_expr.cli.options import COMPLETION_VARIABLE, examples
 
 _SHELLS = ("bash", "zsh", "fish")
-_VARIABLE = "_PYHUDI_COMPLETE"
 
 
 @click.command(
@@ -22,8 +21,11 @@ _VARIABLE = "_PYHUDI_COMPLETE"
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print a script that makes SHELL complete commands, options and their choices."""
+    """Print a script that makes SHELL complete commands, options and what these take.
+
+    After TABLE it completes columns and indexes of it, if they can be read within a second.
+    """
     made = get_completion_class(shell)
     assert made is not None
     root = context.find_root().command
-    click.echo(made(root, {}, "pyhudi", _VARIABLE).source())
+    click.echo(made(root, {}, "pyhudi", COMPLETION_VARIABLE).source())

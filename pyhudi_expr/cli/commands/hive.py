@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
@@ -11,14 +10,13 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.commands.index_follow import SECONDS, listened, repeat_until_interrupted
-from pyhudi_expr.cli.options import AS_JSON, TABLE, Commands, OptionValue, examples
+from pyhudi_expr.cli.options import AS_JSON, TABLE, Command, Commands, OptionValue, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.terminal import DRY_RUN, YES, echo, is_asked
 from pyhudi_expr.manage.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
 from pyhudi_expr.manage.hive.jars import CENTRAL, HANDLERS, put_jars
 from pyhudi_expr.optional_dependencies import require_extra
 
-_Command = Callable[..., None]
 _PASSWORD = "PYHUDI_HS2_PASSWORD"
 _AUTHS = ("NONE", "NOSASL", "LDAP", "CUSTOM", "KERBEROS")
 _SCHEMES = ("binary", "http", "https")
@@ -52,7 +50,7 @@ def hive() -> None:
     """Manage tables in Hive that the storage handler reads."""
 
 
-def _with_address(command: _Command) -> _Command:
+def _with_address(command: Command) -> Command:
     """Add the options of HiveServer2's address; the parameter `address`."""
 
     @wraps(command)
@@ -76,7 +74,7 @@ def _with_address(command: _Command) -> _Command:
         )
         command(address=address, **others)
 
-    decorated: _Command = with_address
+    decorated: Command = with_address
     for option in reversed(
         (
             click.option(

@@ -20,7 +20,15 @@ from pyhudi_expr.cli.commands.index_building import (
 )
 from pyhudi_expr.cli.commands.index_follow import follow
 from pyhudi_expr.cli.inspection import print_stats
-from pyhudi_expr.cli.options import AS_JSON, TABLE, Commands, OptionValue, comma_separated, examples
+from pyhudi_expr.cli.options import (
+    AS_JSON,
+    TABLE,
+    Commands,
+    OptionValue,
+    columns_option,
+    complete_indexes,
+    examples,
+)
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.reports import print_plan
 from pyhudi_expr.cli.spark_session import key_values, spark_session, with_spark
@@ -74,11 +82,9 @@ def index() -> None:
     " together, record_index for keys, bloom_filters for equality at less cost, expression for"
     " functions (--option expr=...).",
 )
-@click.option(
-    "--columns",
+@columns_option(
     default="",
-    help="The columns, with commas in between; record_index needs none, column_stats takes the"
-    " first 32.",
+    help="The columns; record_index needs none, column_stats takes the first 32.",
 )
 @click.option(
     "--store",
@@ -104,7 +110,7 @@ def create(
     table: str,
     name: str,
     kind: str,
-    columns: str,
+    columns: tuple[str, ...],
     store: str,
     shards: int | None,
     extra: tuple[str, ...],
@@ -117,9 +123,7 @@ def create(
     options = {**key_values(extra), "store": store}
     if shards is not None:
         options["shards"] = str(shards)
-    request = CreateIndex(
-        name, located(table, settings), kind, comma_separated(columns), options, if_not_exists
-    )
+    request = CreateIndex(name, located(table, settings), kind, columns, options, if_not_exists)
     operation = building(request, f"building {name}", settings)
     with progress_while("reading the table"):
         plan = operation.plan()
@@ -135,7 +139,7 @@ def create(
     )
 )
 @TABLE
-@click.argument("name")
+@click.argument("name", shell_complete=complete_indexes)
 @DRY_RUN
 @with_spark
 @with_writing
@@ -156,7 +160,7 @@ def refresh(table: str, name: str, dry_run: bool, as_json: bool, **settings: Opt
     epilog=examples(("pyhudi index drop trips riders --if-exists", "")),
 )
 @TABLE
-@click.argument("name")
+@click.argument("name", shell_complete=complete_indexes)
 @click.option("--if-exists", is_flag=True, help="Do nothing if there is no such index.")
 @DRY_RUN
 @YES
@@ -202,7 +206,7 @@ def drop(
     )
 )
 @TABLE
-@click.argument("name")
+@click.argument("name", shell_complete=complete_indexes)
 @click.option(
     "--certify",
     is_flag=True,
@@ -295,7 +299,7 @@ def list_indexes(table: str, as_json: bool, **settings: OptionValue) -> None:
     )
 )
 @TABLE
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_indexes)
 @with_spark
 @AS_JSON
 def stats(table: str, name: str | None, as_json: bool, **settings: OptionValue) -> None:

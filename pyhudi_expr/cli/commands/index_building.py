@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +10,7 @@ import click
 
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.options import is_table_name, table_location
+from pyhudi_expr.cli.options import Command, is_table_name, table_location
 from pyhudi_expr.cli.spark_session import spark_session
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.building import Builder, IndexBuilding
@@ -20,11 +20,10 @@ from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
 from pyhudi_expr.tables.locks import DIRECTORY, PROVIDER, TableLock
 from pyhudi_expr.tables.storage import Storage
 
-_Command = Callable[..., None]
 _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 
 
-def with_writing(command: _Command) -> _Command:
+def with_writing(command: Command) -> Command:
     """Add the options of the commands that change a table."""
     for option in (
         click.option(

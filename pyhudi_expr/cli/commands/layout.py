@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AnyMapping
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from pyhudi_expr.cli.options import (
     AS_JSON,
     TABLE,
     Commands,
-    comma_separated,
+    columns_option,
     examples,
     table_location,
     write_page,
@@ -40,7 +40,6 @@ from pyhudi_expr.manage.operations import carry_out, plan_record
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.storage import Storage
 
-_Command = Callable[..., None]
 _COUNT = click.IntRange(min=1)
 _CURVES = click.Choice([curve.value for curve in Curve])
 _MAPPINGS = click.Choice([mapping.value for mapping in Mapping])
@@ -69,7 +68,7 @@ def layout() -> None:
     metavar="SQL",
     help="What queries ask for; repeatable.",
 )
-@click.option("--columns", help="Consider only layouts of these columns, with commas in between.")
+@columns_option(help="Consider only layouts of these columns.")
 @click.option("--files", type=_COUNT, help="Files that there would be; by default as many as now.")
 @ZONE
 @click.option("--all", "every", is_flag=True, help="Show every layout, not the best ones alone.")
@@ -83,7 +82,7 @@ def layout() -> None:
 def analyze_table(
     table: str,
     predicates: tuple[str, ...],
-    columns: str | None,
+    columns: tuple[str, ...] | None,
     files: int | None,
     zone: str,
     every: bool,
@@ -93,7 +92,7 @@ def analyze_table(
 ) -> None:
     """Print which share of TABLE the predicates would read under each layout, the best first."""
     parsed = [parse_predicate(text) for text in predicates]
-    candidates = None if columns is None else _layouts_of(comma_separated(columns))
+    candidates = None if columns is None else _layouts_of(columns)
     with progress_while("evaluating layouts"):
         opened = HudiTable.open(table_location(table))
         for one in parsed:
@@ -124,7 +123,7 @@ def analyze_table(
     ),
 )
 @TABLE
-@click.option("--columns", required=True, help="The columns, with commas in between.")
+@columns_option(required=True, help="The columns.")
 @click.option("--curve", type=_CURVES, default=Curve.HILBERT.value, show_default=True)
 @click.option("--mapping", type=_MAPPINGS, default=Mapping.SAMPLED.value, show_default=True)
 @click.option(
@@ -158,7 +157,7 @@ def analyze_table(
 @AS_JSON
 def cluster_table(
     table: str,
-    columns: str,
+    columns: tuple[str, ...],
     curve: str,
     mapping: str,
     files: int | None,
@@ -178,7 +177,7 @@ def cluster_table(
 
     Spark needs Apache Hudi's bundle, for example by --conf spark.jars=... or spark.jars.packages.
     """
-    target = Layout(comma_separated(columns), Curve(curve), Mapping(mapping))
+    target = Layout(columns, Curve(curve), Mapping(mapping))
     chosen = frozenset(partitions) or None, frozenset(groups) or None
     choice = Choice(target, *chosen, Size(files, target_file_size))
     path = table_location(table)

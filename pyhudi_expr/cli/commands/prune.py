@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from pyhudi_expr.cli.options import (
     AS_HTML,
     AS_JSON,
     TABLE,
+    Command,
     OptionValue,
     examples,
     table_location,
@@ -44,10 +44,8 @@ _HINT = (
     "hint: --footers prunes files by their own footers; `pyhudi index create` builds column_stats"
 )
 
-_Command = Callable[..., None]
 
-
-def _question(command: _Command) -> _Command:
+def _question(command: Command) -> Command:
     """Add the arguments and options of a command that prunes."""
     for option in reversed(
         (

@@ -19,7 +19,13 @@ from rich.text import Text
 
 from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.arrays import AnyScalar
-from pyhudi_expr.cli.options import TABLE, comma_separated, examples, table_location
+from pyhudi_expr.cli.options import (
+    TABLE,
+    columns_option,
+    complete_columns,
+    examples,
+    table_location,
+)
 from pyhudi_expr.cli.predicate_options import (
     AS_OF,
     BUCKETS,
@@ -62,7 +68,7 @@ _SHOWN_ROWS = 40
 @TABLE
 @OPTIONAL_PREDICATE
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each row.")
-@click.option("--columns", default="", help="Top-level columns, with commas; by default all.")
+@columns_option(default="", help="Top-level columns; by default all.")
 @click.option("--meta", is_flag=True, help="Hudi's meta columns (_hoodie_...), too.")
 @click.option(
     "--limit",
@@ -71,6 +77,7 @@ _SHOWN_ROWS = 40
 )
 @click.option(
     "--order-by",
+    shell_complete=complete_columns,
     help="The order of the rows, as in SQL: 'fare DESC, id'. NULL comes last without NULLS FIRST,"
     " and NaN beside it.",
 )
@@ -84,7 +91,7 @@ def scan(
     table: str,
     predicate: str,
     as_json: bool,
-    columns: str,
+    columns: tuple[str, ...],
     meta: bool,
     limit: int | None,
     order_by: str | None,
@@ -107,7 +114,7 @@ def scan(
     with progress_while("pruning files"), warnings_as_hints():
         rows = asked_table(table_location(table), footers, buckets=buckets).scan(
             predicate,
-            comma_separated(columns) or None,
+            columns or None,
             as_of,
             # One row more than is shown, to know whether there are more.
             _SHOWN_ROWS + 1 if as_table and limit is None else limit,

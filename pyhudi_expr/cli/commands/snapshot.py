@@ -16,6 +16,7 @@ from pyhudi_expr.cli.options import (
     AS_JSON,
     TABLE,
     OptionValue,
+    columns_option,
     examples,
     table_location,
 )
@@ -35,9 +36,7 @@ from pyhudi_expr.manage.publishing import BoundsReader, SnapshotPublication
     ),
 )
 @TABLE
-@click.option(
-    "--columns", required=True, metavar="NAME,...", help="The columns that queries filter by."
-)
+@columns_option(required=True, help="The columns that queries filter by.")
 @click.option(
     "--to", "uri", required=True, metavar="URI", help="The services' setting `shared_snapshots`."
 )
@@ -52,7 +51,7 @@ from pyhudi_expr.manage.publishing import BoundsReader, SnapshotPublication
 @AS_JSON
 def snapshot(
     table: str,
-    columns: str,
+    columns: tuple[str, ...],
     uri: str,
     in_spark: bool,
     dry_run: bool,
@@ -64,12 +63,13 @@ def snapshot(
     A service with the setting `shared_snapshots` maps them instead of reading the table's index. A
     snapshot is of one state of the table; after commits a service goes on from the newest one.
     """
-    names = tuple(name.strip() for name in columns.split(",") if name.strip())
     with (
         _bounds_reader(in_spark, settings) as reader,
         TemporaryDirectory(prefix="pyhudi-snapshots-") as workplace,
     ):
-        operation = SnapshotPublication(table_location(table), names, uri, Path(workplace), reader)
+        operation = SnapshotPublication(
+            table_location(table), columns, uri, Path(workplace), reader
+        )
         plan = operation.plan()
         operation.check(plan)
         published = None if dry_run else carry_out(operation, plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,9 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import (
     AS_JSON,
     TABLE,
+    Command,
     Commands,
-    comma_separated,
+    columns_option,
     examples,
     table_location,
 )
@@ -44,8 +45,6 @@ from pyhudi_expr.tables.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_Command = Callable[..., None]
-
 
 @click.group(
     "virtual-keys", cls=Commands, short_help="Stop storing record keys, or store them again."
@@ -58,13 +57,13 @@ def virtual_keys() -> None:
     """
 
 
-def _locking(command: _Command) -> _Command:
+def _locking(command: Command) -> Command:
     return click.option(
         "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the table's lock."
     )(command)
 
 
-def _in_commits(command: _Command) -> _Command:
+def _in_commits(command: Command) -> Command:
     return click.option(
         "--commit-bytes",
         default=1 << 30,
@@ -83,7 +82,9 @@ def _in_commits(command: _Command) -> _Command:
     )
 )
 @TABLE
-@click.option("--columns", help="The key's columns; the table's own, if they are named at all.")
+@columns_option(
+    help="The key's columns; the table's own, if they are named at all.",
+)
 @click.option("--concatenator", help="Between the values of several columns; Hudi's is a comma.")
 @click.option("--class", "class_name", help="The key generator; `python:NAME` for one's own.")
 @click.option(
@@ -102,7 +103,7 @@ def _in_commits(command: _Command) -> _Command:
 @AS_JSON
 def enable(
     table: str,
-    columns: str | None,
+    columns: tuple[str, ...] | None,
     concatenator: str | None,
     class_name: str | None,
     keep_column: bool,
@@ -115,8 +116,9 @@ def enable(
 
     Only hoodie.properties changes; existing files keep their column.
     """
-    key = None if columns is None else comma_separated(columns)
-    settings = VirtualKeySettings(key, concatenator, class_name, keep_column, append_only or None)
+    settings = VirtualKeySettings(
+        columns, concatenator, class_name, keep_column, append_only or None
+    )
     with progress_while("enabling virtual keys"):
         storage = Storage.open(table_location(table))
         operation = EnableVirtualKeys(storage, settings, TableLock.of(storage, wait=lock_wait))

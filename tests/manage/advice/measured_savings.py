@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyhudi_expr.cli.commands.index import create
-from pyhudi_expr.cli.options import comma_separated
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.index_sizes import index_sizes
@@ -89,7 +88,7 @@ def measured(spark, spec, path, queries, kinds, later):
 def build_from_command(spark, statement):
     """Builds an index by a printed command, in one shard. Returns the seconds that it took."""
     given = create.make_context("create", shlex.split(statement)[3:]).params
-    columns = ", ".join(comma_separated(given["columns"]))
+    columns = ", ".join(given["columns"])
     listed = f"({columns})" if columns else ""
     build_options = {**key_values(given["extra"]), "store": given["store"], "shards": "1"}
     options = ", ".join(f"{key} = '{value}'" for key, value in build_options.items())

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyhudi_expr.cli.commands.index import create
-from pyhudi_expr.cli.options import comma_separated
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression
@@ -169,9 +168,7 @@ def test_the_printed_command_builds_the_candidate(table, candidate):
     assert (program, group, command) == ("pyhudi", "index", "create")
     given = create.make_context(command, words).params
     options = {**key_values(given["extra"]), "store": given["store"]}
-    request = CreateIndex(
-        given["name"], given["table"], given["kind"], comma_separated(given["columns"]), options
-    )
+    request = CreateIndex(given["name"], given["table"], given["kind"], given["columns"], options)
     planned = plan_index(HudiTable.open(given["table"]), request)
     assert planned.columns == candidate.columns
     assert planned.store is printed.store
