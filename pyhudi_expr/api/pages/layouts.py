@@ -24,6 +24,8 @@ _MAX_PREDICATES = 8
 #: Smaller differences of shares are not shown as such.
 _NOTHING = 0.0005
 _POINTS = 100
+ESTIMATED = "today, by statistics alone"
+"""What is comparable with the layouts, which are estimated so."""
 
 
 def layouts_page(found: Analysis, predicates: Sequence[str], instants: Sequence[Instant]) -> str:
@@ -52,7 +54,12 @@ def layouts_page(found: Analysis, predicates: Sequence[str], instants: Sequence[
             )
         ],
         layouts=[
-            _row(each, found.today) for each in (found.today, *found.candidates[:_MAX_LAYOUTS])
+            _row("today", found.today, found.today),
+            _row(ESTIMATED, found.estimated, found.today),
+            *(
+                _row(str(each.layout), each, found.today)
+                for each in found.candidates[:_MAX_LAYOUTS]
+            ),
         ],
         comparisons=list(_comparisons(found, predicates[:_MAX_PREDICATES])),
         instants=draw_timeline(instants, found.instant),
@@ -116,9 +123,8 @@ def _headline(today: Shares, best: Shares) -> str:
     return f"{best.layout} would read {shares}{but}"
 
 
-def _row(each: Shares, today: Shares) -> _Row:
+def _row(name: str, each: Shares, today: Shares) -> _Row:
     pairs = zip(each.bytes, today.bytes, strict=True)
-    name = "today" if each.layout is None else str(each.layout)
     return _Row(name, each.mean_bytes, tuple((own, _is_more(own, now)) for own, now in pairs))
 
 
@@ -128,7 +134,7 @@ def _is_more(share: float, other: float) -> bool:
 
 def _comparisons(found: Analysis, predicates: Sequence[str]) -> Iterator[_Comparison]:
     best = found.candidates[0].layout
-    tilings = [("today", found.tiling(None)), (str(best), found.tiling(best))]
+    tilings = [(ESTIMATED, found.tiling(None)), (str(best), found.tiling(best))]
     drawn = _columns(found, best)
     ranges = [_ranges(found, tiling, drawn) for _, tiling in tilings]
     reads = [found.reads(tiling) for _, tiling in tilings]

@@ -12,7 +12,7 @@ import click
 from rich.table import Table
 
 from pyhudi_expr.api.display import size_text
-from pyhudi_expr.api.pages.layouts import layouts_page
+from pyhudi_expr.api.pages.layouts import ESTIMATED, layouts_page
 from pyhudi_expr.cli import reports, spark_session
 from pyhudi_expr.cli.options import (
     AS_HTML,
@@ -28,6 +28,7 @@ from pyhudi_expr.cli.predicate_options import ZONE
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.terminal import DRY_RUN, YES, confirm, echo, is_asked
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.index.request_checks import check_columns
 from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.manage.laying_out import Clustered, LayOut, LayoutCommit, LayoutPlan
@@ -107,7 +108,7 @@ def analyze_table(
         echo(reports.as_json(_analysis(found, predicates)))
     else:
         reports.print_table(_shares_table(found, predicates, every))
-        for note in found.notes:
+        for note in (*map(_skipped, predicates, found.results), *found.notes):
             echo(f"note: {note}", err=True)
     if drawing is not None:
         drawing()  # last, as it needs an extra that the others do not
@@ -248,6 +249,13 @@ def _summary(done: Clustered) -> str:
     return "\n".join([*lines, f"laid out {files}, {size}, at {done.instant}"])
 
 
+def _skipped(predicate: str, today: PruneResult) -> str:
+    """Return what a predicate reads today, and which indexes skip the other files."""
+    skipped = ", ".join(f"{name} skips {files:,}" for name, files in today.dropped_by.items())
+    read = f"{today.files_kept:,} of {today.files_total:,} files are read today"
+    return f"{predicate}: {read}; {skipped or 'no index skips one'}"
+
+
 def _layouts_of(columns: tuple[str, ...]) -> list[Layout]:
     """Return every curve and mapping of these columns, in this order."""
     curves = [curve for curve in Curve if curve is not Curve.LINEAR and len(columns) > 1]
@@ -274,20 +282,24 @@ def _shares_table(found: Analysis, predicates: Sequence[str], every: bool) -> Ta
     for text in predicates:
         output.add_column(text, justify="right", overflow="fold")
     candidates = found.candidates if every else found.candidates[:_SHOWN]
-    for shares in (found.today, *candidates):
-        name = "today" if shares.layout is None else str(shares.layout)
+    rows = [("today", found.today), (ESTIMATED, found.estimated)]
+    for name, shares in (*rows, *((str(one.layout), one) for one in candidates)):
         cells = (shares.mean_bytes, shares.mean_files, *shares.files)
         output.add_row(name, *(f"{share:.1%}" for share in cells))
     return output
 
 
 def _analysis(found: Analysis, predicates: Sequence[str]) -> reports.Report:
+    today = _shares(found.today, predicates)
+    for share, result in zip(today["predicates"], found.results, strict=True):
+        share["skipped_by"] = dict(result.dropped_by)
     return {
         "table": found.table,
         "instant": found.instant,
         "files": found.files,
         "sampled_rows": found.sample.rows.num_rows,
-        "today": _shares(found.today, predicates),
+        "today": today,
+        "estimated": _shares(found.estimated, predicates),
         "candidates": [_shares(each, predicates) for each in found.candidates],
         "notes": list(found.notes),
     }

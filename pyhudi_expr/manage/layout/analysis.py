@@ -92,6 +92,10 @@ _MOST_COLUMNS = 3
 _THREADS = 8
 _SEED = 28
 _FOOTER_WAIT = 600.0  # seconds
+_ESTIMATED = (
+    "layouts are estimated by a sample of the rows, and by statistics alone; indexes of keys and"
+    " values skip files in any order"
+)
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,9 @@ class Analysis:
     """The result of an analysis.
 
     Attributes:
-        today: Shares of today's layout, by the same sample.
+        today: Shares that are read today, by all indexes of the table; by footers where it has no
+            `column_stats`.
+        estimated: Shares of today's files by statistics alone, estimated as the candidates are.
         candidates: Shares of the candidates; those that read least come first.
         files: Number of files of each candidate.
         notes: What else to know.
@@ -148,6 +154,7 @@ class Analysis:
     table: str
     instant: str | None
     today: Shares
+    estimated: Shares
     candidates: tuple[Shares, ...]
     files: int
     notes: tuple[str, ...]
@@ -212,13 +219,21 @@ def analyze(
     kept = pa.schema([one for one in stored if one.name in needed])
     sample, notes = _sampled(opened, listing, kept, target)
     notes += list(dict.fromkeys(reason for each in bound for reason in unknown_reasons(each)))
-    notes.append(_measured(results))
+    notes.append(_ESTIMATED)
     notes.extend(_statistics_note(opened, layouts))
-    today = _shares(sample, None, Tiling(sample.file), bound)
+    estimated = _shares(sample, None, Tiling(sample.file), bound)
     shares = [_shares(sample, one, _tiled(sample, one, count), bound) for one in layouts]
     shares.sort(key=lambda one: (one.mean_bytes, one.mean_files))
     return Analysis(
-        table, listing.instant, today, tuple(shares), count, tuple(notes), sample, tuple(results)
+        table,
+        listing.instant,
+        _today(results),
+        estimated,
+        tuple(shares),
+        count,
+        tuple(notes),
+        sample,
+        tuple(results),
     )
 
 
@@ -287,13 +302,11 @@ def _sampled(
     return sample, notes
 
 
-def _measured(results: Sequence[PruneResult]) -> str:
-    """Return what is read today by the table's own statistics, which know every row."""
-    shares = [one.bytes_kept / max(one.bytes_total, 1) for one in results]
-    read = sum(shares) / len(shares)
-    return (
-        f"every layout is estimated by the sample; by the statistics of all rows {read:.1%} of the "
-        "bytes are read today"
+def _today(results: Sequence[PruneResult]) -> Shares:
+    return Shares(
+        None,
+        tuple(one.files_kept / max(one.files_total, 1) for one in results),
+        tuple(one.bytes_kept / max(one.bytes_total, 1) for one in results),
     )
 
 
@@ -304,9 +317,9 @@ def _statistics_note(table: HudiTable, layouts: Sequence[Layout]) -> list[str]:
     if not missing:
         return []
     return [
-        f"the table has no column_stats of {missing}, by which files in any order are skipped:"
-        " pyhudi layout cluster builds them for the columns that it orders by, pyhudi index create"
-        " --using column_stats for others"
+        f"the table has no column_stats of {missing}, by which files in any order are skipped"
+        " (today, footers serve): pyhudi layout cluster builds them for the columns"
+        " that it orders by, pyhudi index create --using column_stats for others"
     ]
 
 

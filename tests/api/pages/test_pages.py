@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.api.pages.explanation import explain_page
-from pyhudi_expr.api.pages.layouts import layouts_page
+from pyhudi_expr.api.pages.layouts import ESTIMATED, layouts_page
 from pyhudi_expr.api.pages.regions import ranges_of
 from pyhudi_expr.api.pages.render import megabytes
 from pyhudi_expr.api.pages.trends import draw_timeline
@@ -157,15 +157,17 @@ def test_layouts_are_compared_by_the_bytes_of_each_predicate(tmp_path):
     content = layouts_page(found, predicates, [])
     shown = {row[0]: row[1:] for row in rows(content) if len(row) == 4 and row[1].endswith("%")}
     today = found.today
+    named = [("today", today), (ESTIMATED, found.estimated)]
+    named += [(str(each.layout), each) for each in found.candidates]
     assert shown == {
-        "today" if each.layout is None else str(each.layout): [
+        name: [
             f"{each.mean_bytes:.1%}",
             *(
                 f"▲ {share:.1%}" if share > now else f"{share:.1%}"
                 for share, now in zip(each.bytes, today.bytes, strict=True)
             ),
         ]
-        for each in (today, *found.candidates)
+        for name, each in named
     }
     best = found.candidates[0]
     changes = [row for row in rows(content) if row[0] in ("Q1", "Q2")]

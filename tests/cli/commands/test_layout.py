@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from pyhudi_expr.cli.demo_table import ONE_RIDER
 from tests.manage.layout.tables import rows, split, written
 
 _PREDICATES = (
@@ -50,6 +51,24 @@ def test_the_json_of_analyze(run, table):
         (tuple(one["layout"]["columns"]), one["layout"]["curve"]) for one in report["candidates"]
     }
     assert {(("a",), "linear"), (("a", "b"), "z-order"), (("b", "a"), "linear")} <= named
+
+
+def test_today_is_what_all_indexes_of_the_table_leave(run, indexed_trips):
+    """Statistics alone, by which layouts are estimated, skip no file of the demo for a rider."""
+    asked = f"rider = '{ONE_RIDER}'"
+    given = ("layout", "analyze", indexed_trips, "--predicate", asked)
+    report = json.loads(run(*given, "--json")[1])
+    assert (report["today"]["files"], report["estimated"]["files"]) == (1 / 80, 1.0)
+    (today,) = report["today"]["predicates"]
+    assert today["skipped_by"] == {"secondary_index_riders": 79}
+    code, out, err = run(*given)
+    cells = [line.split("│")[1:3] for line in out.splitlines() if "│ today" in line]
+    assert code == 0
+    assert [[cell.strip() for cell in row] for row in cells] == [
+        ["today", f"{report['today']['bytes']:.1%}"],
+        ["today, by statistics alone", "100.0%"],
+    ]
+    assert f"note: {asked}: 1 of 80 files are read today; secondary_index_riders skips 79\n" in err
 
 
 @pytest.mark.slow
