@@ -3,9 +3,10 @@
 import argparse
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -29,6 +30,9 @@ _MEGABYTE = 1_000_000
 #: Footers are read in the background, and a query waits half a second for them. On a busy machine
 #: the first queries may keep files whose footers have not arrived yet.
 _ATTEMPTS = 5
+#: Seconds of each step on two busy processors, by which the time that is left is estimated; those
+#: of a query are of all its runs.
+_TABLES, _SERVICE, _SERVER, _FIRST, _QUERY = 230.0, 3.0, 28.0, 20.0, 6.0
 
 
 @dataclass(frozen=True)
@@ -129,20 +133,24 @@ def main() -> int:
 
 
 def _run(console: Console, running: ExitStack, line: HiveVersion) -> list[Outcome]:
-    if demo_tables.are_written():
+    are_written = demo_tables.are_written()
+    expected = _SERVICE + _SERVER + _FIRST + _QUERY * len(QUERIES)
+    progress = Progress(console, expected if are_written else expected + _TABLES)
+    if are_written:
         console.print(f"tables: found in {demo_tables.DIRECTORY}")
     else:
-        with _step(console, "tables: writing 1,100,000 rows with PySpark and Hudi"):
+        with progress.step("tables: writing 1,100,000 rows with PySpark and Hudi", _TABLES):
             demo_tables.ensure_written(_RUN_DIR / "spark.log")
-    with _step(console, "pruning service: starting"):
+    with progress.step("pruning service: starting", _SERVICE):
         service = running.enter_context(ServiceProcess(_RUN_DIR))
-    with _step(console, "HiveServer2: starting"):
+    with progress.step("HiveServer2: starting", _SERVER):
         server = running.enter_context(HiveServer(_RUN_DIR / "hive", line=line))
     reports = ScanReports(_RUN_DIR / "scans")
     settings = {**reports.settings(), "hudi.pruning.service.addresses": service.address}
     settings["hudi.pruning.cache.ms"] = "0"  # each run asks the service
     session = running.enter_context(server.session(settings))
-    with _step(console, "Hive: CREATE EXTERNAL TABLE ... STORED BY, and a first query per engine"):
+    created = "Hive: CREATE EXTERNAL TABLE ... STORED BY, and a first query per engine"
+    with progress.step(created, _FIRST):
         for path in (demo_tables.EVENTS, demo_tables.RETURNS):
             session.run(create_with_handler(path.name, path))
         for engine in ENGINES.values():
@@ -151,7 +159,8 @@ def _run(console: Console, running: ExitStack, line: HiveVersion) -> list[Outcom
                 session.run(f"SELECT id, ts FROM {path.name} WHERE id = 1")
     outcomes = []
     for number, query in enumerate(QUERIES, start=1):
-        with _step(console, f"query {number} of {len(QUERIES)} ({query.engine}): {query.sql}"):
+        what = f"query {number} of {len(QUERIES)} ({query.engine}): {query.sql}"
+        with progress.step(what, _QUERY):
             # The second run finds the operating system's cache warm, so the order alternates.
             order = (False, True) if number % 2 else (True, False)
             outcomes.append(_compare(session, query, reports, order))
@@ -234,13 +243,74 @@ def _verdict(console: Console, outcomes: list[Outcome], seconds: float) -> int:
     return 1 if wrong or unpruned or unexpected else 0
 
 
-@contextmanager
-def _step(console: Console, what: str) -> Iterator[None]:
-    started = time.monotonic()
-    with console.status(escape(what)):
-        yield
-    seconds = f"{time.monotonic() - started:6.1f} s"
-    console.print(f"{seconds}  {escape(what)}", highlight=False, no_wrap=True, overflow="ellipsis")
+class Progress:
+    """What is being done: a sign on a terminal; in a file a line every few seconds.
+
+    Args:
+        console: Where it is shown.
+        seconds: What all steps together usually take.
+        every: Seconds between two lines.
+    """
+
+    def __init__(self, console: Console, seconds: float, every: float = 5.0) -> None:
+        self._console, self._seconds, self._every = console, seconds, every
+        self._done, self._begun = 0.0, time.monotonic()
+
+    @contextmanager
+    def step(self, what: str, seconds: float) -> Iterator[None]:
+        """Show a step during the block, and afterwards how long it took.
+
+        Args:
+            what: What is done.
+            seconds: How long it usually takes.
+        """
+        started = time.monotonic()
+        with self._sign(what) if self._console.is_terminal else self._lines(what, seconds):
+            yield
+        self._done += seconds
+        self._print(f"{time.monotonic() - started:6.1f} s  {what}")
+
+    def _sign(self, what: str) -> AbstractContextManager[object]:
+        return self._console.status(escape(what))
+
+    @contextmanager
+    def _lines(self, what: str, seconds: float) -> Iterator[None]:
+        started, ended = time.monotonic(), threading.Event()
+        pace = (started - self._begun) / self._done if self._done else 1.0
+        others = self._seconds - self._done - seconds
+
+        def watch() -> None:
+            while not ended.wait(self._every):
+                left = seconds_left(time.monotonic() - started, seconds, others, pace)
+                self._print(f"{'...':>8}  about {_time(left)} left: {what}")
+
+        watcher = threading.Thread(target=watch, name="progress", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+
+    def _print(self, line: str) -> None:
+        self._console.print(escape(line), highlight=False, no_wrap=True, overflow="ellipsis")
+
+
+def seconds_left(passed: float, usual: float, others: float, pace: float) -> float:
+    """Return how long the present step and those after it take.
+
+    Args:
+        passed: Seconds since the step began.
+        usual: Seconds that it usually takes.
+        others: Seconds that the steps after it usually take.
+        pace: How many times as long the steps before it took.
+    """
+    pace = max(pace, passed / usual)
+    return pace * (usual + others) - passed
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def _shortened(message: str) -> str:
