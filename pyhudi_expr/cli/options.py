@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -26,6 +27,8 @@ COMPLETION_VARIABLE = "_PYHUDI_COMPLETE"
 """Set by a shell that asks how its words may go on."""
 
 _NAME = re.compile(r"\w+\.\w+")
+_FORMER = frozenset({"--table", "--lock-dir", "--lock-provider", "--lock-wait"})
+"""Options of the last version, of commands about a table."""
 _PATIENCE = 1.0
 """Seconds that a shell waits for names in a table."""
 
@@ -224,7 +227,7 @@ class Commands(click.Group):
         name, command, words = super().resolve_command(ctx, args)
         takes_table = command is not None and any(one.name == "table" for one in command.params)
         if takes_table and not ctx.resilient_parsing:
-            words = _table_first(words)
+            words = _as_now(words)
         return name, command, words
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -239,16 +242,35 @@ class Commands(click.Group):
         return [(name, command.get_short_help_str(_LONGEST)) for name, command in found]
 
 
-def _table_first(words: list[str]) -> list[str]:
-    """Return the words of a command with its table first, also if the former --table names it."""
-    for place, word in enumerate(words[: words.index("--")] if "--" in words else words):
-        option, equals, table = word.partition("=")
-        after = words[place + 1 :]
-        if option == "--table" and (equals or after):
-            given, rest = (table, after) if equals else (after[0], after[1:])
-            click.echo(f"hint: --table goes with the next version: {given} comes first", err=True)
-            return [given, *words[:place], *rest]
-    return words
+def _as_now(words: Sequence[str]) -> list[str]:
+    """Return a command's words with what the options of the last version are now, and say so."""
+    first, others, rest = list[str](), list[str](), list(words)
+    while rest and rest[0] != "--":
+        word = rest.pop(0)
+        option, equals, value = word.partition("=")
+        if option not in _FORMER or not (equals or rest):
+            others.append(word)
+            continue
+        value = value if equals else rest.pop(0)
+        if option == "--table":
+            first, now = [value], f"{value} comes first"
+        else:
+            given = ["--writer-option", _lock_setting(option, value)]
+            others, now = others + given, f"it is {shlex.join(given)}"
+        click.echo(f"hint: {option} goes with the next version: {now}", err=True)
+    return first + others + rest
+
+
+def _lock_setting(option: str, value: str) -> str:
+    """Return the setting that an option of the last version was. Raises click.UsageError."""
+    from pyhudi_expr.tables.locks import DIRECTORY, PROVIDER, WAIT
+
+    if option != "--lock-wait":
+        return f"{DIRECTORY if option == '--lock-dir' else PROVIDER}={value}"
+    try:
+        return f"{WAIT}={float(value) * 1000:.0f}"
+    except ValueError:
+        raise click.UsageError(f"--lock-wait {value} is not a number of seconds") from None
 
 
 def examples(*pairs: tuple[str, str]) -> str:

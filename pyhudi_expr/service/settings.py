@@ -40,7 +40,7 @@ _NO_SETTING = "no setting has this name"
 _NOT_JSON = re.compile(r'error parsing value for field "(\w+)" from source "EnvSettingsSource"')
 _JSON_EXAMPLES = {
     "storage_options": '{"aws_region": "eu-west-1"}',
-    "refresh_options": '["--lock-wait", "60"]',
+    "refresh_options": '["--wait", "60"]',
 }
 
 #: Settings that a running service cannot change.

@@ -165,7 +165,7 @@ def _host_and_port(hs2: str) -> tuple[str, int]:
     is_flag=True,
     help="Also register TABLE__files, __history, __indexes and __column_ranges, which describe it.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the statements and run nothing.")
+@DRY_RUN
 @YES
 @_FOLLOW
 @_EVERY

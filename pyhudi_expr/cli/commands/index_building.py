@@ -11,46 +11,54 @@ import click
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import Command, is_table_name, table_location
-from pyhudi_expr.cli.spark_session import spark_session
+from pyhudi_expr.cli.spark_session import key_values, spark_session
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.manage.building import Builder, IndexBuilding
 from pyhudi_expr.manage.indexing.build_options import BuildOptions, BuildResult
 from pyhudi_expr.manage.indexing.preparation import Work
 from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
-from pyhudi_expr.tables.locks import DIRECTORY, PROVIDER, TableLock
+from pyhudi_expr.tables.locks import PROVIDER, SETTINGS, TableLock
 from pyhudi_expr.tables.storage import Storage
 
 _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 
 
+def _lock_settings(
+    _context: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    """Parse settings of locks (a callback)."""
+    given = key_values(texts)
+    for key in given:
+        if key not in SETTINGS:
+            raise click.BadParameter(f"{key} is no setting of a lock; {PROVIDER} is one")
+    return given
+
+
+LOCK_SETTINGS = click.option(
+    "--writer-option",
+    "lock_settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_lock_settings,
+    help="An option of the table's writers for their lock (hoodie.write.lock.provider, "
+    "hoodie.write.lock.wait_time_ms ...), which is taken here, too; repeatable. By default what "
+    "hudi-defaults.conf says.",
+)
+"""The parameter `lock_settings`."""
+
+
+WAIT = click.option(
+    "--wait",
+    default=600.0,
+    show_default=True,
+    help="Seconds to wait for writers that started before.",
+)
+"""The parameter `wait`."""
+
+
 def with_writing(command: Command) -> Command:
     """Add the options of the commands that change a table."""
-    for option in (
-        click.option(
-            "--lock-dir",
-            metavar="DIR",
-            help="Where the table's writers keep their lock file, from the base path, absolute, or "
-            "a URI (hoodie.write.lock.filesystem.path); by default what hudi-defaults.conf says, "
-            "or both places that Hudi uses.",
-        ),
-        click.option(
-            "--lock-provider",
-            metavar="CLASS",
-            help="The lock that the table's writers take (hoodie.write.lock.provider); by default "
-            "what hudi-defaults.conf says. One that cannot be taken from here is refused.",
-        ),
-        click.option(
-            "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the lock."
-        ),
-        click.option(
-            "--wait",
-            default=600.0,
-            show_default=True,
-            help="Seconds to wait for writers that started before.",
-        ),
-    ):
-        command = option(command)
-    return command
+    return LOCK_SETTINGS(WAIT(command))
 
 
 def report_built(built: BuildResult | None, as_json: bool, nothing_done: str) -> None:
@@ -105,10 +113,8 @@ def in_session(purpose: str, options: BuildOptions, settings: Mapping[str, Any])
 
 def build_options(settings: Mapping[str, Any]) -> BuildOptions:
     """Return the options of `with_writing`."""
-    given = {PROVIDER: settings["lock_provider"], DIRECTORY: settings["lock_dir"]}
-    named = {key: value for key, value in given.items() if value}
 
     def lock(storage: Storage) -> TableLock:
-        return TableLock.of(storage, named, settings["lock_wait"])
+        return TableLock.of(storage, settings["lock_settings"])
 
     return BuildOptions(lock, settings["wait"])

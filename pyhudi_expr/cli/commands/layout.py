@@ -14,6 +14,7 @@ from rich.table import Table
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.api.pages.layouts import ESTIMATED, layouts_page
 from pyhudi_expr.cli import reports, spark_session
+from pyhudi_expr.cli.commands.index_building import WAIT
 from pyhudi_expr.cli.options import (
     AS_HTML,
     AS_JSON,
@@ -133,12 +134,7 @@ def analyze_table(
 @click.option("--target-file-size", type=_COUNT, metavar="BYTES", help="How large files shall be.")
 @click.option("--partition", "partitions", multiple=True, help="Only this one; repeatable.")
 @click.option("--file-group", "groups", multiple=True, help="Only this one (its id); repeatable.")
-@click.option(
-    "--wait",
-    default=600.0,
-    show_default=True,
-    help="Seconds to wait for writers that started before.",
-)
+@WAIT
 @click.option(
     "--writer-option",
     "writer",

@@ -11,6 +11,7 @@ import click
 
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.commands.index_building import LOCK_SETTINGS
 from pyhudi_expr.cli.options import (
     AS_JSON,
     TABLE,
@@ -57,12 +58,6 @@ def virtual_keys() -> None:
     """
 
 
-def _locking(command: Command) -> Command:
-    return click.option(
-        "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the table's lock."
-    )(command)
-
-
 def _in_commits(command: Command) -> Command:
     return click.option(
         "--commit-bytes",
@@ -99,7 +94,7 @@ def _in_commits(command: Command) -> Command:
     " Hudi could not update by.",
 )
 @DRY_RUN
-@_locking
+@LOCK_SETTINGS
 @AS_JSON
 def enable(
     table: str,
@@ -109,7 +104,7 @@ def enable(
     keep_column: bool,
     append_only: bool,
     dry_run: bool,
-    lock_wait: float,
+    lock_settings: dict[str, str],
     as_json: bool,
 ) -> None:
     """Make readers of TABLE compute its keys, and writers omit them from now on.
@@ -121,7 +116,7 @@ def enable(
     )
     with progress_while("enabling virtual keys"):
         storage = Storage.open(table_location(table))
-        operation = EnableVirtualKeys(storage, settings, TableLock.of(storage, wait=lock_wait))
+        operation = EnableVirtualKeys(storage, settings, TableLock.of(storage, lock_settings))
         plan = operation.plan()
         if dry_run:
             operation.check(plan)
@@ -215,7 +210,7 @@ def rewrite(
 @DRY_RUN
 @YES
 @with_spark
-@_locking
+@LOCK_SETTINGS
 @AS_JSON
 def disable(
     table: str,
@@ -224,7 +219,7 @@ def disable(
     is_confirmed: bool,
     master: str | None,
     settings: tuple[str, ...],
-    lock_wait: float,
+    lock_settings: dict[str, str],
     as_json: bool,
 ) -> None:
     """Restore the stored keys of TABLE, and read them again.
@@ -236,7 +231,7 @@ def disable(
     rewriter = _SparkRewriter("restoring keys", path, commit_bytes, master, settings, as_json)
     with progress_while("reading footers"):
         storage = Storage.open(path)
-        lock = TableLock.of(storage, wait=lock_wait)
+        lock = TableLock.of(storage, lock_settings)
         operation = DisableVirtualKeys(storage, lock, rewriter.with_keys, rewriter.statistics)
         plan = operation.plan()
     if dry_run:

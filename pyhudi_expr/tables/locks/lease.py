@@ -33,8 +33,8 @@ def unknown_lock(uri: str, provider: str, why: str) -> UnknownLock:
     """
     return UnknownLock(
         f"{uri}: its writers take the lock of {provider}, {why}; or stop the writers, then confirm "
-        "that by FileSystemBasedLockProvider (hoodie.write.lock.provider, or --lock-provider); "
-        "or put the index into the store 'extension'"
+        "that by FileSystemBasedLockProvider (hoodie.write.lock.provider; commands take it by "
+        "--writer-option); or put the index into the store 'extension'"
     )
 
 

@@ -168,7 +168,8 @@ def test_a_read_only_table_is_not_changed(table: Path, command: list[str]) -> No
 
 def test_a_held_lock_is_waited_for(run: Run, table: Path) -> None:
     storage = HudiTable.open(str(table)).storage
-    given = ("i", "--columns", "merchant_name", "--lock-wait", "0.1")
+    waiting = ("--writer-option", "hoodie.write.lock.wait_time_ms=100")
+    given = ("i", "--columns", "merchant_name", *waiting)
     with TableLock(storage).held("writes"):
         before = contents(table)
         code, _, err = run("index", "create", table, *given)
@@ -194,11 +195,41 @@ def test_an_unsupported_lock_provider_is_reported(run: Run, table: Path) -> None
     before = contents(table)
     given = ("create", table, "i", "--columns", "merchant_name")
     for arguments in (given, ("drop", table, "merchant_idx")):
-        provider = ("--lock-provider", "org.example.ZookeeperBasedLockProvider")
+        named = "hoodie.write.lock.provider=org.example.ZookeeperBasedLockProvider"
+        provider = ("--writer-option", named)
         code, _, err = run("index", *arguments, *provider)
         assert code == 1
         assert "its writers take the lock of org.example.ZookeeperBasedLockProvider" in err
     assert contents(table) == before
+
+
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [
+        (("--lock-provider", "x.YLockProvider"), "hoodie.write.lock.provider=x.YLockProvider"),
+        (("--lock-dir=locks",), "hoodie.write.lock.filesystem.path=locks"),
+        (("--lock-wait", "0.2"), "hoodie.write.lock.wait_time_ms=200"),
+    ],
+)
+def test_the_lock_options_of_the_last_version_are_settings_of_it(
+    run: Run, table: Path, former: tuple[str, ...], now: str
+) -> None:
+    waiting = ("--writer-option", "hoodie.write.lock.wait_time_ms=100")
+    given = ("index", "drop", table, "merchant_idx", *waiting)
+    with TableLock(HudiTable.open(str(table)).storage, ("locks", ".hoodie")).held("writes"):
+        code, out, err = run(*given, *former)
+        assert run(*given, "--writer-option", now) == (code, out, err.partition("\n")[2])
+    option = former[0].partition("=")[0]
+    expected = f"hint: {option} goes with the next version: it is --writer-option {now}\n"
+    assert (code, err.partition("\n")[0] + "\n") == (1, expected)
+
+
+@pytest.mark.parametrize("option", ["hoodie.write.lock.provder=x", "provider", "a.b=c"])
+def test_an_option_that_no_lock_has_is_refused(run: Run, table: Path, option: str) -> None:
+    for command in (("index", "drop", table, "merchant_idx"), ("virtual-keys", "enable", table)):
+        code, _, err = run(*command, "--writer-option", option)
+        assert code == 2
+        assert option.partition("=")[0] in err
 
 
 def test_a_dry_run_prints_what_would_be_written(run: Run, table: Path) -> None:

@@ -25,7 +25,7 @@ _OF_ROWS = ("record_index", "secondary_index", "keys_", "texts_", "doubles_", "n
 """How the names begin of the indexes that know rows."""
 _STORES = ("hudi", "extension")
 _ORDERS = ("ZORDER", "HILBERT", "LINEAR")
-_LOCK = ("--lock-wait", "20")
+_LOCK = ("--writer-option", "hoodie.write.lock.wait_time_ms=20000")
 _SECONDS = "10"
 """How long commands wait for others: work that is pending has nobody who does it meanwhile."""
 _WAITING = ("--wait", _SECONDS)
