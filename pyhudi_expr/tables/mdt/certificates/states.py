@@ -8,6 +8,7 @@ its blocks decide.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,8 +80,13 @@ def added_since(group: FileGroup, state: ShardState) -> FileGroup:
     return group.of_blocks(lambda block: _text(block) not in known, None)
 
 
-def added_bytes(groups: Sequence[FileGroup], state: IndexState) -> int:
-    """Return the length of the log files that the earlier state has not, or not as long."""
+def added_bytes(groups: Sequence[FileGroup], state: IndexState) -> float:
+    """Return the length of the log files that the earlier state has not, or not as long.
+
+    It is infinite if the index has another number of file groups: it was built anew since.
+    """
+    if len(groups) != len(state.shards):
+        return math.inf
     return sum(
         log.size
         for group, shard in zip(groups, state.shards, strict=True)

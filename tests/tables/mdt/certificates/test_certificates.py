@@ -7,6 +7,7 @@ Hudi does, and sometimes wrongly.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,7 @@ from pyhudi_expr.tables.mdt.certificates.certificates import (
 )
 from pyhudi_expr.tables.mdt.certificates.extending import extend_records, extend_values
 from pyhudi_expr.tables.mdt.certificates.pairing import pair_entries
-from pyhudi_expr.tables.mdt.certificates.states import is_state_of
+from pyhudi_expr.tables.mdt.certificates.states import added_bytes, is_state_of
 from tests.tables.mdt.certificates.index_shards import (
     GROUPS,
     Pair,
@@ -213,3 +214,14 @@ def test_text_is_remembered_when_it_is_added(tmp_path: Path) -> None:
     assert extended is not None
     assert not extended.numbers_only
     assert not extended.doubtful.to_pylist()
+
+
+def test_an_index_that_was_built_in_more_file_groups_is_far_from_its_certificate(
+    tmp_path: Path,
+) -> None:
+    indexes = Indexes(Shards(tmp_path / "records"), Shards(tmp_path / "values"))
+    indexes.build()
+    _, values = indexes.read()
+    groups = indexes.values.groups
+    assert added_bytes(groups, values.state) == 0
+    assert added_bytes((*groups, *groups), values.state) == math.inf
