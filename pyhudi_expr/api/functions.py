@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from pyhudi_expr.api.arguments import (
     Dialect,
@@ -21,13 +22,15 @@ from pyhudi_expr.api.defaults import (
     FOOTER_WAIT_SECONDS,
 )
 from pyhudi_expr.api.predicates import Predicate
-from pyhudi_expr.api.scan import Scan
 from pyhudi_expr.api.table import Table
 from pyhudi_expr.errors import InvalidType
 from pyhudi_expr.index.prune import PruneOptions, Pruner
-from pyhudi_expr.rows.scan import Progress
-from pyhudi_expr.rows.sorting import Order
 from pyhudi_expr.tables.hudi_table import HudiTable
+
+if TYPE_CHECKING:
+    from pyhudi_expr.api.scan import Scan
+    from pyhudi_expr.rows.scan import Progress
+    from pyhudi_expr.rows.sorting import Order
 
 
 def table(

@@ -9,32 +9,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.api.display import html, lines, share_text
-from pyhudi_expr.api.explanation_lines import explanation_text
 from pyhudi_expr.api.predicates import Predicate, checked, text_of, warn_of_quoted_columns
 from pyhudi_expr.errors import HudiError, TableNotFound
 from pyhudi_expr.expr.frontend.common.constants import conjunction
 from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import for_engine
-from pyhudi_expr.index.description import files_table
-from pyhudi_expr.index.explanation import Explanation as ExplanationTree
-from pyhudi_expr.index.explanation import remarks
-from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator, without_merged_slices
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.index.request_checks import parse_filter
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.rows.scan import parse_filter
 from pyhudi_expr.tables.hudi_table import tables_near
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.properties import StatedBuckets
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.timeline import Instant
+
+# What only some of the methods need is imported on use, see `Table`.
+if TYPE_CHECKING:
+    from pyhudi_expr.index.explanation import Explanation as ExplanationTree
+    from pyhudi_expr.index.kept_rows import KeptRows
 
 _HEIGHT = 600  # pixels
 
@@ -117,6 +117,8 @@ class Plan:
 
     def files(self) -> pa.Table:
         """Return the table's files with the columns of `Table.files`, and `kept` (bool)."""
+        from pyhudi_expr.index.description import files_table
+
         kept = pa.array(self.result.file_keep, pa.bool_())
         return files_table(self.result.listing).append_column("kept", kept)
 
@@ -126,6 +128,8 @@ class Plan:
         Printed, it says how many row groups, pages and rows that are. Files of slices with log
         files are not evaluated, as log files may change any of their rows.
         """
+        from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, RowEvaluator, without_merged_slices
+
         return RowEvaluator(OF_ANY_SIZE).rows(
             without_merged_slices(self.result), self._snapshot.table
         )
@@ -179,6 +183,9 @@ class Explanation:
 
     def to_text(self) -> str:
         """Return the counts, and the parts of the predicate as a tree, a line for each."""
+        from pyhudi_expr.api.explanation_lines import explanation_text
+        from pyhudi_expr.index.explanation import remarks
+
         used = ", ".join(
             f"{source.name} {1000 * source.seconds:.1f} ms" for source in self.plan.result.evidence
         )

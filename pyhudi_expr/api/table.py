@@ -32,28 +32,22 @@ from pyhudi_expr.api.predicates import (
     warn_of_query,
 )
 from pyhudi_expr.api.progress import Bar, progress_bar
-from pyhudi_expr.api.scan import Scan, ScanRequest
 from pyhudi_expr.errors import InvalidType
 from pyhudi_expr.expr.nodes import ALWAYS
-from pyhudi_expr.index.catalog.index_catalog import reading_catalog
-from pyhudi_expr.index.description import (
-    chosen_columns,
-    column_range_tables,
-    files_table,
-    history_table,
-    indexes_table,
-    ranged_columns,
-)
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.rows.scan import Progress, unheard
-from pyhudi_expr.rows.sorting import Order
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.properties import StatedBuckets
 
+# What only some of the methods need is imported on use: a new process takes most of its time for
+# imports.
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
+
+    from pyhudi_expr.api.scan import Scan
+    from pyhudi_expr.rows.scan import Progress
+    from pyhudi_expr.rows.sorting import Order
 
 
 class Table:
@@ -158,6 +152,8 @@ class Table:
             `path` (relative to the table), `partition`, `kind` ("base" or "log"), `bytes` (int64),
             `file_id`, and `instant` (of the base file, in the timeline's digits).
         """
+        from pyhudi_expr.index.description import files_table
+
         return files_table(self._snapshot(view, as_of, DEFAULT_ZONE).listing)
 
     def history(self) -> pa.Table:
@@ -169,6 +165,8 @@ class Table:
             (timestamp[ms]; in UTC if the table's timeline is, else without a zone, as the writer's
             clock showed them). Before table version 8 `completed_at` is not known.
         """
+        from pyhudi_expr.index.description import history_table
+
         table = self._latest()
         return history_table(table.timeline, table.properties.timeline_zone == "UTC")
 
@@ -181,6 +179,9 @@ class Table:
             that it covers), `store` (of Hudi's metadata table, or the extension beside it),
             `bytes` (int64) and `note` (what is wrong; empty if nothing is).
         """
+        from pyhudi_expr.index.catalog.index_catalog import reading_catalog
+        from pyhudi_expr.index.description import indexes_table
+
         with (
             self._bar("reading the indexes"),
             reading_catalog(self._latest().storage) as catalog,
@@ -203,7 +204,7 @@ class Table:
             `expected`, `found`, `queries`, `remedy`, and `readers` (list of string: whose queries
             lose rows, "hudi" or "pyhudi").
         """
-        from pyhudi_expr.api.findings import findings_table  # on use: the import takes time
+        from pyhudi_expr.api.findings import findings_table
 
         with self._bar("auditing") as bar:
             return findings_table(self._latest(), sample, seed, bar.advance)
@@ -225,6 +226,12 @@ class Table:
         Raises:
             UnknownColumn: The table has no such column with an order.
         """
+        from pyhudi_expr.index.description import (
+            chosen_columns,
+            column_range_tables,
+            ranged_columns,
+        )
+
         snapshot = self._snapshot(DEFAULT_VIEW, as_of, DEFAULT_ZONE)
         ranged = chosen_columns(ranged_columns(snapshot.schema), column_names(columns), self.uri)
         with self._bar("reading the ranges"):
@@ -341,6 +348,9 @@ class Table:
             UnknownColumn: The table has no such column; the message has the nearest one.
             HudiError: The table or the predicate cannot be read, or an argument is wrong.
         """
+        from pyhudi_expr.api.scan import ScanRequest
+        from pyhudi_expr.rows.scan import unheard
+
         most, heard = row_limit(limit), progress or unheard
         check_callable("progress", progress)
         warn_of_query(predicate)

@@ -1,18 +1,83 @@
-"""Check the columns that a user names. Engines check theirs; binding passes over unknown ones."""
+"""Read the filters that users give, and check their columns.
+
+Engines check theirs; binding passes over unknown ones.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.errors import UnknownColumn
-from pyhudi_expr.expr.nodes import Column, HudiExpression, Term, walk
+from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
+from pyhudi_expr.expr.nodes import Column, HudiExpression, Term, Unknown, walk
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 
 _CURLY_QUOTES = "‘’“”"
 _SHOWN = 12
+
+
+Filter: TypeAlias = HudiExpression | pc.Expression | str | Sequence[Any]
+"""A tree, a pyarrow expression, SQL text, or a filter list as pyarrow takes it."""
+
+
+# Each kind of filter has a parser, imported on use: a new process needs one of them.
+def parse_filter(
+    filter: Filter, schema: pa.Schema, dialect: SqlDialect, table: str
+) -> HudiExpression:
+    """Return the predicate of any kind of filter; what it cannot say is Unknown.
+
+    Args:
+        filter: The filter.
+        schema: The table's schema.
+        dialect: The SQL of a text.
+        table: The table, for messages.
+
+    Raises:
+        PredicateSyntaxError: The SQL text is not a condition.
+        FilterError: The filter list is malformed.
+        UnknownColumn: The filter has a column that the schema lacks.
+    """
+    if isinstance(filter, pc.Expression):
+        return _from_arrow(filter, schema, table)
+    predicate = _parsed(filter, schema, dialect)
+    check_columns(predicate, schema, table)
+    return predicate
+
+
+def _parsed(
+    filter: str | Sequence[Any] | HudiExpression, schema: pa.Schema, dialect: SqlDialect
+) -> HudiExpression:
+    if isinstance(filter, str):
+        from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
+
+        return parse_predicate(filter, dialect)
+    if isinstance(filter, list | tuple):
+        from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
+
+        return parse_filters(filter, schema)
+    return filter  # type: ignore[return-value]
+
+
+def _from_arrow(filter: pc.Expression, schema: pa.Schema, table: str) -> HudiExpression:
+    from pyhudi_expr.expr.frontend.arrow.expressions import (
+        ArrowFormatError,
+        missing_path,
+        parse_arrow,
+    )
+
+    missing = missing_path(filter, schema)
+    if missing:
+        check_column(missing, schema, table)
+    try:
+        return parse_arrow(filter, schema)
+    except ArrowFormatError as error:
+        return Unknown(f"a pyarrow expression of another version of pyarrow: {error!s:.200}")
 
 
 def check_columns(predicate: HudiExpression | Term, schema: pa.Schema, table: str) -> None:

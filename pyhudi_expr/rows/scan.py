@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,24 +18,17 @@ import pyarrow.dataset as ds
 
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.errors import FilterNotApplicable
-from pyhudi_expr.expr.frontend.arrow.expressions import (
-    ArrowFormatError,
-    columns_read,
-    missing_path,
-    parse_arrow,
-    validation_error,
-)
-from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
+from pyhudi_expr.expr.frontend.arrow.expressions import columns_read, validation_error
 from pyhudi_expr.expr.frontend.common.constants import conjunction
-from pyhudi_expr.expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
-from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression, Unknown
+from pyhudi_expr.expr.frontend.sql.dialects import HIVE, SqlDialect
+from pyhudi_expr.expr.nodes import ALWAYS, And, HudiExpression
 from pyhudi_expr.expr.semantics import Engine, here
 from pyhudi_expr.expr.terms import resolve
 from pyhudi_expr.index.limits.narrowing import narrowed
 from pyhudi_expr.index.limits.sure_rows import sure_rows
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.index.request_checks import check_column, check_columns
+from pyhudi_expr.index.request_checks import Filter, check_column, parse_filter
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.spark_partition_values import PathColumns
 from pyhudi_expr.rows.arrow_filter import WrongConstant, arrow_filter, columns_of
@@ -51,10 +43,6 @@ from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.tables.properties import StatedBuckets
-
-Filter: TypeAlias = HudiExpression | pc.Expression | str | Sequence[Any]
-"""A tree, a pyarrow expression, SQL text, or a filter list as pyarrow takes it."""
-
 
 _INSTEAD = "let an engine such as DuckDB filter the rows of the files that prune keeps"
 
@@ -309,42 +297,6 @@ class _Part:
         )
 
 
-def parse_filter(
-    filter: Filter, schema: pa.Schema, dialect: SqlDialect, table: str
-) -> HudiExpression:
-    """Return the predicate of any kind of filter; what it cannot say is Unknown.
-
-    Args:
-        filter: The filter.
-        schema: The table's schema.
-        dialect: The SQL of a text.
-        table: The table, for messages.
-
-    Raises:
-        PredicateSyntaxError: The SQL text is not a condition.
-        FilterError: The filter list is malformed.
-        UnknownColumn: The filter has a column that the schema lacks.
-    """
-    if isinstance(filter, pc.Expression):
-        missing = missing_path(filter, schema)
-        if missing:
-            check_column(missing, schema, table)
-        return _from_arrow(filter, schema)
-    predicate = _parsed(filter, schema, dialect)
-    check_columns(predicate, schema, table)
-    return predicate
-
-
-def _parsed(
-    filter: str | Sequence[Any] | HudiExpression, schema: pa.Schema, dialect: SqlDialect
-) -> HudiExpression:
-    if isinstance(filter, str):
-        return parse_predicate(filter, dialect)
-    if isinstance(filter, list | tuple):
-        return parse_filters(filter, schema)
-    return filter  # type: ignore[return-value]
-
-
 def _for_rows(
     filter: Filter,
     predicate: HudiExpression,
@@ -364,13 +316,6 @@ def _for_rows(
         raise
     except FilterNotApplicable as error:
         raise FilterNotApplicable(f"{error}; {_INSTEAD}") from error
-
-
-def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
-    try:
-        return parse_arrow(filter, schema)
-    except ArrowFormatError as error:
-        return Unknown(f"a pyarrow expression of another version of pyarrow: {error!s:.200}")
 
 
 def _fields(names: Sequence[str], schema: pa.Schema) -> pa.Schema:

@@ -22,12 +22,18 @@ from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import secondary_prefix, secondary_shard_key, shards
-from pyhudi_expr.tables.mdt.certificates.certificates import group_name, group_names
 from pyhudi_expr.tables.mdt.hfile.cells import Cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.records.metadata_records import EncodedRecords, joined_by_schema
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, PrefixScan, Scan, announce
-from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE, entries, group_of, locations
+from pyhudi_expr.tables.mdt.store.index_records import (
+    NULL_VALUE,
+    entries,
+    group_name,
+    group_names,
+    group_of,
+    locations,
+)
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 BLOCK_BYTES = 64 << 10
@@ -46,7 +52,7 @@ def look_up_bytes(keys: float, whole: float) -> float:
 
 
 def listing_groups(listing: FileListing) -> AnyArray:
-    """Return the name of each slice's file group, see `certificates.group_names`."""
+    """Return the name of each slice's file group, see `index_records.group_names`."""
     return group_names(listing.partitions.take(listing.slice_partition), listing.slice_file_id)
 
 

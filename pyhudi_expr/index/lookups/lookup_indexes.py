@@ -21,29 +21,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundExpression
-from pyhudi_expr.index.lookups.bloom_filters import BloomFilters
-from pyhudi_expr.index.lookups.composite_index import CompositeIndex
-from pyhudi_expr.index.lookups.expression_index import (
-    ExpressionFilters,
-    ExpressionStatistics,
-    expression_indexes,
-)
 from pyhudi_expr.index.lookups.key_predicates import (
     KeySpelling,
     extension_spelling,
     key_spelling,
     with_record_keys,
 )
-from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
-from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.planner import Source
-from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, RECORD_INDEX, SECONDARY_INDEX
+from pyhudi_expr.tables.hudi_names import (
+    BLOOM_FILTERS,
+    EXPRESSION_INDEX_PREFIX,
+    RECORD_INDEX,
+    SECONDARY_INDEX,
+)
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.changes.partitions import (
@@ -54,6 +51,13 @@ from pyhudi_expr.tables.mdt.changes.partitions import (
 from pyhudi_expr.tables.mdt.extension.reader import UNCOVERED, Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.schema import nested_type
+
+# Imported on use, for tables that have such indexes.
+if TYPE_CHECKING:
+    from pyhudi_expr.index.lookups.bloom_filters import BloomFilters
+    from pyhudi_expr.index.lookups.expression_index import ExpressionFilters, ExpressionStatistics
+    from pyhudi_expr.index.lookups.record_index import RecordIndex
+    from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex
 
 
 class _Covered:
@@ -84,6 +88,8 @@ def key_indexes(
     """
     if RECORD_INDEX not in extension.partitions:
         return None, []
+    from pyhudi_expr.index.lookups.record_index import RecordIndex
+
     rows = extension.coverage.rows_of(table, listing)
     if (rows == UNCOVERED).all():
         return None, []
@@ -97,7 +103,43 @@ def key_indexes(
 
 
 def _kind_of(definition: IndexDefinition) -> type[SecondaryIndex]:
-    return CompositeIndex if len(definition.fields) > 1 else SecondaryIndex
+    if len(definition.fields) == 1:
+        from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex
+
+        return SecondaryIndex
+    from pyhudi_expr.index.lookups.composite_index import CompositeIndex
+
+    return CompositeIndex
+
+
+def _hudi_key_indexes(
+    mdt: MetadataTable, listing: FileListing
+) -> tuple[RecordIndex | None, Sequence[SecondaryIndex]]:
+    if RECORD_INDEX not in mdt.partitions:
+        return None, ()
+    from pyhudi_expr.index.lookups.record_index import record_index
+    from pyhudi_expr.index.lookups.secondary_index import secondary_indexes
+
+    records = record_index(mdt, listing)
+    return records, () if records is None else secondary_indexes(mdt, listing, records)
+
+
+def _bloom_filters(mdt: MetadataTable, listing: FileListing) -> BloomFilters | None:
+    if BLOOM_FILTERS not in mdt.partitions:
+        return None
+    from pyhudi_expr.index.lookups.bloom_filters import BloomFilters
+
+    return BloomFilters(mdt, listing)
+
+
+def _expression_indexes(
+    mdt: MetadataTable, listing: FileListing
+) -> Sequence[ExpressionStatistics | ExpressionFilters]:
+    if not any(name.startswith(EXPRESSION_INDEX_PREFIX) for name in mdt.partitions):
+        return ()
+    from pyhudi_expr.index.lookups.expression_index import expression_indexes
+
+    return expression_indexes(mdt, listing)
 
 
 def _fits(definition: IndexDefinition, schema: pa.Schema) -> bool:
@@ -153,18 +195,15 @@ class LookupIndexes:
 
     def _with_hudi_indexes(self, mdt: MetadataTable) -> LookupIndexes:
         found, notes = self, list(self.notes)
-        if BLOOM_FILTERS in mdt.partitions and mdt.table.properties.meta_fields:
-            found = replace(found, bloom_filters=BloomFilters(mdt, self.listing))
+        if mdt.table.properties.meta_fields:
+            found = replace(found, bloom_filters=_bloom_filters(mdt, self.listing))
         try:
-            records = record_index(mdt, self.listing)
-            found = replace(found, record_index=records)
-            if records is not None:
-                secondary = tuple(secondary_indexes(mdt, self.listing, records))
-                found = replace(found, secondary=secondary)
+            records, secondary = _hudi_key_indexes(mdt, self.listing)
+            found = replace(found, record_index=records, secondary=tuple(secondary))
         except HudiError as error:
             notes.append(f"the indexes of keys cannot be read: {error}")
         try:
-            found = replace(found, expressions=tuple(expression_indexes(mdt, self.listing)))
+            found = replace(found, expressions=tuple(_expression_indexes(mdt, self.listing)))
         except HudiError as error:
             notes.append(f"the expression indexes cannot be read: {error}")
         return replace(found, notes=tuple(notes))
@@ -172,13 +211,11 @@ class LookupIndexes:
     def _with_extension(self, extension: Extension, schema: pa.Schema) -> LookupIndexes:
         try:
             records, secondary = key_indexes(extension, self.table, self.listing, schema)
-            expressions = expression_indexes(extension.records, self.listing)
+            expressions = _expression_indexes(extension.records, self.listing)
         except HudiError as error:
             note = f"the extension's indexes cannot be read: {error}"
             return replace(self, notes=(*self.notes, note))
-        filters = self.bloom_filters
-        if filters is None and BLOOM_FILTERS in extension.partitions:
-            filters = BloomFilters(extension.records, self.listing)
+        filters = self.bloom_filters or _bloom_filters(extension.records, self.listing)
         return replace(
             self,
             key_spelling=extension_spelling(self.table.properties, self.key_spelling),

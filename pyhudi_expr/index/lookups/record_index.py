@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -60,13 +60,15 @@ from pyhudi_expr.tables.hudi_names import RECORD_INDEX, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
-from pyhudi_expr.tables.mdt.certificates.stored import certify_records, record_certificate
 from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.tables.mdt.store.hashed_records import newest
 from pyhudi_expr.tables.mdt.store.index_records import group_of, locations
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import TableType
+
+if TYPE_CHECKING:
+    from pyhudi_expr.tables.mdt.certificates.certificates import RecordCertificate
 
 IN_MEMORY_BYTES = 1 << 20
 """The largest index that is read into memory rather than looked up: some 200,000 entries."""
@@ -227,8 +229,8 @@ class RecordIndex(CostedSource):
         self._listing = listing
         self._counted = LazyValue(rows)
         self._read = LazyValue(self._entries)
-        self._certified = LazyValue(lambda: certify_records(mdt, check_running))
-        self._certificate = LazyValue(lambda: record_certificate(mdt))
+        self._certified = LazyValue(self._certify)
+        self._certificate = LazyValue(self._known_certificate)
         self._looked_up = LazyValue(self._certified_keys)
         self._lookup = LazyValue(lambda: KeyLookup(mdt, listing_groups(listing)))
 
@@ -278,6 +280,16 @@ class RecordIndex(CostedSource):
         ):
             raise StillReadingError
         return self._looked_up.value()
+
+    def _certify(self) -> RecordCertificate:
+        from pyhudi_expr.tables.mdt.certificates.stored import certify_records  # on use
+
+        return certify_records(self._mdt, check_running)
+
+    def _known_certificate(self) -> RecordCertificate | None:
+        from pyhudi_expr.tables.mdt.certificates.stored import record_certificate  # on use
+
+        return record_certificate(self._mdt)
 
     def _certified_keys(self) -> LookedUpKeys:
         certificate = self._certificate.value() or self._certified.value()

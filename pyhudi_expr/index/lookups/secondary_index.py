@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -71,8 +71,6 @@ from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
-from pyhudi_expr.tables.mdt.certificates.pairing import number_flags
-from pyhudi_expr.tables.mdt.certificates.stored import certify_values, value_certificate
 from pyhudi_expr.tables.mdt.changes.partitions import (
     COLUMN_TYPE,
     IndexDefinition,
@@ -80,8 +78,11 @@ from pyhudi_expr.tables.mdt.changes.partitions import (
 )
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.tables.mdt.store.hashed_records import newest
-from pyhudi_expr.tables.mdt.store.index_records import entries
+from pyhudi_expr.tables.mdt.store.index_records import entries, number_flags
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+
+if TYPE_CHECKING:
+    from pyhudi_expr.tables.mdt.certificates.certificates import ValueCertificate
 
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT})
 #: Changes whenever the columns or their meaning change.
@@ -190,8 +191,8 @@ class SecondaryIndex(CostedSource):
         self._records = records
         self._trust = trust
         self._read = LazyValue(self._entries)
-        self._certified = LazyValue(lambda: certify_values(mdt, self.name, check_running))
-        self._certificate = LazyValue(lambda: value_certificate(mdt, self.name))
+        self._certified = LazyValue(self._certify)
+        self._certificate = LazyValue(self._known_certificate)
         self._looked_up = LazyValue(self._certified_values)
 
     @property
@@ -276,6 +277,16 @@ class SecondaryIndex(CostedSource):
         ):
             raise StillReadingError
         return self._looked_up.value()
+
+    def _certify(self) -> ValueCertificate:
+        from pyhudi_expr.tables.mdt.certificates.stored import certify_values  # on use
+
+        return certify_values(self._mdt, self.name, check_running)
+
+    def _known_certificate(self) -> ValueCertificate | None:
+        from pyhudi_expr.tables.mdt.certificates.stored import value_certificate  # on use
+
+        return value_certificate(self._mdt, self.name)
 
     def _certified_values(self) -> LookedUpValues:
         certificate = self._certificate.value() or self._certified.value()

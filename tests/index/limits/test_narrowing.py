@@ -20,8 +20,9 @@ from pyhudi_expr.index.limits.first_files import OrderColumn, WantedRows
 from pyhudi_expr.index.limits.narrowing import LIMIT, TOP_K, narrowed
 from pyhudi_expr.index.limits.sure_rows import sure_rows
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.index.request_checks import parse_filter
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.rows.scan import parse_filter, scan_snapshot
+from pyhudi_expr.rows.scan import scan_snapshot
 from pyhudi_expr.rows.sorting import SortKey, sorted_rows
 from pyhudi_expr.tables.listing import TableView
 from tests.example_counts import examples

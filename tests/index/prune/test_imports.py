@@ -7,17 +7,21 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-_HEAVY = ("pyarrow.parquet", "pyarrow.dataset", "sqlglot", "thrift", "pyspark", "pandas")
+import pytest
 
-_PROGRAM = f"""
-import sys
+_HEAVY = ("pyarrow.parquet", "pyarrow.dataset", "thrift", "pyspark", "rich", "pandas")
+#: Of the package itself, for the text of a predicate and a table with all indexes of keys.
+_MOST_MODULES = 160
 
+_WITHOUT_PANDAS = """
 class NoPandas:  # which pyarrow imports wherever it is installed
     def find_spec(self, name, *_):
         if name == "pandas":
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, NoPandas())
+"""
+_OF_A_TREE = """
 import pyarrow as pa
 from pyhudi_expr.expr.nodes import Column
 from pyhudi_expr.expr.nodes import Comparison
@@ -27,14 +31,34 @@ from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.index.prune import PruneRequest
 predicate = Comparison(Op.EQ, Column(("id",)), Literal(1, pa.int64()))
 assert Pruner().prune(sys.argv[1], PruneRequest(predicate)).files_total
-print([name for name in {_HEAVY} if name in sys.modules])
+"""
+_OF_A_TEXT = """
+import pyhudi_expr as ph
+assert len(ph.table(sys.argv[1]).prune("txn_id = 'TXN-016'").kept_paths()) == 1
 """
 
 
-def test_an_answer_from_column_stats_imports_no_slow_package(
-    golden: Mapping[str, Path],
-) -> None:
-    table = str(golden["cow_v9_txns_simple_meta"])
-    command = [sys.executable, "-c", _PROGRAM, table]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ran.stdout, ran.stderr) == ("[]\n", "")
+@pytest.fixture(scope="module")
+def table(golden: Mapping[str, Path]) -> Path:
+    return golden["cow_v9_txns_simple_meta"]
+
+
+def _imported(program: str, table: Path) -> set[str]:
+    """Return the modules that a new process has after a program about a table."""
+    whole = f"import sys\n{_WITHOUT_PANDAS}{program}\nprint(*sys.modules)"
+    command = [sys.executable, "-c", whole, str(table)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ran.stderr == ""
+    return set(ran.stdout.split())
+
+
+def test_an_answer_from_column_stats_imports_no_slow_package(table: Path) -> None:
+    assert _imported(_OF_A_TREE, table).isdisjoint({*_HEAVY, "sqlglot"})
+
+
+def test_a_prune_imports_neither_slow_packages_nor_what_it_does_not_use(table: Path) -> None:
+    imported = _imported(_OF_A_TEXT, table)
+    own = {name for name in imported if name.partition(".")[0] == "pyhudi_expr"}
+    assert imported.isdisjoint(_HEAVY)
+    assert not {name for name in own if name.startswith(("pyhudi_expr.rows", "pyhudi_expr.manage"))}
+    assert len(own) <= _MOST_MODULES

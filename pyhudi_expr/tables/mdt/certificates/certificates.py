@@ -19,7 +19,7 @@ from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.certificates.states import IndexState, ShardState, state_of
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
-from pyhudi_expr.tables.mdt.store.index_records import group_of, locations
+from pyhudi_expr.tables.mdt.store.index_records import group_name, group_of, locations
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 
 _FORMAT = 1
@@ -77,19 +77,6 @@ class ValueCertificate:
         return _encoded(pa.table({"group": self.doubtful}), head)
 
 
-def group_names(partitions: AnyArray, file_ids: AnyArray) -> AnyArray:
-    """Return the names of file groups: the partition's path, a NUL character and the file id."""
-    import pyarrow.compute as pc
-
-    text = pa.large_string()
-    return pc.binary_join_element_wise(partitions.cast(text), file_ids.cast(text), _nul())
-
-
-def group_name(partition: str, file_id: str) -> str:
-    """Return the name of one file group, see `group_names`."""
-    return f"{partition}\0{file_id}"
-
-
 def decoded_records(content: bytes, file: str) -> RecordCertificate:
     """Parse a certificate of a record index. Raises CorruptFile."""
     table, head = _decoded(content, file)
@@ -119,10 +106,6 @@ def _looked_up(names: AnyArray, numbers: Int64Array, wanted: AnyArray) -> Int64A
 
     row = pc.fill_null(pc.index_in(wanted, names), -1).to_numpy()
     return np.append(numbers, 0)[row]
-
-
-def _nul() -> pa.Scalar[Any]:
-    return pa.scalar("\0", pa.large_string())
 
 
 def _encoded(table: pa.Table, head: dict[str, Any]) -> bytes:

@@ -23,7 +23,7 @@ from pyhudi_expr.tables.mdt.certificates.certificates import ValueCertificate, n
 from pyhudi_expr.tables.mdt.certificates.states import state_of
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
-from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE, entries, locations
+from pyhudi_expr.tables.mdt.store.index_records import entries, locations, number_flags
 
 ROWS_IN_MEMORY = 4_000_000
 """Entries of one range that are compared at once: some 200 MB."""
@@ -106,13 +106,6 @@ def keys_without_one_value(keys: Hashes, named: Hashes) -> Int64Array:
     is_shared = np.append(same, False) | np.append(False, same) if len(own) else same
     found: Int64Array = order[(count != 1) | is_shared]
     return found
-
-
-def number_flags(values: ByteStrings) -> AnyArray:
-    """Return for each value of a secondary index whether it is null or an integer in digits."""
-    texts = values.array().cast(pa.large_string())
-    digits = pc.ascii_is_decimal(pc.utf8_ltrim(texts, "-"))
-    return pc.or_(digits, pc.equal(texts, NULL_VALUE.decode()))
 
 
 def are_numbers(values: ByteStrings) -> bool:

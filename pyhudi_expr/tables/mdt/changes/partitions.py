@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyhudi_expr.errors import CorruptFile, HudiError, TableNotFound
 from pyhudi_expr.tables import hudi_names, properties
@@ -16,10 +16,12 @@ from pyhudi_expr.tables.hudi_names import (
     PARTITION_MARKER,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.locks import Lease, TableLock
 from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.store import file_group_names
 from pyhudi_expr.tables.parsing.json_texts import parse_json
+
+if TYPE_CHECKING:
+    from pyhudi_expr.tables.locks import Lease, TableLock
 
 COLUMN_TYPE = "columnType"
 """The option of an extension's secondary index with the types that its columns had when the index

@@ -68,6 +68,19 @@ def group_of(place: bytes) -> GroupId:
     return place[_IDS.size :].decode(), file_id
 
 
+def group_names(partitions: AnyArray, file_ids: AnyArray) -> AnyArray:
+    """Return the names of file groups: the partition's path, a NUL character and the file id."""
+    text = pa.large_string()
+    return pc.binary_join_element_wise(
+        partitions.cast(text), file_ids.cast(text), pa.scalar("\0", text)
+    )
+
+
+def group_name(partition: str, file_id: str) -> str:
+    """Return the name of one file group, see `group_names`."""
+    return f"{partition}\0{file_id}"
+
+
 def _place(location: Payload) -> bytes:
     partition = (location["partitionName"] or "").encode()
     if location.get("fileIdEncoding", _UUID_ENCODING) != _UUID_ENCODING:
@@ -166,6 +179,13 @@ def entries(records: EncodedRecords) -> list[SecondaryEntries]:
         others = every.take(escaped)
         parts.append(SecondaryEntries(others, *_unescaped(others, records.file), deleted[escaped]))
     return [part for part in parts if len(part)]
+
+
+def number_flags(values: ByteStrings) -> AnyArray:
+    """Return for each value of a secondary index whether it is null or an integer in digits."""
+    texts = values.array().cast(pa.large_string())
+    digits = pc.ascii_is_decimal(pc.utf8_ltrim(texts, "-"))
+    return pc.or_(digits, pc.equal(texts, NULL_VALUE.decode()))
 
 
 def split_keys(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:

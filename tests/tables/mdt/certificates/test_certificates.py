@@ -24,11 +24,11 @@ from pyhudi_expr.tables.mdt.certificates.certificates import (
     count_entries,
     decoded_records,
     decoded_values,
-    group_name,
 )
 from pyhudi_expr.tables.mdt.certificates.extending import extend_records, extend_values
 from pyhudi_expr.tables.mdt.certificates.pairing import pair_entries
 from pyhudi_expr.tables.mdt.certificates.states import added_bytes, is_state_of
+from pyhudi_expr.tables.mdt.store.index_records import group_name
 from tests.tables.mdt.certificates.index_shards import (
     GROUPS,
     Pair,
