@@ -13,6 +13,9 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.arrays import (
+    arrow_list,
+)
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.domains import Domain
 from pyhudi_expr.expr.functions.signature import Function, is_by_value, why_unknown
@@ -134,7 +137,7 @@ class BoundIn:
         if self.term.domain.is_ordinal:
             return np.array(lows, dtype=np.int64), np.array(highs, dtype=np.int64)
         type_ = self.term.domain.arrow_type
-        return pa.array(lows, type=type_), pa.array(highs, type=type_)
+        return arrow_list(lows, type_), arrow_list(highs, type_)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray
+from pyhudi_expr.arrays import (
+    AnyArray,
+    AnyScalar,
+    BoolArray,
+    numpy_flags,
+)
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
 
 #: One boolean for each container, or one for all of them.
@@ -87,8 +92,7 @@ def is_known(bounds: Bounds) -> Mask:
 def _is_given(values: Values) -> Mask:
     if isinstance(values, pa.Scalar):
         return bool(values.is_valid)
-    given: BoolArray = pc.is_valid(values).to_numpy(zero_copy_only=False)
-    return given
+    return numpy_flags(pc.is_valid(values))
 
 
 def mask_not(mask: Mask) -> Mask:
@@ -103,8 +107,7 @@ def _is_ordinal(values: Values) -> bool:
 def _arrow_mask(answer: AnyArray | AnyScalar) -> Mask:
     if isinstance(answer, pa.Scalar):
         return answer.as_py() is not False
-    known: BoolArray = answer.fill_null(True).to_numpy(zero_copy_only=False)
-    return known
+    return numpy_flags(answer, True)
 
 
 def mask_and(*masks: Mask) -> Mask:

@@ -24,7 +24,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, AnyScalar, Float64Array, Int64Array, arrow_buffer
+from pyhudi_expr.arrays import (
+    AnyArray,
+    AnyScalar,
+    Float64Array,
+    Int64Array,
+    arrow_buffer,
+    arrow_scalar,
+    numpy_numbers,
+)
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.nodes import PythonValue
 
@@ -207,7 +215,7 @@ def physical_scalar(domain: Domain, value: PythonValue) -> np.int64 | AnyScalar:
     """Return one value of the domain in its physical form, to compare with an array."""
     if domain.is_ordinal:
         return np.int64(value)
-    return pa.scalar(value, type=domain.arrow_type)
+    return arrow_scalar(value, domain.arrow_type)
 
 
 def physical_array(values: AnyArray, domain: Domain) -> Ordinals | AnyArray:
@@ -222,7 +230,7 @@ def physical_array(values: AnyArray, domain: Domain) -> Ordinals | AnyArray:
             values = pc.multiply(values.cast(pa.decimal128(domain.precision, domain.scale)), units)
         case Kind.DATE:
             values = values.cast(pa.int32())
-    return np.asarray(values.cast(pa.int64()).fill_null(0), np.int64)
+    return numpy_numbers(values.cast(pa.int64()))
 
 
 #: Maximum digits of decimals.

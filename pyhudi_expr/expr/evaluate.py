@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_array
 from pyhudi_expr.expr import bounds as b
 from pyhudi_expr.expr.bound import (
     BoundAnd,
@@ -229,7 +229,7 @@ def _search(ends: AnyArray, values: AnyArray) -> Int64Array:
     for _ in range(len(ends).bit_length()):
         middle = (low + high) // 2
         searching = low < high
-        compared = ends.take(pa.array(np.minimum(middle, len(ends) - 1)))
+        compared = ends.take(arrow_array(np.minimum(middle, len(ends) - 1)))
         reached = np.asarray(b.may_be_at_most(values, compared))
         high = np.where(searching & reached, middle, high)
         low = np.where(searching & ~reached, middle + 1, low)

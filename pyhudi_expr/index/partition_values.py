@@ -23,7 +23,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array, string_list
+from pyhudi_expr.arrays import (
+    AnyArray,
+    Int32Array,
+    Int64Array,
+    arrow_list,
+    numpy_flags,
+    numpy_numbers,
+    string_list,
+)
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values, is_known
@@ -112,7 +120,7 @@ class PartitionValues:
         ]
         known = np.array([value is not None for value in parsed], dtype=np.bool_)
         if not column.domain.is_ordinal:
-            array: AnyArray = pa.array(parsed, type=column.domain.arrow_type)
+            array: AnyArray = arrow_list(parsed, column.domain.arrow_type)
             return Bounds(array, array, True, ~known)
         if column.domain.kind is Kind.INTEGER:
             least, greatest = integer_range(column.domain.bits)
@@ -209,7 +217,7 @@ class FormattedPaths:
 
     def ranges(self, paths: Sequence[str]) -> tuple[Int64Array, Int64Array]:
         """Return for each path the least and the greatest number of units that it may stand for."""
-        start, end = self._spans(pa.array([unquote(path) for path in paths], pa.string()))
+        start, end = self._spans(arrow_list([unquote(path) for path in paths], pa.string()))
         least, most = self.zone
         start, end = start - most, end - least
         if self.unit >= _SECOND:
@@ -226,12 +234,9 @@ class FormattedPaths:
         """Return the seconds since 1970 at which each wall clock begins and ends; else the same."""
         parts = pc.extract_regex(paths, f"^{self.path.pattern}$")
         names = [name for name in _DIGITS if name in self.path.groupindex]
-        numbers = [
-            pc.fill_null(pc.struct_field(parts, name).cast(pa.int64()), 0).to_numpy()
-            for name in names
-        ]
+        numbers = [numpy_numbers(pc.struct_field(parts, name).cast(pa.int64())) for name in names]
         moment = (numbers[0] - 1970).astype("datetime64[Y]")
-        is_moment = np.asarray(parts.is_valid()) & (numbers[0] >= _FIRST_YEAR)
+        is_moment = numpy_flags(parts.is_valid()) & (numbers[0] >= _FIRST_YEAR)
         for unit, first, number in zip("MDhms", (1, 1, 0, 0, 0), numbers[1:], strict=False):
             finer = moment.astype(f"datetime64[{unit}]") + (number - first)
             is_moment &= finer.astype(moment.dtype) == moment

@@ -22,10 +22,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
+from pyhudi_expr.arrays import (
+    BoolArray,
+    Int64Array,
+    arrow_array,
+    numpy_numbers,
+    string_list,
+)
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
@@ -114,8 +119,8 @@ def _base_rows(mdt: MetadataTable, listing: FileListing) -> Counts:
         return rows
     found = mdt.statistics(COLUMN_STATS, [column_prefix(RECORD_KEY)])
     # A base file's name is unique: it holds the group's id and the instant.
-    entry = pc.index_in(listing.file_name, pa.array(found.file_name, pa.string()))
-    counts = found.value_count.take(entry).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
+    entry = pc.index_in(listing.file_name, found.file_name)
+    counts = numpy_numbers(found.value_count.take(entry), UNKNOWN)
     rows[~listing.file_is_log] = counts[~listing.file_is_log]
     return rows
 
@@ -125,7 +130,7 @@ def _written_rows(
 ) -> dict[int, list[_Written]]:
     """Return what the timeline's commits wrote to the files, oldest first."""
     position = dict(zip(listing.paths(files), files.tolist(), strict=True))
-    slices = pa.array(np.unique(listing.file_slice[files]))
+    slices = arrow_array(np.unique(listing.file_slice[files]))
     earliest = pc.min(listing.slice_base_instant.take(slices)).as_py()
     written: defaultdict[int, list[_Written]] = defaultdict(list)
     for instant in mdt.table.timeline.writes:

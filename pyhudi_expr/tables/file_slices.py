@@ -28,7 +28,10 @@ from pyhudi_expr.arrays import (
     AnyDictionaryArray,
     BoolArray,
     Int64Array,
-    arrow_numbers,
+    arrow_array,
+    arrow_list,
+    numpy_flags,
+    numpy_numbers,
     string_list,
 )
 from pyhudi_expr.tables.hudi_names import ParsedNames, base_files, log_files
@@ -162,11 +165,11 @@ class _Groups:
         pairs = list(groups)
         if not pairs:
             return np.zeros(0, np.int64), np.zeros(0, np.bool_)
-        partition = pc.index_in(pa.array([p for p, _ in pairs], pa.string()), self.partitions)
-        file_id = pc.index_in(pa.array([i for _, i in pairs], pa.string()), self.file_ids)
+        partition = pc.index_in(arrow_list([p for p, _ in pairs], pa.string()), self.partitions)
+        file_id = pc.index_in(arrow_list([i for _, i in pairs], pa.string()), self.file_ids)
         known = pc.and_(pc.is_valid(partition), pc.is_valid(file_id))
-        number = _int64(pc.fill_null(partition, 0)) * self.count + _int64(pc.fill_null(file_id, 0))
-        return number, known.to_numpy(zero_copy_only=False)
+        number = _int64(partition) * self.count + _int64(file_id)
+        return number, numpy_flags(known)
 
     def replaced(self, groups: Iterable[GroupId]) -> Int64Array:
         number, known = self.numbers(groups)
@@ -283,9 +286,9 @@ def _latest_merged(
 
 
 def _log_order(files: StoredFiles, logs: ParsedNames, instants: _Instants) -> Int64Array:
-    names = files.name.take(arrow_numbers(logs.row))
+    names = files.name.take(arrow_array(logs.row))
     by_name = np.empty(len(names), np.int64)
-    by_name[pc.array_sort_indices(names).to_numpy()] = np.arange(len(names))
+    by_name[numpy_numbers(pc.array_sort_indices(names))] = np.arange(len(names))
     order = np.empty(len(names), np.int64)
     order[np.lexsort((by_name, logs.version, instants.log))] = np.arange(len(names))
     return order
@@ -321,16 +324,16 @@ def _assemble(
     first, file_slice = _runs(slice_order)
     of_slices = file_partition[first]
     begins, slice_partition = _runs(of_slices)
-    base_instants = pa.array(instants.values, pa.string())
+    base_instants = arrow_list(instants.values, pa.string())
     return FileListing(
         instant=instant,
         view=view,
-        partitions=partitions.take(arrow_numbers(of_slices[begins])),
+        partitions=partitions.take(arrow_array(of_slices[begins])),
         slice_partition=_frozen(slice_partition.astype(np.int32)),
-        slice_file_id=groups.file_ids.take(arrow_numbers(group[first] % groups.count)),
-        slice_base_instant=base_instants.take(arrow_numbers(slice_key[first] % instants.count)),
+        slice_file_id=groups.file_ids.take(arrow_array(group[first] % groups.count)),
+        slice_base_instant=base_instants.take(arrow_array(slice_key[first] % instants.count)),
         file_slice=_frozen(file_slice.astype(np.int32)),
-        file_name=files.name.take(arrow_numbers(rows)),
+        file_name=files.name.take(arrow_array(rows)),
         file_size=_frozen(files.size[rows]),
         file_is_log=_frozen(is_log),
     )
@@ -371,4 +374,4 @@ def _ranks(encoded: AnyDictionaryArray, rank: Mapping[str, int]) -> Int64Array:
 
 
 def _int64(array: AnyArray) -> Int64Array:
-    return np.asarray(array.to_numpy(zero_copy_only=False), np.int64)
+    return numpy_numbers(array).astype(np.int64)

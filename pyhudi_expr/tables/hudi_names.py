@@ -17,7 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_numbers
+from pyhudi_expr.arrays import (
+    AnyArray,
+    Int64Array,
+    arrow_array,
+    arrow_scalar,
+    numpy_flags,
+    numpy_numbers,
+)
 
 # Properties of a table, of `.hoodie/hoodie.properties`.
 TABLE_NAME = "hoodie.table.name"
@@ -147,14 +154,15 @@ class ParsedNames:
 def base_files(names: AnyArray, base_format: str) -> ParsedNames:
     """Parse the base files among the names, in the table's format ("parquet", "orc", "hfile")."""
     parts = pc.split_pattern(names, "_", max_splits=_BASE_PARTS - 1)
-    whole = np.flatnonzero(_flags(pc.equal(pc.list_value_length(parts), _BASE_PARTS)))
+    whole = np.flatnonzero(numpy_numbers(pc.list_value_length(parts)) == _BASE_PARTS)
     parts = _only(parts, whole)
     # All files of one write have the same suffix, so few suffixes have to be parsed.
-    ends = pc.list_element(parts, 2).dictionary_encode()
+    ends = pc.list_element(parts, arrow_scalar(2, pa.int64())).dictionary_encode()
     (instant,) = pc.extract_regex(ends.dictionary, _end_of_base(base_format)).flatten()
     instants = pa.DictionaryArray.from_arrays(ends.indices, instant).dictionary_decode()
-    file_id = pc.list_element(parts, 0)
-    named = np.flatnonzero(_flags(pc.and_(pc.is_valid(instants), pc.not_equal(file_id, ""))))
+    file_id = pc.list_element(parts, arrow_scalar(0, pa.int64()))
+    has_id = numpy_numbers(pc.binary_length(file_id)) > 0
+    named = np.flatnonzero(numpy_flags(pc.is_valid(instants)) & has_id)
     version = np.zeros(len(named), np.int64)
     return ParsedNames(whole[named], _only(file_id, named), _only(instants, named), version)
 
@@ -162,16 +170,16 @@ def base_files(names: AnyArray, base_format: str) -> ParsedNames:
 def log_files(names: AnyArray) -> ParsedNames:
     """Parse the log files among the names."""
     found = pc.extract_regex(names, _LOG)
-    row = np.flatnonzero(_flags(pc.is_valid(found)))
-    file_id, instant, version = found.take(arrow_numbers(row)).flatten()
-    versions = pc.cast(version, pa.int64()).to_numpy(zero_copy_only=False)
+    row = np.flatnonzero(numpy_flags(pc.is_valid(found)))
+    file_id, instant, version = found.take(arrow_array(row)).flatten()
+    versions = numpy_numbers(pc.cast(version, pa.int64()))
     return ParsedNames(row, file_id, instant, versions)
 
 
 def external_file(names: AnyArray) -> str | None:
     """Return one of the names that Hudi gives files of other writers; None if none is."""
-    row = pc.index(pc.ends_with(names, _EXTERNAL_END), True).as_py()
-    return None if row < 0 else str(names[row])
+    rows = np.flatnonzero(numpy_flags(pc.ends_with(names, _EXTERNAL_END)))
+    return str(names[rows[0]]) if len(rows) else None
 
 
 def is_parsed(name: str, base_format: str) -> bool:
@@ -190,9 +198,4 @@ def _end_of_base(base_format: str) -> str:
 
 def _only(array: AnyArray, rows: Int64Array) -> AnyArray:
     """Return the array's ascending rows; without a copy if these are all rows."""
-    return array if len(rows) == len(array) else array.take(arrow_numbers(rows))
-
-
-def _flags(answer: pa.BooleanArray) -> BoolArray:
-    flags: BoolArray = answer.fill_null(False).to_numpy(zero_copy_only=False)
-    return flags
+    return array if len(rows) == len(array) else array.take(arrow_array(rows))

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.arrays import (
+    arrow_list,
+)
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import (
     BeforeFirstCommit,
@@ -377,8 +380,8 @@ def _stored_files(entries: list[FileEntry]) -> StoredFiles:
         if parent in number and not entry.name.startswith(PARTITION_MARKER)
     ]
     return StoredFiles(
-        partitions=pa.array(list(number), pa.string()),
+        partitions=arrow_list(list(number), pa.string()),
         partition=np.array([row[0] for row in rows], np.int32),
-        name=pa.array([row[1] for row in rows], pa.string()),
+        name=arrow_list([row[1] for row in rows], pa.string()),
         size=np.array([row[2] for row in rows], np.int64),
     )

@@ -21,7 +21,9 @@ from pyhudi_expr.arrays import (
     arrow_array,
     arrow_buffer,
     arrow_nulls,
-    arrow_numbers,
+    arrow_scalar,
+    numpy_flags,
+    numpy_numbers,
     string_list,
 )
 from pyhudi_expr.computed_once import computed_once
@@ -151,27 +153,27 @@ class FileListing:
         of_log = np.full(self.num_files, -1, np.int64)
         of_log[logs[parsed.row]] = np.arange(len(parsed.row))
         found = parsed.instant.take(arrow_array(of_log, mask=of_log < 0))
-        return pc.if_else(pa.array(self.file_is_log), found, of_slice)
+        return pc.if_else(arrow_array(self.file_is_log), found, of_slice)
 
     @computed_once
     def partition_instants(self) -> tuple[Int32Array, AnyArray]:
         """The distinct pairs of a partition (by index) and one of its `file_instants`."""
         # Neighbours are mostly alike, and to tell a million texts apart takes long.
         firsts = self._first_of_instants
-        codes = self.file_instants.take(arrow_numbers(firsts)).dictionary_encode()
+        codes = self.file_instants.take(arrow_array(firsts)).dictionary_encode()
         count = len(codes.dictionary) + 1
-        code = np.asarray(codes.indices.fill_null(count - 1).to_numpy(), np.int64)
+        code = numpy_numbers(codes.indices, count - 1).astype(np.int64)
         pairs = np.sort(self.file_partition[firsts].astype(np.int64) * count + code)
         pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]]
         instants = pa.concat_arrays([codes.dictionary, arrow_nulls(1, codes.dictionary.type)])
-        return (pairs // count).astype(np.int32), instants.take(arrow_numbers(pairs % count))
+        return (pairs // count).astype(np.int32), instants.take(arrow_array(pairs % count))
 
     @property
     def _first_of_instants(self) -> Int64Array:
         """The files that have another partition or instant than the file before them."""
         partitions, instants = self.file_partition, self.file_instants
-        differ = pc.not_equal(instants[1:], instants[:-1]).fill_null(True)
-        others = differ.to_numpy(zero_copy_only=False) | (partitions[1:] != partitions[:-1])
+        differ = pc.not_equal(instants[1:], instants[:-1])
+        others = numpy_flags(differ, True) | (partitions[1:] != partitions[:-1])
         return np.flatnonzero(np.append(True, others)[: self.num_files])
 
     def some(self, slices: BoolArray) -> FileListing:
@@ -317,17 +319,17 @@ class FileListing:
         """For each file a text that identifies its bytes: its name; for log files name@length."""
         if not self.has_logs:
             return self.file_name
-        lengths = pc.cast(pa.array(self.file_size), pa.string())
+        lengths = pc.cast(arrow_array(self.file_size), pa.string())
         with_length = pc.binary_join_element_wise(self.file_name, lengths, "@")
-        return pc.if_else(pa.array(self.file_is_log), with_length, self.file_name)
+        return pc.if_else(arrow_array(self.file_is_log), with_length, self.file_name)
 
     def names_at(self, files: Int64Array) -> AnyArray:
         """Return the names of some files, given by their positions."""
-        return self.file_name.take(pa.array(files))
+        return self.file_name.take(arrow_array(files))
 
     def tokens_at(self, files: Int64Array) -> AnyArray:
         """Return the tokens of some files, given by their positions."""
-        return self.tokens.take(pa.array(files))
+        return self.tokens.take(arrow_array(files))
 
     def token_texts(self, files: Int64Array) -> list[str]:
         """Return the tokens of some files, given by their positions, as texts."""
@@ -338,11 +340,11 @@ class FileListing:
 
     def file_ids_at(self, slices: Int64Array) -> AnyArray:
         """Return the file ids of some slices, given by their positions."""
-        return self.slice_file_id.take(pa.array(slices))
+        return self.slice_file_id.take(arrow_array(slices))
 
     def base_instants_at(self, slices: Int64Array) -> AnyArray:
         """Return the base instants of some slices, given by their positions."""
-        return self.slice_base_instant.take(pa.array(slices))
+        return self.slice_base_instant.take(arrow_array(slices))
 
     def token_bytes(self, files: Int64Array) -> Int64Array:
         """Return what some files' tokens take in a message; the files are given by positions."""
@@ -367,8 +369,9 @@ class FileListing:
         is_flags = files.dtype == np.bool_
         chosen: Int64Array = np.flatnonzero(files) if is_flags else files.astype(np.int64)
         partition = self.partitions_of(chosen)
-        partitions = self.partitions.take(pa.array(partition))
-        joined = pc.binary_join_element_wise(partitions, self.names_at(chosen), "/")
+        partitions = self.partitions.take(arrow_array(partition))
+        slash = arrow_scalar("/", pa.string())
+        joined = pc.binary_join_element_wise(partitions, self.names_at(chosen), slash)
         return [str(path) for path in pc.utf8_ltrim(joined, characters="/").to_pylist()]
 
     def partition_tokens(self, partition: int) -> AnyArray:

@@ -9,10 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_numbers, from_buffer, runs
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    arrow_array,
+    from_buffer,
+    numpy_flags,
+    numpy_numbers,
+    runs,
+)
 from pyhudi_expr.computed_once import computed_once
 
 
@@ -99,23 +107,23 @@ def distinct_texts(texts: AnyArray) -> tuple[AnyArray, Int64Array]:
     if order is None:
         encoded = texts.dictionary_encode()
         values, rank = sorted_texts(encoded.dictionary)
-        return values, rank[np.asarray(encoded.indices.to_numpy(), np.int64)]
+        return values, rank[numpy_numbers(encoded.indices).astype(np.int64)]
     # Hashing a million distinct texts takes longer than sorting them.
     values, rank = _sorted(texts, order)
-    others = pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False)
+    others = numpy_flags(pc.not_equal(values[1:], values[:-1]))
     begins = np.append(True, others)[: len(values)]
-    return values.filter(pa.array(begins)), (np.cumsum(begins) - 1)[rank]
+    return values.filter(arrow_array(begins)), (np.cumsum(begins) - 1)[rank]
 
 
 def _sorted(texts: AnyArray, order: Int64Array) -> tuple[AnyArray, Int64Array]:
     rank = np.empty(len(texts), np.int64)
     rank[order] = np.arange(len(texts))
-    return texts.take(arrow_numbers(order)), rank
+    return texts.take(arrow_array(order)), rank
 
 
 def _order(texts: AnyArray) -> Int64Array:
     order = _order_if_few_tie(texts)
-    return pc.array_sort_indices(texts).to_numpy() if order is None else order
+    return numpy_numbers(pc.array_sort_indices(texts)) if order is None else order
 
 
 def _order_if_few_tie(texts: AnyArray) -> Int64Array | None:
@@ -128,9 +136,9 @@ def _order_if_few_tie(texts: AnyArray) -> Int64Array | None:
     if len(ties) * _FEW > len(texts):
         return None
     if len(ties):
-        tied = texts.take(arrow_numbers(order[ties]))
+        tied = texts.take(arrow_array(order[ties]))
         # Texts that tie stay beside each other: what begins otherwise is before or after all.
-        order[ties] = order[ties][pc.array_sort_indices(tied).to_numpy()]
+        order[ties] = order[ties][numpy_numbers(pc.array_sort_indices(tied))]
     return order
 
 

@@ -10,7 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_array
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    arrow_array,
+    arrow_scalar,
+)
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_and, mask_or, unknown
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.nodes import Literal
@@ -171,8 +176,8 @@ def _single_values(bounds: Bounds) -> AnyArray:
     return _plain(pc.if_else(pc.equal(lower, arrow(bounds.upper)), lower, _NO_BYTES))
 
 
-_NO_BYTES = pa.scalar(None, pa.large_binary())
-NO_TEXT = pa.scalar(None, pa.large_string())
+_NO_BYTES = arrow_scalar(None, pa.large_binary())
+NO_TEXT = arrow_scalar(None, pa.large_string())
 """The result of a function of values (`OnValues`) that is not known."""
 
 

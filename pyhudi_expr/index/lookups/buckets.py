@@ -48,7 +48,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, UInt32Array, arrow_numbers
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, UInt32Array, arrow_array
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.bounds import Bounds
@@ -239,7 +239,7 @@ class KnownKeys:
             bounds = found.bounds(KEY_COLUMN)
             if bounds is not None:
                 files = np.flatnonzero(partitions[self._listing.file_partition])
-                rows = arrow_numbers(files)
+                rows = arrow_array(files)
                 self._add(files, Bounds(bounds.lower.take(rows), bounds.upper.take(rows)))
             is_read = not found.notes  # of footers that are being read
         self._read_footers(partitions & ~self._has_form.any(axis=0))

@@ -16,7 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, Int32Array, value_list
+from pyhudi_expr.arrays import (
+    AnyArray,
+    Int32Array,
+    arrow_list,
+    numpy_numbers,
+    value_list,
+)
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.listing import FileListing
@@ -96,8 +102,8 @@ class KeyLookup:
         for records in _read(self.mdt, [(group, _exact(wanted)) for group, wanted in asked]):
             owners.update(zip(records.cells.keys, value_list(locations(records)), strict=True))
         places = list(set(owners.values()))
-        names = pa.array([group_name(*group_of(place)) for place in places], pa.large_string())
-        rows = pc.fill_null(pc.index_in(names, self.groups), UNLISTED).to_pylist()
+        names = arrow_list([group_name(*group_of(place)) for place in places], pa.large_string())
+        rows = numpy_numbers(pc.index_in(names, self.groups), UNLISTED).tolist()
         slices = dict(zip(places, rows, strict=True))
         return {key: slices[place] for key, place in owners.items()}
 

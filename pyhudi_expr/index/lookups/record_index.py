@@ -47,7 +47,15 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, Int32Array, dictionary_of, string_list, value_list
+from pyhudi_expr.arrays import (
+    BoolArray,
+    Int32Array,
+    combined,
+    dictionary_of,
+    numpy_numbers,
+    string_list,
+    value_list,
+)
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.index.lookups.direct_lookups import KeyLookup, listing_groups, look_up_bytes
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
@@ -347,8 +355,8 @@ class RecordIndex(CostedSource):
                 places = dictionary_of(table.column("place"))
                 known = [group_of(place) for place in value_list(places.dictionary)]
                 slices = np.array([numbers.get(place, UNLISTED) for place in known], np.int32)
-                found_slices.append(slices[places.indices.to_numpy()])
-                found_hashes.append(table.column("id").to_numpy())
+                found_slices.append(slices[numpy_numbers(places.indices)])
+                found_hashes.append(numpy_numbers(combined(table.column("id"))))
         entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
         return KeyLocations.counted(entries, self._counted.value())
 

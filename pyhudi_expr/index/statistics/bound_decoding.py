@@ -12,7 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Float64Array, Int64Array, arrow_nulls
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    Float64Array,
+    Int64Array,
+    arrow_list,
+    arrow_nulls,
+    numpy_flags,
+    numpy_numbers,
+)
 from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
@@ -63,7 +72,7 @@ def decode_ordinals(
         domain: The domain of the column.
         outward: The infinity towards which a bound may be moved.
     """
-    present = values.is_valid().to_numpy(zero_copy_only=False)
+    present = numpy_flags(values.is_valid())
     nothing = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
     if encoding.type_ordinal not in _TYPES[domain.kind]:
         return nothing
@@ -79,7 +88,7 @@ def decode_ordinals(
         case (Kind.DATE, "IntWrapper") if encoding.type_ordinal is not None:
             return _integers(values), present
         case (Kind.FLOAT, "FloatWrapper" | "DoubleWrapper" | "IntWrapper" | "LongWrapper"):
-            floats = pc.fill_null(pc.cast(values, pa.float64(), safe=False), 0.0).to_numpy()
+            floats = numpy_numbers(pc.cast(values, pa.float64(), safe=False))
             evolved = encoding.wrapper != ("FloatWrapper" if domain.bits == 32 else "DoubleWrapper")
             return float_ordinals(widen_float32(floats, outward) if evolved else floats), present
         case (Kind.WALL_CLOCK | Kind.INSTANT, "LongWrapper" | "TimestampMicrosWrapper"):
@@ -105,8 +114,7 @@ def widen_float32(floats: Float64Array, outward: float) -> Float64Array:
 
 
 def _integers(values: AnyArray) -> Int64Array:
-    filled = pc.fill_null(pc.cast(values, pa.int64()), 0)
-    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return numpy_numbers(pc.cast(values, pa.int64()))
 
 
 def _timestamps(
@@ -158,8 +166,8 @@ def decode_arrow(values: AnyArray, encoding: Encoding, domain: Domain) -> Values
             return pc.cast(values, pa.large_binary())
         case (Kind.DECIMAL, "DecimalWrapper" | "BytesWrapper"):
             unscaled = [_unscaled(value, encoding, domain) for value in values.to_pylist()]
-            return pa.array(
+            return arrow_list(
                 [None if u is None else exact_decimal(u, domain.scale) for u in unscaled],
-                type=domain.arrow_type,
+                domain.arrow_type,
             )
     return arrow_nulls(len(values), domain.arrow_type)

@@ -14,7 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array, arrow_nulls
+from pyhudi_expr.arrays import (
+    BoolArray,
+    Int64Array,
+    arrow_array,
+    arrow_nulls,
+)
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
 
@@ -83,8 +88,8 @@ class ColumnBounds:
             return changed
         source = np.arange(len(old), dtype=np.int64)
         source[positions] = len(old) + np.arange(len(positions), dtype=np.int64)
-        both = pa.chunked_array([old, new]).combine_chunks()
-        return pc.take(both, pa.array(source))
+        both = pa.concat_arrays([old, new])
+        return pc.take(both, arrow_array(source))
 
 
 def bounds_bytes(bounds: Bounds) -> int:
@@ -163,7 +168,7 @@ def _merged_values(bounds: Bounds, starts: Int64Array, has_values: BoolArray) ->
         own = slice(start, end)
         lows, highs = bounds.lower[own], bounds.upper[own]
         if not has_values[own].all():
-            known = pa.array(has_values[own])
+            known = arrow_array(has_values[own])
             lows, highs = lows.filter(known), highs.filter(known)
         lower.append(pc.min_max(lows, skip_nulls=False)["min"].as_py())
         upper.append(pc.min_max(highs, skip_nulls=False)["max"].as_py())

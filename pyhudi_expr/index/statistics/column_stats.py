@@ -21,9 +21,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
-import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
+from pyhudi_expr.arrays import (
+    BoolArray,
+    Int64Array,
+    arrow_array,
+    string_list,
+)
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
@@ -243,7 +247,7 @@ class ColumnStats:
         chosen = np.count_nonzero(partitions)
         if chosen == self._all_partitions or chosen > self._all_partitions * most:
             return [column_prefix(column)]
-        paths = string_list(self._listing.partitions.filter(pa.array(partitions)))
+        paths = string_list(self._listing.partitions.filter(arrow_array(partitions)))
         return [column_partition_prefix(column, path) for path in paths]
 
     def _with_room(self, missing: Mapping[BoundColumn, BoolArray]) -> dict[BoundColumn, _Column]:

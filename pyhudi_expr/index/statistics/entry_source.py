@@ -10,7 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, Int64Array, string_list
+from pyhudi_expr.arrays import (
+    AnyArray,
+    Int64Array,
+    arrow_array,
+    arrow_list,
+    arrow_scalar,
+    numpy_numbers,
+    string_list,
+)
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.listing import FileListing
@@ -69,11 +77,12 @@ class EntryPositions:
             return np.full(len(keys), -1, np.int64)
         # Bytes, not characters: a key in another form is found nowhere.
         found = pc.index_in(pc.binary_slice(keys.cast(pa.binary()), 12, 24), self._partition_ids)
-        partition = np.asarray(found.fill_null(-1).to_numpy(), dtype=np.int64)
+        partition = numpy_numbers(found, -1).astype(np.int64)
         if not self._names.are_distinct:
-            entries = _qualified(pa.array(partition), file_names)
+            entries = _qualified(arrow_array(partition), file_names)
             return self._qualified_names.find(entries)
-        positions = self._names.find(file_names.fill_null(""))
+        no_name = arrow_scalar("", file_names.type)
+        positions = self._names.find(pc.coalesce(file_names, no_name))
         # A name that is not listed gets any partition here, and stays -1.
         positions[self._listing.file_partition[positions] != partition] = -1
         return positions
@@ -81,7 +90,7 @@ class EntryPositions:
     @computed_once
     def _partition_ids(self) -> AnyArray:
         paths = string_list(self._listing.partitions)
-        return pa.array([id64(partition_key(path)).encode() for path in paths], pa.binary())
+        return arrow_list([id64(partition_key(path)).encode() for path in paths], pa.binary())
 
     @computed_once
     def _names(self) -> StringIndex:
@@ -90,7 +99,7 @@ class EntryPositions:
     @computed_once
     def _qualified_names(self) -> StringIndex:
         """The index of names with partitions, where files of different partitions share a name."""
-        partition = pa.array(self._listing.file_partition)
+        partition = arrow_array(self._listing.file_partition)
         return StringIndex(_qualified(partition, self._listing.file_name))
 
 

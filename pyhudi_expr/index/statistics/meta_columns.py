@@ -16,7 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray
+from pyhudi_expr.arrays import (
+    AnyArray,
+    arrow_list,
+    arrow_scalar,
+)
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
@@ -44,7 +48,7 @@ class CommitTimes:
         kept = self._table.properties
         if column.name != COMMIT_TIME or kept.timeline_layout != _COMPLETION_TIMES_LAYOUT:
             return None
-        return Bounds(pa.scalar(None, pa.large_binary()), self._newest)
+        return Bounds(arrow_scalar(None, pa.large_binary()), self._newest)
 
     @computed_once
     def _newest(self) -> AnyArray:
@@ -56,8 +60,8 @@ class CommitTimes:
         for write in by_completion:
             seen = max(seen, write.requested)
             newest[write.requested] = seen.encode()
-        wrote = pa.array(list(newest), pa.string())
-        bound = pa.array(list(newest.values()), pa.large_binary())
+        wrote = arrow_list(list(newest), pa.string())
+        bound = arrow_list(list(newest.values()), pa.large_binary())
         return bound.take(pc.index_in(self._listing.file_instants, wrote))
 
 

@@ -19,7 +19,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import (
+    BoolArray,
+    arrow_list,
+    numpy_flags,
+    numpy_numbers,
+)
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
@@ -49,7 +54,7 @@ def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable
     last = max(str(time) for time in starts)
     of_partition, instants = listing.partition_instants
     later = [i for i in instants.unique().to_pylist() if _completed_after(mdt, i, last)]
-    followed = pc.is_in(instants, pa.array(later, pa.string())).to_numpy(zero_copy_only=False)
+    followed = numpy_flags(pc.is_in(instants, arrow_list(later, pa.string())))
     partitions[:] = True
     partitions[of_partition[~followed]] = False
     return partitions
@@ -94,8 +99,8 @@ class PartitionStats:
             if column in self._columns:
                 return
             found = self._mdt.statistics(PARTITION_STATS, [column_prefix(column.name)])
-            positions = pc.index_in(found.file_name, self._listing.partitions).fill_null(-1)
-            where = np.asarray(positions.to_numpy(), dtype=np.int64)
+            positions = pc.index_in(found.file_name, self._listing.partitions)
+            where = numpy_numbers(positions, -1).astype(np.int64)
             listed = where >= 0
             listed[listed] = self._followed[where[listed]]
             decoded = decode_merged(StatisticsEntries.of(found).filter(listed), column)

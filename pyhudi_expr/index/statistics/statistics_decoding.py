@@ -24,16 +24,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import (
     AnyArray,
     BoolArray,
     Int64Array,
+    arrow_array,
     arrow_nulls,
-    arrow_numbers,
+    arrow_scalar,
     from_buffer,
+    numpy_flags,
+    numpy_numbers,
 )
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
@@ -85,7 +87,7 @@ class StatisticsEntries:
 
     def filter(self, chosen: BoolArray) -> StatisticsEntries:
         """Return the chosen entries (one flag for each)."""
-        rows = arrow_numbers(np.flatnonzero(chosen))
+        rows = arrow_array(np.flatnonzero(chosen))
         return StatisticsEntries(
             {encoding: values.take(rows) for encoding, values in self.minimum.items()},
             {encoding: values.take(rows) for encoding, values in self.maximum.items()},
@@ -106,8 +108,8 @@ class StatisticsEntries:
         return StatisticsEntries(
             minimum,
             maximum,
-            pc.fill_null(records.null_count, -1).to_numpy(),
-            pc.fill_null(records.value_count, -1).to_numpy(),
+            numpy_numbers(records.null_count, -1),
+            numpy_numbers(records.value_count, -1),
         )
 
 
@@ -116,7 +118,7 @@ def _value_types(
 ) -> Iterator[tuple[tuple[int, str | None], BoolArray | None]]:
     """Return the value types that occur, each with flags for its entries (None: all entries)."""
     infos = records.type_info.dictionary_encode()
-    info = np.asarray(infos.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+    info = numpy_numbers(infos.indices, -1).astype(np.int64)
     pairs = np.stack([records.value_type, info]) if len(records) else np.zeros((2, 0), np.int64)
     for ordinal, number in _distinct_columns(pairs):
         rows = (pairs[0] == ordinal) & (pairs[1] == number)
@@ -134,7 +136,7 @@ def _distinct_columns(pairs: Int64Array) -> list[list[int]]:
 
 def _only(values: AnyArray, rows: BoolArray) -> AnyArray:
     """Return the values of the flagged rows, null elsewhere."""
-    return pc.if_else(pa.array(rows), values, pa.scalar(None, values.type))
+    return pc.if_else(arrow_array(rows), values, arrow_scalar(None, values.type))
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,7 @@ def _decode(
 def _unknown_ends(ends: Values, unknown: int) -> BoolArray:
     if isinstance(ends, np.ndarray):
         return np.asarray(ends == unknown, dtype=np.bool_)
-    return np.asarray(ends.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return numpy_flags(ends.is_null())
 
 
 def _all_null(entries: StatisticsEntries, without_values: BoolArray) -> BoolArray:
@@ -241,7 +243,7 @@ def _absent(entries: StatisticsEntries) -> BoolArray:
     """Return which entries have neither bound."""
     present = np.zeros(len(entries), dtype=np.bool_)
     for values in (*entries.minimum.values(), *entries.maximum.values()):
-        present |= values.is_valid().to_numpy(zero_copy_only=False)
+        present |= numpy_flags(values.is_valid())
     return ~present
 
 
@@ -252,7 +254,7 @@ def _zeros(entries: StatisticsEntries) -> BoolArray:
         for values in encoded.values():
             zero = _ZEROS.get(str(values.type))
             if zero is not None:
-                of_end |= _is_true(pc.equal(values, pa.scalar(zero, values.type)))
+                of_end |= _is_true(pc.equal(values, arrow_scalar(zero, values.type)))
     both: BoolArray = zeros[0] & zeros[1]
     return both
 
@@ -270,7 +272,7 @@ def _ordinal_bounds(
         for encoding, values in encoded.items():
             found, present = decode_ordinals(values, encoding, domain, outward)
             bound[present] = found[present]
-            is_stored = values.is_valid().to_numpy(zero_copy_only=False)
+            is_stored = numpy_flags(values.is_valid())
             is_certain = ~foreign | _is_of_one_type(found, encoding, domain)
             unread |= is_stored & ~(present & is_certain)
     wrong = lower > upper
@@ -307,7 +309,7 @@ def _arrow_bounds(
     entries: StatisticsEntries, domain: Domain, doubted: BoolArray
 ) -> tuple[AnyArray, AnyArray, BoolArray, BoolArray]:
     """Return lower and upper bounds, which entries are wrong, and which were loosened."""
-    nothing: Any = pa.scalar(None, type=domain.arrow_type)
+    nothing = arrow_scalar(None, domain.arrow_type)
     bounds = []
     unread = np.zeros(len(entries), dtype=np.bool_)
     for encoded in (entries.minimum, entries.maximum):
@@ -326,7 +328,7 @@ def _arrow_bounds(
         loosened = _is_true(pc.not_equal(lower, stored_lower))
         loosened |= _is_true(pc.not_equal(upper, stored_upper))
     wrong = _is_true(pc.greater(lower, upper))
-    known = pa.array(~(doubted | wrong | unread))
+    known = arrow_array(~(doubted | wrong | unread))
     return pc.if_else(known, lower, nothing), pc.if_else(known, upper, nothing), wrong, loosened
 
 
@@ -337,5 +339,4 @@ def _has_late_bytes(texts: AnyArray) -> bool:
 
 
 def _is_true(answer: Values) -> BoolArray:
-    flags: BoolArray = pc.fill_null(answer, False).to_numpy(zero_copy_only=False)
-    return flags
+    return numpy_flags(answer)

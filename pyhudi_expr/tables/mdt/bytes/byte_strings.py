@@ -11,7 +11,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, Int64Array, UInt8Array, arrow_buffer, from_buffer
+from pyhudi_expr.arrays import (
+    AnyArray,
+    Int64Array,
+    UInt8Array,
+    arrow_buffer,
+    from_buffer,
+    numpy_numbers,
+)
 from pyhudi_expr.tables.mdt.bytes import kernel
 
 _NO_ROWS = np.zeros(0, np.int64)
@@ -236,8 +243,7 @@ class StringIndex:
         values = wanted.cast(pa.large_binary())
         library = kernel.library()
         if library is None:
-            found = pc.index_in(values, self._strings).fill_null(-1)
-            return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+            return numpy_numbers(pc.index_in(values, self._strings), -1).astype(np.int64)
         position = np.empty(len(values), np.int64)
         library.kernel_find(
             *self._pointers,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pyhudi_expr.arrays import arrow_numbers, string_list
+from pyhudi_expr.arrays import arrow_array, string_list
 from pyhudi_expr.tables import hudi_names, properties
 from pyhudi_expr.tables.hudi_names import (
     FILES,
@@ -117,7 +117,7 @@ def _data_files(table: HudiTable) -> StoredFiles:
     return StoredFiles(
         stored.partitions,
         stored.partition[rows],
-        stored.name.take(arrow_numbers(rows)),
+        stored.name.take(arrow_array(rows)),
         stored.size[rows],
     )
 

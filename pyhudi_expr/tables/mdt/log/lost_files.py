@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from pyhudi_expr.arrays import string_list
+from pyhudi_expr.arrays import (
+    arrow_list,
+    string_list,
+)
 from pyhudi_expr.tables.hudi_names import log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.timeline.timeline import Instant, read_record
@@ -134,7 +137,7 @@ class WrittenFiles:
         every = frozenset(i.requested for i in self.metadata.timeline.writes)
         if self.metadata.properties.timeline_layout == 1:
             return every
-        logs = log_files(pa.array(there, pa.string())).instant
+        logs = log_files(arrow_list([*there], pa.string())).instant
         return (every - self.recorded) | frozenset(string_list(logs))
 
     def _since(self, built: str) -> list[Instant]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import arrow_array, numpy_numbers
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.avro.columns import decode_columns
@@ -72,7 +73,7 @@ def apart(
     """Return the records whose keys occur once in records and deleted keys, and what is left."""
     own = [_keys_of(answer) for answer in answers]
     counted = pc.value_counts(concat_byte_strings([ByteStrings.none(), *own]).array())
-    again = pc.greater(counted.field("counts"), 1)
+    again = arrow_array(numpy_numbers(counted.field("counts")) > 1)
     repeated = ByteStrings.from_arrow(counted.field("values").filter(again)).sorted()
     alone: list[EncodedRecords] = []
     left: list[EncodedRecords | list[bytes]] = []

@@ -20,8 +20,13 @@ from pyhudi_expr.arrays import (
     AnyArray,
     BoolArray,
     Int64Array,
+    arrow_array,
+    arrow_list,
+    arrow_nulls,
     combined,
     dictionary_of,
+    numpy_flags,
+    numpy_numbers,
     string_list,
 )
 from pyhudi_expr.errors import HudiError
@@ -125,7 +130,7 @@ def _mentions(found: Iterable[Iterator[pa.Table]]) -> _Mentions:
                 numbers.setdefault(key, len(numbers)) for key in string_list(own.dictionary)
             ]
             records.extend(distinct)
-            keys.append(np.array(distinct, np.int64)[np.asarray(own.indices)])
+            keys.append(np.array(distinct, np.int64)[numpy_numbers(own.indices)])
             tables.append(table.drop_columns(["key"]))
     every = pa.concat_tables(tables or [_NOTHING])
     return _Mentions(
@@ -133,16 +138,16 @@ def _mentions(found: Iterable[Iterator[pa.Table]]) -> _Mentions:
         np.bincount(np.array(records, np.int64), minlength=len(numbers)) > 1,
         np.concatenate([np.zeros(0, np.int64), *keys]),
         combined(every.column("name")),
-        every.column("size").to_numpy(),
-        every.column("is_deleted").to_numpy(),
+        numpy_numbers(combined(every.column("size"))),
+        numpy_flags(combined(every.column("is_deleted"))),
     )
 
 
 _NOTHING = pa.table(
     {
-        "name": pa.array([], pa.string()),
-        "size": pa.array([], pa.int64()),
-        "is_deleted": pa.array([], pa.bool_()),
+        "name": arrow_nulls(0, pa.string()),
+        "size": arrow_nulls(0, pa.int64()),
+        "is_deleted": arrow_nulls(0, pa.bool_()),
     }
 )
 #: Changes whenever the columns or their meaning change.
@@ -192,10 +197,10 @@ def _table(records: EncodedRecords) -> pa.Table:
         keys = records.cells.key_strings.texts()
         return pa.table(
             {
-                "key": pa.DictionaryArray.from_arrays(pa.array(rows, pa.int32()), keys),
+                "key": pa.DictionaryArray.from_arrays(arrow_array(rows.astype(np.int32)), keys),
                 "name": entries.key.values.texts(),
-                "size": pa.array(_numbers(info["size"]), pa.int64()),
-                "is_deleted": pa.array(_numbers(info["isDeleted"]), pa.bool_()),
+                "size": arrow_array(_numbers(info["size"]).astype(np.int64)),
+                "is_deleted": arrow_array(_numbers(info["isDeleted"]).astype(np.bool_)),
             }
         )
     except (HudiError, KeyError, pa.ArrowInvalid) as error:
@@ -235,7 +240,7 @@ def _stored(mentions: _Mentions) -> StoredFiles:
     number = {key: position for position, key in enumerate(mentions.keys)}
     key = mentions.key[present.row]
     of_list = key == number.get(ALL_PARTITIONS, -1)
-    partitions = mentions.name.take(pa.array(present.row[of_list])).to_pylist()
+    partitions = mentions.name.take(arrow_array(present.row[of_list])).to_pylist()
     position = np.full(len(mentions.keys), -1, np.int32)
     for place, partition in enumerate(partitions):
         if partition in number:
@@ -244,7 +249,7 @@ def _stored(mentions: _Mentions) -> StoredFiles:
     listed = ~of_list & (partition >= 0)
     paths = ["" if name == ROOT_PARTITION else name for name in partitions]
     return StoredFiles(
-        partitions=pa.array(paths, pa.string()),
+        partitions=arrow_list(paths, pa.string()),
         partition=partition[listed],
         name=_taken(mentions.name, present.row[listed]),
         size=present.size[listed],
@@ -256,7 +261,7 @@ def _taken(names: AnyArray, rows: Int64Array) -> AnyArray:
     first = int(rows[0]) if len(rows) else 0
     if np.array_equal(rows, np.arange(first, first + len(rows))):
         return names.slice(first, len(rows))
-    return names.take(pa.array(rows))
+    return names.take(arrow_array(rows))
 
 
 def _present(mentions: _Mentions) -> _Present:
@@ -272,8 +277,8 @@ def _merged(mentions: _Mentions, rows: Int64Array) -> _Present:
     """Merge the mentions in these rows."""
     if not len(rows):
         return _Present(rows, rows)
-    names = mentions.name.take(rows).dictionary_encode()
-    name = np.asarray(names.indices.to_numpy(), np.int64)
+    names = mentions.name.take(arrow_array(rows)).dictionary_encode()
+    name = numpy_numbers(names.indices).astype(np.int64)
     entry = mentions.key[rows] * len(names.dictionary) + name
     order = np.argsort(entry, kind="stable")
     ordered, deleted = entry[order], mentions.is_deleted[rows][order]
@@ -303,7 +308,7 @@ def _one_by_one(groups: Sequence[FileGroup]) -> StoredFiles:
     ]
     paths = ["" if partition == ROOT_PARTITION else partition for partition in partitions]
     return StoredFiles(
-        partitions=pa.array(paths, pa.string()),
+        partitions=arrow_list(paths, pa.string()),
         partition=np.array([number for number, _, _ in files], np.int32),
         name=pa.array([name for _, name, _ in files], pa.string()),
         size=np.array([size for _, _, size in files], np.int64),

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import string_list
+from pyhudi_expr.arrays import (
+    arrow_list,
+    string_list,
+)
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.tables.hudi_names import (
     EXPRESSION_INDEX_PREFIX,
@@ -71,9 +74,9 @@ class GroupFiles:
             entries += found
             numbers += [number] * len(found)
         stored = StoredFiles(
-            partitions=pa.array(partitions, pa.string()),
+            partitions=arrow_list(partitions, pa.string()),
             partition=np.array(numbers, np.int32),
-            name=pa.array([entry.name for entry in entries], pa.string()),
+            name=arrow_list([entry.name for entry in entries], pa.string()),
             size=np.array([entry.size for entry in entries], np.int64),
         )
         listing = metadata.listing(TableView.SNAPSHOT, files=stored)
@@ -168,7 +171,7 @@ class GroupFiles:
                 built = str(listing.slice_base_instant[number])
                 required = RequiredBlocks(self.written, partition, built)
         else:
-            writers = log_files(pa.array(names[first_log:], pa.string())).instant.to_pylist()
+            writers = log_files(arrow_list(names[first_log:], pa.string())).instant.to_pylist()
         return FileGroup(
             storage=self.metadata.storage,
             base=files[0] if first_log else None,

@@ -26,7 +26,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import (
+    BoolArray,
+    Int64Array,
+    arrow_array,
+    combined,
+    numpy_flags,
+    numpy_numbers,
+)
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
@@ -69,7 +76,7 @@ def newest(
         base = _base(group, content, read, cache)
         tables = runs.merged()
         if base is not None:
-            untouched = base.filter(pa.array(~runs.touched(_ids(base))))
+            untouched = base.filter(arrow_array(~runs.touched(_ids(base))))
             tables = itertools.chain([untouched], tables)
         for table in map(_live, tables):
             if len(table):
@@ -95,8 +102,8 @@ def _deletions(keys: list[bytes]) -> pa.Table:
 
 
 def _live(table: pa.Table) -> pa.Table:
-    deleted = np.asarray(table.column("deleted"))
-    return table.filter(pa.array(~deleted)) if deleted.any() else table
+    deleted = numpy_flags(combined(table.column("deleted")))
+    return table.filter(arrow_array(~deleted)) if deleted.any() else table
 
 
 class _Runs:
@@ -167,10 +174,10 @@ def _last_of_ids(table: pa.Table) -> pa.Table:
     order: Int64Array = np.argsort(ids, kind="stable")
     ordered = ids[order]
     last = np.append(ordered[1:] != ordered[:-1], True)
-    return table.take(pa.array(order[last])).combine_chunks()
+    return table.take(arrow_array(order[last])).combine_chunks()
 
 
 def _ids(table: pa.Table) -> Hashes:
     column = table.column("id")
-    found: Hashes = column.chunk(0).to_numpy() if column.num_chunks == 1 else column.to_numpy()
+    found: Hashes = numpy_numbers(combined(column))
     return found

@@ -16,7 +16,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_buffer
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    arrow_array,
+    arrow_buffer,
+    arrow_list,
+    arrow_scalar,
+    numpy_numbers,
+)
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.file_slices import GroupId
 from pyhudi_expr.tables.mdt.avro.schema import Column, Numbers, Struct, Texts, Union
@@ -51,7 +59,7 @@ def locations(records: EncodedRecords) -> AnyArray:
     except UndecodedError:
         payloads = records.decoded()
     try:
-        return pa.array([_place(payload[_LOCATION]) for payload in payloads], pa.binary())
+        return arrow_list([_place(payload[_LOCATION]) for payload in payloads], pa.binary())
     except (KeyError, TypeError, struct.error) as error:
         raise CorruptFile(records.file, f"a record without a location: {error!r}") from error
 
@@ -72,7 +80,7 @@ def group_names(partitions: AnyArray, file_ids: AnyArray) -> AnyArray:
     """Return the names of file groups: the partition's path, a NUL character and the file id."""
     text = pa.large_string()
     return pc.binary_join_element_wise(
-        partitions.cast(text), file_ids.cast(text), pa.scalar("\0", text)
+        partitions.cast(text), file_ids.cast(text), arrow_scalar("\0", text)
     )
 
 
@@ -168,11 +176,13 @@ def entries(records: EncodedRecords) -> list[SecondaryEntries]:
     """
     deleted, every = deleted_flags(records), records.cells.key_strings
     texts = every.array()
-    escaped = np.asarray(pc.find_substring(texts, b"\\").to_numpy() >= 0)
+    escaped = numpy_numbers(pc.find_substring(texts, b"\\")) >= 0
     plain = every.take(~escaped)
     parts = [
         SecondaryEntries(
-            plain, *_split(plain, texts.filter(pa.array(~escaped)), records.file), deleted[~escaped]
+            plain,
+            *_split(plain, texts.filter(arrow_array(~escaped)), records.file),
+            deleted[~escaped],
         )
     ]
     if escaped.any():
@@ -199,8 +209,8 @@ def split_keys(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
         CorruptFile: They are no keys of a secondary index.
     """
     texts = keys.array()
-    escaped = np.asarray(pc.find_substring(texts, b"\\").to_numpy() >= 0)
-    plain = _split(keys.take(~escaped), texts.filter(pa.array(~escaped)), file)
+    escaped = numpy_numbers(pc.find_substring(texts, b"\\")) >= 0
+    plain = _split(keys.take(~escaped), texts.filter(arrow_array(~escaped)), file)
     others = _unescaped(keys.take(escaped), file)
     position = np.argsort(np.argsort(escaped, kind="stable"), kind="stable")
     values, record_keys = (
@@ -210,9 +220,9 @@ def split_keys(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
 
 
 def _split(keys: ByteStrings, texts: AnyArray, file: str) -> tuple[ByteStrings, ByteStrings]:
-    if (pc.count_substring(texts, b"$").to_numpy() != 1).any():
+    if (numpy_numbers(pc.count_substring(texts, b"$")) != 1).any():
         raise CorruptFile(file, "not the keys of a secondary index")
-    middle = keys.start + pc.find_substring(texts, b"$").to_numpy()
+    middle = keys.start + numpy_numbers(pc.find_substring(texts, b"$"))
     return (
         ByteStrings(keys.data, keys.start, middle),
         ByteStrings(keys.data, middle + 1, keys.end),

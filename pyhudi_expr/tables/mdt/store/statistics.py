@@ -15,8 +15,8 @@ from pyhudi_expr.arrays import (
     BoolArray,
     Int64Array,
     arrow_array,
+    arrow_list,
     arrow_nulls,
-    arrow_numbers,
     combined,
     without_dictionary,
 )
@@ -119,15 +119,15 @@ def column_statistics(keys: Iterable[bytes], payloads: Iterable[Payload]) -> Col
     bounds = [_bounds(entry) for entry in stats]
     types = [entry.get("valueType") or {} for entry in stats]
     return ColumnStatistics(
-        key=pa.array([key.decode() for key, _ in chosen], pa.string()),
-        file_name=pa.array([entry["fileName"] for entry in stats], pa.string()),
-        column_name=pa.array([entry["columnName"] for entry in stats], pa.string()),
+        key=arrow_list([key.decode() for key, _ in chosen], pa.string()),
+        file_name=arrow_list([entry["fileName"] for entry in stats], pa.string()),
+        column_name=arrow_list([entry["columnName"] for entry in stats], pa.string()),
         minimum=_by_wrapper([(wrapper, low) for wrapper, low, _ in bounds]),
         maximum=_by_wrapper([(wrapper, high) for wrapper, _, high in bounds]),
         value_type=np.array([kind.get("typeOrdinal", -1) for kind in types], np.int64),
-        type_info=pa.array([kind.get("additionalInfo") for kind in types], pa.string()),
-        value_count=pa.array([entry["valueCount"] for entry in stats], pa.int64()),
-        null_count=pa.array([entry["nullCount"] for entry in stats], pa.int64()),
+        type_info=arrow_list([kind.get("additionalInfo") for kind in types], pa.string()),
+        value_count=arrow_list([entry["valueCount"] for entry in stats], pa.int64()),
+        null_count=arrow_list([entry["nullCount"] for entry in stats], pa.int64()),
         is_tight=np.array([bool(entry.get("isTightBound")) for entry in stats], np.bool_),
     )
 
@@ -142,7 +142,7 @@ def _bounds(stats: Payload) -> tuple[str, Any, Any]:
 
 def _by_wrapper(bounds: Sequence[tuple[str, Any]]) -> Wrapped:
     return {
-        wrapper: pa.array([value if own == wrapper else None for own, value in bounds], type_)
+        wrapper: arrow_list([value if own == wrapper else None for own, value in bounds], type_)
         for wrapper, type_ in WRAPPED_TYPES.items()
         if any(own == wrapper for own, _ in bounds)
     }
@@ -201,7 +201,7 @@ def _wrapped_bounds(low: Column, high: Column, size: int) -> tuple[Wrapped, Wrap
             rows = own.rows
             if len(beside.rows) < size:
                 chosen = np.isin(rows, beside.rows, assume_unique=True)
-                values, rows = values.filter(pa.array(chosen)), rows[chosen]
+                values, rows = values.filter(arrow_array(chosen)), rows[chosen]
             bounds[own.name] = _spread(values, rows, size)
         if not minimum[branch.name].null_count < size:
             del minimum[branch.name], maximum[branch.name]
@@ -253,9 +253,9 @@ def _primitive_values(column: Column, type_: pa.DataType) -> AnyArray:
     if isinstance(column, Texts):
         return column.values.array().cast(type_)
     numbers = _numbers(column)
-    if numbers.dtype != np.bool_ and pa.from_numpy_dtype(numbers.dtype) == type_:
-        return arrow_numbers(numbers)
-    return pa.array(numbers, type_)
+    if type_ == pa.bool_():
+        numbers = numbers.astype(np.bool_)
+    return arrow_array(numbers).cast(type_)
 
 
 def read_statistics(
