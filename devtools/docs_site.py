@@ -46,6 +46,7 @@ _REFERENCE = {
     "reference/predicates.md": (
         "Predicates",
         (
+            "expr.frontend.sql.plain",
             "expr.frontend.sql.parser",
             "expr.frontend.arrow.filter_lists",
             "expr.frontend.arrow.expressions",

@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from pyhudi_expr.errors import UnknownColumn as UnknownColumn
     from pyhudi_expr.errors import UnsupportedTable as UnsupportedTable
     from pyhudi_expr.expr.frontend.arrow.filter_lists import FilterError as FilterError
-    from pyhudi_expr.expr.frontend.sql import PredicateSyntaxError as PredicateSyntaxError
+    from pyhudi_expr.expr.frontend.sql.conditions import (
+        PredicateSyntaxError as PredicateSyntaxError,
+    )
 
     __version__: str
 
@@ -78,7 +80,7 @@ _MODULES = {
     "InvalidType": _ERRORS,
     "InvalidValue": _ERRORS,
     "Plan": "pyhudi_expr.api.plan",
-    "PredicateSyntaxError": "pyhudi_expr.expr.frontend.sql",
+    "PredicateSyntaxError": "pyhudi_expr.expr.frontend.sql.conditions",
     "PyHudiWarning": _ERRORS,
     "Scan": "pyhudi_expr.api.scan",
     "Table": "pyhudi_expr.api.table",

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.errors import InvalidType, PyHudiWarning, QuotedColumnWarning
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
-from pyhudi_expr.expr.frontend.arrow.filter_lists import held
-from pyhudi_expr.expr.frontend.sql.conditions import is_query
+from pyhudi_expr.expr.frontend.sql.plain import is_query
 from pyhudi_expr.expr.nodes import Call, Case, Column, HudiExpression, Literal, children, walk
 from pyhudi_expr.index.opening import NO_METADATA_TABLE, NO_STATISTICS
 from pyhudi_expr.index.prune import PruneResult
@@ -39,7 +38,12 @@ def checked(predicate: Predicate | None) -> Predicate | None:
     """Return a predicate that can be read more than once. Raises InvalidType."""
     if predicate is not None and not isinstance(predicate, _KINDS):
         raise InvalidType(f"predicate: expected {_ACCEPTED}, got {type(predicate).__name__}")
-    return held(predicate) if isinstance(predicate, list | tuple) else predicate
+    if not isinstance(predicate, list | tuple):
+        return predicate
+    from pyhudi_expr.expr.frontend.arrow.filter_lists import held  # on use, see `Table`
+
+    found: Predicate = held(predicate)
+    return found
 
 
 def text_of(predicates: Sequence[Predicate]) -> str:

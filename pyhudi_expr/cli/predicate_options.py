@@ -15,7 +15,7 @@ import click
 from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.errors import HudiError, PyHudiWarning, QuotedColumnWarning
-from pyhudi_expr.expr.frontend.sql.parser import DIALECTS
+from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS
 from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
 from pyhudi_expr.index.partition_semantics import READERS
 from pyhudi_expr.index.prune import PruneOptions, Pruner

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.errors import UnknownColumn
 from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
+from pyhudi_expr.expr.frontend.sql.plain import parse_predicate
 from pyhudi_expr.expr.nodes import Column, HudiExpression, Term, Unknown, walk
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 
@@ -54,8 +55,6 @@ def _parsed(
     filter: str | Sequence[Any] | HudiExpression, schema: pa.Schema, dialect: SqlDialect
 ) -> HudiExpression:
     if isinstance(filter, str):
-        from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-
         return parse_predicate(filter, dialect)
     if isinstance(filter, list | tuple):
         from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters

@@ -40,7 +40,7 @@ from pyhudi_expr.cli.predicate_options import (
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_table
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.expr.frontend.sql.conditions import is_query
+from pyhudi_expr.expr.frontend.sql.plain import is_query
 from pyhudi_expr.expr.nodes import ALWAYS, PythonValue
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.tables.listing import TableView

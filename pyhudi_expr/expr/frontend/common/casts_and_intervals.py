@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from sqlglot import exp
 
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.expr.nodes import Call, Cast, Literal, Term
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 _WIDER: dict[pa.DataType, tuple[pa.DataType, ...]] = {
     pa.int8(): (pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
@@ -55,6 +58,8 @@ def plus_interval(
     The result is ``plus interval(time, months, days, micros)``. Raises ValueError for intervals of
     several fields, and those that are not constant.
     """
+    from sqlglot import exp  # on use
+
     unit, amount = interval.args.get("unit"), interval.this
     if isinstance(amount, exp.Neg):
         sign, amount = -sign, amount.this

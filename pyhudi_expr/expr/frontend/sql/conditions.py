@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from sqlglot import TokenType
@@ -71,13 +70,7 @@ _AFTER_WHERE = {
     *(TokenType.QUALIFY, TokenType.OFFSET, TokenType.FETCH),
 }
 _MORE_TABLES = {TokenType.JOIN, TokenType.COMMA, TokenType.LATERAL, TokenType.L_PAREN}
-_QUERY = re.compile(r"[\s(]*select\b", re.IGNORECASE)
 _ALONE = "write the condition alone, as after WHERE"
-
-
-def is_query(text: str) -> bool:
-    """Return whether a text is a whole query, of which only the WHERE is taken."""
-    return _QUERY.match(text) is not None
 
 
 def condition_tokens(tokens: Sequence[Token]) -> list[Token]:

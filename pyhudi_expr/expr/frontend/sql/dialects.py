@@ -10,11 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
-import sqlglot
-from sqlglot import exp
 
 from pyhudi_expr.expr.frontend.common import functions
 from pyhudi_expr.expr.frontend.common.casts_and_intervals import PLUS_EXACT_INTERVAL, plus_interval
@@ -29,8 +27,6 @@ from pyhudi_expr.expr.frontend.common.functions import supported_call
 from pyhudi_expr.expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type, parse_type
 from pyhudi_expr.expr.frontend.common.text_patterns import like, standard_like
-from pyhudi_expr.expr.frontend.sql import readers
-from pyhudi_expr.expr.frontend.sql.syntax import Exact
 from pyhudi_expr.expr.frontend.sql.trino_rules import (
     Read,
     as_read,
@@ -60,18 +56,20 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.expr.semantics import Engine
 
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from pyhudi_expr.expr.frontend.sql.readers import Reader
+
 _Given = TypeVar("_Given")
 
 
 @dataclass(frozen=True)
 class SqlDialect:
-    """The rules of one dialect. Those that return terms, and `check`, raise InexpressibleError.
+    """The rules of one dialect. Those that return terms raise InexpressibleError.
 
     Attributes:
         name: The name for users.
-        reader: Returns sqlglot's dialect; imported on first use, as each takes tens of
-            milliseconds.
-        exact: Corrects the tokens of a text.
         cast: A term as a type of sqlglot.
         call: A function by its name in lower case.
         predicate: A function that is a predicate; None for any other.
@@ -83,13 +81,10 @@ class SqlDialect:
         negated: NOT of a predicate.
         between: BETWEEN of a term and its ends.
         rows_equal: Equality of rows, whose fields are compared so.
-        check: Refuses syntax that the engine evaluates differently.
         certain: A condition with each value that one of the engine's evaluators gives it.
     """
 
     name: str
-    reader: Callable[[], type[sqlglot.Dialect]]
-    exact: Exact
     cast: Callable[[Term, exp.DataType], Term]
     call: Callable[[str, tuple[Term, ...]], Term]
     predicate: Callable[[str, tuple[Term, ...]], HudiExpression | None]
@@ -101,13 +96,19 @@ class SqlDialect:
     negated: Callable[[HudiExpression], HudiExpression]
     between: Callable[[Term, Term, Term], HudiExpression]
     rows_equal: Callable[[Sequence[Comparison]], HudiExpression]
-    check: Callable[[exp.Expr], None]
     certain: Callable[[HudiExpression], HudiExpression]
 
     @property
     def engine(self) -> Engine:
         """The engine that evaluates a text of this dialect."""
         return Engine(self.name)
+
+    @property
+    def reader(self) -> Reader:
+        """How sqlglot reads its texts; imported on use, as that takes a tenth of a second."""
+        from pyhudi_expr.expr.frontend.sql.readers import READERS
+
+        return READERS[self.name]
 
     @property
     def as_written(self) -> SqlDialect:
@@ -162,22 +163,22 @@ def _no_predicate(name: str, args: tuple[Term, ...]) -> None:
     """Return None: `call` and `as_condition` have the predicates."""
 
 
-_Type = exp.DType
-_COMMON: dict[_Type, pa.DataType] = {
-    **{_Type.BOOLEAN: pa.bool_(), _Type.TINYINT: pa.int8(), _Type.SMALLINT: pa.int16()},
-    **{_Type.INT: pa.int32(), _Type.BIGINT: pa.int64(), _Type.FLOAT: pa.float32()},
-    **{_Type.DOUBLE: pa.float64(), _Type.DATE: pa.date32(), _Type.TEXT: pa.string()},
+#: Types by their names in sqlglot.
+_COMMON: dict[str, pa.DataType] = {
+    **{"BOOLEAN": pa.bool_(), "TINYINT": pa.int8(), "SMALLINT": pa.int16()},
+    **{"INT": pa.int32(), "BIGINT": pa.int64(), "FLOAT": pa.float32()},
+    **{"DOUBLE": pa.float64(), "DATE": pa.date32(), "TEXT": pa.string()},
 }
-_CLOCK, _CLOCKS = pa.timestamp("ns"), (_Type.TIMESTAMP, _Type.TIMESTAMPTZ)
-_SPARK_TYPES: dict[_Type, pa.DataType] = {
+_CLOCK, _CLOCKS = pa.timestamp("ns"), ("TIMESTAMP", "TIMESTAMPTZ")
+_SPARK_TYPES: dict[str, pa.DataType] = {
     **_COMMON,
-    **dict.fromkeys((_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ), _CLOCK),
-    **{_Type.TIMESTAMPNTZ: _CLOCK, _Type.BINARY: pa.binary(), _Type.NULL: pa.null()},
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ"), _CLOCK),
+    **{"TIMESTAMPNTZ": _CLOCK, "BINARY": pa.binary(), "NULL": pa.null()},
 }
-_TRINO_TYPES: dict[_Type, pa.DataType] = {
+_TRINO_TYPES: dict[str, pa.DataType] = {
     **_COMMON,
-    **{_Type.TIMESTAMP: _CLOCK, _Type.TIMESTAMPTZ: pa.timestamp("ns", "UTC")},
-    **{_Type.VARBINARY: pa.binary(), _Type.VARCHAR: pa.string()},
+    **{"TIMESTAMP": _CLOCK, "TIMESTAMPTZ": pa.timestamp("ns", "UTC")},
+    **{"VARBINARY": pa.binary(), "VARCHAR": pa.string()},
 }
 #: Minimum digits of a time's second, for which a margin of a millisecond is enough.
 _DIGITS = 3
@@ -186,7 +187,7 @@ _DIGITS = 3
 def _spark_cast(term: Term, to: exp.DataType) -> Term:
     if isinstance(term, Literal) and isinstance(term.value, str):
         moment = instant_of_text(term.value)
-        if moment is not None and to.this in (_Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ):
+        if moment is not None and to.this.name in ("TIMESTAMPTZ", "TIMESTAMPLTZ"):
             return moment
     return _cast(term, _type_of(to, _SPARK_TYPES, "decimal(10,0)"))
 
@@ -214,18 +215,18 @@ _TIME = re.compile(r"[1-9]\d{3}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?", re.ASC
 def _trino_cast(read: Read, term: Term, to: exp.DataType) -> Term:
     parameters = [parameter.name for parameter in to.expressions]
     if isinstance(term, Literal) and isinstance(term.value, str):
-        if to.this is _Type.DECIMAL and not parameters:
+        if to.this.name == "DECIMAL" and not parameters:
             number = fold_cast(term, pa.decimal128(38, len(term.value.partition(".")[2])))
             return number or trino_cast(read, term, pa.decimal128(38, 0))
-        if to.this in _CLOCKS and not _keeps_digits(term.value, parameters):
+        if to.this.name in _CLOCKS and not _keeps_digits(term.value, parameters):
             raise InexpressibleError(f"not supported: a cast to {to.sql('trino')}")
-        if to.this is _Type.TIMESTAMPTZ:
+        if to.this.name == "TIMESTAMPTZ":
             return instant_of_text(term.value) or trino_cast(
-                read, term, _TRINO_TYPES[_Type.TIMESTAMPTZ]
+                read, term, _TRINO_TYPES["TIMESTAMPTZ"]
             )
-    elif to.this in _CLOCKS and not _has_millis(parameters):
+    elif to.this.name in _CLOCKS and not _has_millis(parameters):
         raise InexpressibleError(f"not supported: a cast to {to.sql('trino')}")
-    if to.this in (_Type.VARCHAR, _Type.CHAR) and parameters:
+    if to.this.name in ("VARCHAR", "CHAR") and parameters:
         return trino_cast(read, term, parse_type(to.sql("hive")))
     return trino_cast(read, term, _type_of(to, _TRINO_TYPES, "decimal(38,0)"))
 
@@ -244,10 +245,10 @@ def _keeps_digits(text: str, parameters: list[str]) -> bool:
     return not parameters or digits <= int(parameters[0])
 
 
-def _type_of(to: exp.DataType, types: dict[exp.DType, pa.DataType], decimal: str) -> Type:
-    if to.this is _Type.DECIMAL:
+def _type_of(to: exp.DataType, types: dict[str, pa.DataType], decimal: str) -> Type:
+    if to.this.name == "DECIMAL":
         return parse_type(to.sql("hive") if to.expressions else decimal)
-    found = types.get(to.this)
+    found = types.get(to.this.name)
     if found is None:
         raise InexpressibleError(f"the type {to.sql()[:100]!r}")
     return found
@@ -274,89 +275,14 @@ def _presto_plus_interval(time: Term, interval: exp.Interval, sign: int) -> Term
     return plus_interval(presto_as_read(time), interval, sign, PLUS_EXACT_INTERVAL)
 
 
-def _no_check(node: exp.Expr) -> None:
-    """Accept all syntax."""
-
-
-def _check_presto(node: exp.Expr) -> None:
-    """Refuse what Presto 0.287 evaluates differently than documented."""
-    match node:
-        case exp.Extract() if node.this.name.upper() in ("HOUR", "MINUTE", "SECOND"):
-            raise InexpressibleError(
-                "not supported: hours of a possible date, for which Presto counts days"
-            )
-        case exp.Case(this=exp.Expr()) if not _have_one_type(
-            [one.this for one in node.args["ifs"]]
-        ):
-            raise InexpressibleError("not supported: a CASE with values of several types")
-        case exp.Case() if any(map(_has_product, _compared_by_case(node))):
-            # A product may be a decimal zero with a minus sign, which then equals none of the
-            # constants.
-            raise InexpressibleError("not supported: a CASE of a product, which may be NULL")
-
-
-def _compared_by_case(case: exp.Case) -> list[exp.Expr]:
-    """Return the terms that Presto looks up among constants: CASE x WHEN c and CASE WHEN x = c."""
-    if case.this is not None:
-        return [case.this]
-    return [one.this for one in case.args["ifs"] if one.this.find(exp.EQ, exp.In) is not None]
-
-
-def _has_product(term: exp.Expr) -> bool:
-    return term.find(exp.Mul) is not None
-
-
 def _presto_call(name: str, args: tuple[Term, ...]) -> Term:
     if name == "second":
         raise InexpressibleError("not supported: second(), which Presto takes from the time in UTC")
     return trino_call(presto_as_read, name, args)
 
 
-def _have_one_type(values: list[exp.Expr]) -> bool:
-    """Return whether there is one value, or all are constants of one type."""
-    kinds = set(map(_kind, values))
-    return len(values) == 1 or (len(kinds) == 1 and None not in kinds)
-
-
-def _kind(value: exp.Expr) -> str | None:
-    match value:
-        case exp.Neg(this=exp.Literal() as number) | (exp.Literal() as number):
-            if number.is_string:
-                return "text"
-            return "integer" if number.this.isdigit() else None
-        case exp.Cast(this=exp.Literal()):
-            return str(value.to.sql("presto"))
-    return None
-
-
-def _hive_reader() -> type[sqlglot.Dialect]:
-    from pyhudi_expr.expr.frontend.sql.readers import HiveReader
-
-    return HiveReader
-
-
-def _spark_reader() -> type[sqlglot.Dialect]:
-    from pyhudi_expr.expr.frontend.sql.readers import SparkReader
-
-    return SparkReader
-
-
-def _trino_reader() -> type[sqlglot.Dialect]:
-    from pyhudi_expr.expr.frontend.sql.readers import TrinoReader
-
-    return TrinoReader
-
-
-def _presto_reader() -> type[sqlglot.Dialect]:
-    from pyhudi_expr.expr.frontend.sql.readers import PrestoReader
-
-    return PrestoReader
-
-
 HIVE = SqlDialect(
     name="hive",
-    reader=_hive_reader,
-    exact=readers.hive_tokens,
     cast=partial(_hive_cast, certain_cast),
     call=partial(supported_call, functions.HIVE_TEXT),
     predicate=_no_predicate,
@@ -368,7 +294,6 @@ HIVE = SqlDialect(
     negated=Not,
     between=Between,
     rows_equal=_hive_rows_equal,
-    check=_no_check,
     certain=with_changed_decimals,
 )
 _HIVE_AS_WRITTEN = replace(
@@ -377,8 +302,6 @@ _HIVE_AS_WRITTEN = replace(
 SPARK = replace(
     _HIVE_AS_WRITTEN,
     name="spark",
-    reader=_spark_reader,
-    exact=readers.spark_tokens,
     cast=_spark_cast,
     call=_spark_call,
     null_safe=_as_it_is,
@@ -386,8 +309,6 @@ SPARK = replace(
 )
 TRINO = SqlDialect(
     name="trino",
-    reader=_trino_reader,
-    exact=readers.plain_tokens,
     cast=partial(_trino_cast, as_read),
     call=partial(trino_call, as_read),
     predicate=trino_predicate,
@@ -399,13 +320,11 @@ TRINO = SqlDialect(
     negated=Not,
     between=Between,
     rows_equal=trino_rows_equal,
-    check=_no_check,
     certain=_as_it_is,
 )
 PRESTO = replace(
     TRINO,
     name="presto",
-    reader=_presto_reader,
     cast=partial(_trino_cast, presto_as_read),
     call=_presto_call,
     like=presto_like,
@@ -414,7 +333,6 @@ PRESTO = replace(
     plus_interval=_presto_plus_interval,
     negated=presto_not,
     between=presto_between,
-    check=_check_presto,
 )
 
 DIALECTS = {dialect.name: dialect for dialect in (HIVE, SPARK, TRINO, PRESTO)}

@@ -99,7 +99,8 @@ def parse_predicate(text: str, dialect: SqlDialect = HIVE) -> HudiExpression:
     Raises:
         PredicateSyntaxError: The text is not a predicate, too long or nested too deeply.
     """
-    node = parse(text, dialect.reader(), dialect.exact)
+    reader = dialect.reader
+    node = parse(text, reader.dialect, reader.exact)
     return dialect.certain(_Walk(dialect).predicate(node))
 
 
@@ -108,6 +109,7 @@ class _Walk:
 
     def __init__(self, dialect: SqlDialect) -> None:
         self._dialect = dialect
+        self._check = dialect.reader.check
 
     def predicate(self, node: exp.Expr) -> HudiExpression:
         node = _unwrapped(node)
@@ -231,7 +233,7 @@ class _Walk:
     def _term(self, node: exp.Expr) -> Term:
         node = _unwrapped(node)
         _check_read(node)
-        self._dialect.check(node)
+        self._check(node)
         symbol = _ARITHMETIC.get(type(node))
         if symbol in ("+", "-"):
             left, right = _unwrapped(node.this), _unwrapped(node.expression)

@@ -8,10 +8,11 @@ octal and unicode escapes, ``\Z``, and ``\%`` and ``\_`` kept as they are for LI
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sqlglot import TokenType, exp
+from sqlglot import Dialect, TokenType, exp
 from sqlglot.dialects.hive import Hive
 from sqlglot.dialects.presto import Presto
 from sqlglot.dialects.spark import Spark
@@ -22,6 +23,9 @@ from sqlglot.parsers.presto import PrestoParser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.parsers.trino import TrinoParser
 from sqlglot.tokenizer_core import Token
+
+from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
+from pyhudi_expr.expr.frontend.sql.syntax import Exact
 
 _REST_OF_ESCAPE = r"|(?P<octal>[01][0-7]{2})|(?P<letter>.))"
 _HIVE_ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9A-Fa-f]{4})" + _REST_OF_ESCAPE, re.DOTALL)
@@ -169,3 +173,75 @@ class TrinoReader(Trino):
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = OF_OWN_SYNTAX
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How sqlglot reads the texts of a dialect.
+
+    Attributes:
+        dialect: The dialect in sqlglot.
+        exact: Corrects the tokens of a text.
+        check: Refuses syntax that the engine evaluates differently. Raises InexpressibleError.
+    """
+
+    dialect: type[Dialect]
+    exact: Exact
+    check: Callable[[exp.Expr], None]
+
+
+def _accept_all(node: exp.Expr) -> None:
+    """Accept all syntax."""
+
+
+def _check_presto(node: exp.Expr) -> None:
+    """Refuse what Presto 0.287 evaluates differently than documented."""
+    match node:
+        case exp.Extract() if node.this.name.upper() in ("HOUR", "MINUTE", "SECOND"):
+            raise InexpressibleError(
+                "not supported: hours of a possible date, for which Presto counts days"
+            )
+        case exp.Case(this=exp.Expr()) if not _have_one_type(
+            [one.this for one in node.args["ifs"]]
+        ):
+            raise InexpressibleError("not supported: a CASE with values of several types")
+        case exp.Case() if any(map(_has_product, _compared_by_case(node))):
+            # A product may be a decimal zero with a minus sign, which then equals none of the
+            # constants.
+            raise InexpressibleError("not supported: a CASE of a product, which may be NULL")
+
+
+def _compared_by_case(case: exp.Case) -> list[exp.Expr]:
+    """Return the terms that Presto looks up among constants: CASE x WHEN c and CASE WHEN x = c."""
+    if case.this is not None:
+        return [case.this]
+    return [one.this for one in case.args["ifs"] if one.this.find(exp.EQ, exp.In) is not None]
+
+
+def _has_product(term: exp.Expr) -> bool:
+    return term.find(exp.Mul) is not None
+
+
+def _have_one_type(values: list[exp.Expr]) -> bool:
+    """Return whether there is one value, or all are constants of one type."""
+    kinds = set(map(_kind, values))
+    return len(values) == 1 or (len(kinds) == 1 and None not in kinds)
+
+
+def _kind(value: exp.Expr) -> str | None:
+    match value:
+        case exp.Neg(this=exp.Literal() as number) | (exp.Literal() as number):
+            if number.is_string:
+                return "text"
+            return "integer" if number.this.isdigit() else None
+        case exp.Cast(this=exp.Literal()):
+            return str(value.to.sql("presto"))
+    return None
+
+
+READERS = {
+    "hive": Reader(HiveReader, hive_tokens, _accept_all),
+    "spark": Reader(SparkReader, spark_tokens, _accept_all),
+    "trino": Reader(TrinoReader, plain_tokens, _accept_all),
+    "presto": Reader(PrestoReader, plain_tokens, _check_presto),
+}
