@@ -8,6 +8,7 @@ from rich.console import Console
 
 from bench import (
     engines,
+    first,
     hive,
     hive_planning,
     iceberg,
@@ -41,6 +42,7 @@ _MODULES = (
     wide,
     iceberg,
     engines,
+    first,
     service,
     join_keys,
     hive,
