@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arrow_list
 from pyhudi_expr.expr import bounds as b
 from pyhudi_expr.expr.bound import (
     BoundAnd,
@@ -214,12 +214,14 @@ def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | Bool
         return Bounds(begins[within], finishes[within]), index <= last
     type_ = leaf.term.domain.arrow_type
     if isinstance(lower, pa.Scalar):
-        single = int(_search(finishes, pa.array([lower.as_py()], type=type_))[0])
+        single = int(_search(finishes, arrow_list([lower.as_py()], type_))[0])
         nearest = min(single, last)
         return Bounds(begins[nearest], finishes[nearest]), np.bool_(single <= last)
     index = _search(finishes, cast("AnyArray", lower))
     within = np.minimum(index, last)
-    return Bounds(begins.take(pa.array(within)), finishes.take(pa.array(within))), index <= last
+    return Bounds(
+        begins.take(arrow_array(within)), finishes.take(arrow_array(within))
+    ), index <= last
 
 
 def _search(ends: AnyArray, values: AnyArray) -> Int64Array:

@@ -14,9 +14,15 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, combined
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    arrow_array,
+    combined,
+    numpy_numbers,
+)
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import Domain
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.entry_source import EntrySource
@@ -95,8 +101,8 @@ class BoundsSnapshots:
 def _to_table(kept: KeptBounds) -> pa.Table:
     bounds = kept.bounds
     columns: dict[str, Any] = {
-        "lower": bounds.lower,
-        "upper": bounds.upper,
+        "lower": _stored(bounds.lower),
+        "upper": _stored(bounds.upper),
         "may_be_value": stored_flags(np.asarray(bounds.may_be_value)),
         "may_be_null": stored_flags(np.asarray(bounds.may_be_null)),
         "doubted": stored_flags(kept.doubted),
@@ -104,12 +110,16 @@ def _to_table(kept: KeptBounds) -> pa.Table:
     return pa.table(columns)
 
 
+def _stored(ends: Values) -> Values:
+    return arrow_array(ends) if isinstance(ends, np.ndarray) else ends
+
+
 def _from_table(table: pa.Table, domain: Domain) -> KeptBounds:
     columns: dict[str, AnyArray] = {
         name: combined(table.column(name)) for name in table.column_names
     }
     ends = [columns["lower"], columns["upper"]]
-    lower, upper = (end.to_numpy() for end in ends) if domain.is_ordinal else ends
+    lower, upper = map(numpy_numbers, ends) if domain.is_ordinal else ends
     flags = (flags_of(columns[name]) for name in ("may_be_value", "may_be_null", "doubted"))
     may_be_value, may_be_null, doubted = flags
     return KeptBounds(Bounds(lower, upper, may_be_value, may_be_null), doubted)

@@ -28,6 +28,10 @@ _OF_A_TEXT = """
 import pyhudi_expr as ph
 assert len(ph.table(sys.argv[1]).prune("txn_id = 'TXN-016'").kept_paths()) == 1
 """
+_ON_THE_COMMAND_LINE = """
+from pyhudi_expr.cli.main import main
+assert main(["prune", sys.argv[1], "txn_id = 'TXN-016'", "--count"]) == 0
+"""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +45,7 @@ def _imported(program: str, table: Path) -> set[str]:
     command = [sys.executable, "-c", whole, str(table)]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ran.stderr == ""
-    return set(ran.stdout.split())
+    return set(ran.stdout.splitlines()[-1].split())
 
 
 def test_an_answer_from_column_stats_imports_no_slow_package(table: Path) -> None:
@@ -54,3 +58,12 @@ def test_a_prune_imports_neither_slow_packages_nor_what_it_does_not_use(table: P
     assert imported.isdisjoint(_HEAVY)
     assert not {name for name in own if name.startswith(("pyhudi_expr.rows", "pyhudi_expr.manage"))}
     assert len(own) <= _MOST_MODULES
+
+
+def test_the_command_line_imports_as_little_with_and_without_its_cache(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for _ in range(2):
+        assert _imported(_ON_THE_COMMAND_LINE, table).isdisjoint(_HEAVY)
+    assert any(tmp_path.iterdir())

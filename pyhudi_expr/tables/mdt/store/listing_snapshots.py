@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, combined
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    arrow_array,
+    arrow_list,
+    combined,
+    numpy_numbers,
+)
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, Identity
 from pyhudi_expr.tables.mdt.store.listing_state import ListingState
@@ -98,8 +105,8 @@ def is_worth_keeping(listing: FileListing) -> bool:
 def to_tables(listing: FileListing) -> list[pa.Table]:
     """Return a listing as tables: about itself, and of partitions, slices and files."""
     about = {
-        "instant": pa.array([listing.instant], pa.string()),
-        "view": pa.array([listing.view.value]),
+        "instant": arrow_list([listing.instant], pa.string()),
+        "view": arrow_list([listing.view.value], pa.string()),
     }
     return [
         pa.table(about),
@@ -116,12 +123,12 @@ def from_tables(tables: Sequence[pa.Table]) -> FileListing:
         instant=about.column("instant")[0].as_py(),
         view=TableView(about.column("view")[0].as_py()),
         partitions=combined(partitions.column("path")),
-        slice_partition=combined(slices.column("slice_partition")).to_numpy(),
+        slice_partition=numpy_numbers(combined(slices.column("slice_partition"))),
         slice_file_id=combined(slices.column("slice_file_id")),
         slice_base_instant=combined(slices.column("slice_base_instant")),
-        file_slice=combined(files.column("file_slice")).to_numpy(),
+        file_slice=numpy_numbers(combined(files.column("file_slice"))),
         file_name=combined(files.column("file_name")),
-        file_size=combined(files.column("file_size")).to_numpy(),
+        file_size=numpy_numbers(combined(files.column("file_size"))),
         file_is_log=flags_of(combined(files.column("file_is_log"))),
     )
 
@@ -129,15 +136,14 @@ def from_tables(tables: Sequence[pa.Table]) -> FileListing:
 def _stored(column: AnyArray | npt.NDArray[Any]) -> AnyArray:
     if isinstance(column, pa.Array):
         return column
-    return stored_flags(column) if column.dtype == np.bool_ else pa.array(column)
+    return stored_flags(column) if column.dtype == np.bool_ else arrow_array(column)
 
 
 def stored_flags(flags: BoolArray) -> AnyArray:
     """Return flags as an Arrow array of bytes, which numpy can map; Arrow's own flags are bits."""
-    return pa.array(flags.view(np.uint8))
+    return arrow_array(flags.view(np.uint8))
 
 
 def flags_of(stored: AnyArray) -> BoolArray:
     """Return the flags of an array from `stored_flags`, without a copy."""
-    found: BoolArray = stored.to_numpy().view(np.bool_)
-    return found
+    return numpy_numbers(stored).view(np.bool_)

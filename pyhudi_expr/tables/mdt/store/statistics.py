@@ -18,6 +18,8 @@ from pyhudi_expr.arrays import (
     arrow_list,
     arrow_nulls,
     combined,
+    numpy_flags,
+    numpy_numbers,
     without_dictionary,
 )
 from pyhudi_expr.tables.mdt.avro.columns import decode_columns
@@ -89,7 +91,7 @@ class ColumnStatistics:
 
     def filter(self, chosen: BoolArray) -> ColumnStatistics:
         """Return the chosen entries (one flag for each)."""
-        mask = pa.array(chosen)
+        mask = arrow_array(chosen)
 
         def of(wrapped: Wrapped) -> Wrapped:
             return {wrapper: values.filter(mask) for wrapper, values in wrapped.items()}
@@ -308,8 +310,8 @@ def to_table(entries: ColumnStatistics) -> pa.Table:
     for name in _PLAIN:
         column = getattr(entries, name)
         columns[name] = column.dictionary_encode() if name in _REPETITIVE else column
-    columns["value_type"] = pa.array(entries.value_type)
-    columns["is_tight"] = pa.array(entries.is_tight)
+    columns["value_type"] = arrow_array(entries.value_type)
+    columns["is_tight"] = arrow_array(entries.is_tight)
     for side in _BOUNDS:
         for wrapper, values in getattr(entries, side).items():
             columns[f"{side} {wrapper}"] = values
@@ -329,8 +331,8 @@ def from_table(table: pa.Table) -> ColumnStatistics:
         for side in _BOUNDS
     }
     return ColumnStatistics(
-        value_type=columns["value_type"].to_numpy(),
-        is_tight=columns["is_tight"].to_numpy(zero_copy_only=False),
+        value_type=numpy_numbers(columns["value_type"]),
+        is_tight=numpy_flags(columns["is_tight"]),
         **plain,
         **bounds,
     )
