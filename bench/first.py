@@ -6,6 +6,7 @@ with pandas where it is installed.
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -25,7 +26,7 @@ def first() -> Iterator[Measurement]:
 
 def measured(table: str, sql: str) -> Iterator[Measurement]:
     """Ask each reader in turns; ratios are medians of those of one turn."""
-    ask = {name: lambda name=name: cold.run("bench.first", name, table, sql) for name in _READERS}
+    ask = {name: partial(cold.run, "bench.first", name, table, sql) for name in _READERS}
     for run in ask.values():  # fill the caches of the file system
         run()
     turns = [{name: run() for name, run in ask.items()} for _ in range(_RUNS)]
