@@ -102,11 +102,6 @@ class BuildSource:
         """Return the slices that the other snapshot lacks, or may have with other contents."""
         return self.listing.some(~other._coverage.covered(self.table, self.listing))
 
-    def base_files_not_in(self, other: BuildSource) -> FileListing:
-        """Return the slices whose base files the other snapshot lacks, without their log files."""
-        bases = BuildSource(self.table, self.listing.base_files_only())
-        return bases.slices_not_in(BuildSource(other.table, other.listing.base_files_only()))
-
     def files_not_in(self, other: BuildSource) -> FileListing:
         """Return the files that the other snapshot lacks, or has with another length."""
         changed = self.slices_not_in(other)

@@ -262,7 +262,8 @@ class ExtensionRefresh:
         files = self._base_files(self._all_entries(of_keys), of_keys) if of_keys else []
         for definition, n in new:
             if not has_rows(definition.name):
-                frame = file_entries(self.spark, self.table, self.listing, definition, n)
+                bases = self.listing.base_files_only()
+                frame = file_entries(self.spark, self.table, bases, definition, n)
                 files += self._base_files(frame, [(definition, n)])
         return files
 

@@ -123,11 +123,8 @@ def _changes(
     else:
         whole = _of_partitions(now.listing, [now.slices_not_in(built), built.slices_not_in(now)])
         parts = [partition_entries(spark, now.table, whole, definition, shards)]
-        if definition.name == COLUMN_STATS:
+        if definition.name != PARTITION_STATS:
             fresh = now.files_not_in(built)
-            parts.append(entries(spark, now.table, fresh, definition, shards))
-        elif definition.name != PARTITION_STATS:
-            fresh = now.base_files_not_in(built)
             parts.append(file_entries(spark, now.table, fresh, definition, shards))
         found = reduce(DataFrame.union, [part for part in parts if part is not None])
     return found.select(sql.lit(definition.name).alias("partition"), "shard", "key", "value")

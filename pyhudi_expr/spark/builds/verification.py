@@ -8,7 +8,7 @@ never looked up. For an index of the extension, the covered slices are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -93,10 +93,10 @@ def _verified(spark: SparkSession, table: HudiTable, status: IndexStatus) -> lis
     for partition in status.partitions:
         shards = len(stored.groups(partition))
         definition = _definition(stored, partition)
-        of_files = status.store is Store.EXTENSION or partition == hudi_names.COLUMN_STATS
-        make_entries = file_entries if of_files and not has_rows(partition) else entries
+        of_rows = has_rows(partition) or status.store is Store.HUDI
+        make_entries = entries if of_rows else file_entries
         expected = make_entries(spark, table, listing, definition, shards)
-        facts = expected.select("key", "value").mapInArrow(_described, _FACTS)
+        facts = expected.select("key", "value").mapInArrow(_described(_Files.of(listing)), _FACTS)
         stored_entries = _stored_entries(spark, table.base_path, status.store, partition, shards)
         found.append(_compared(partition, facts.distinct(), stored_entries))
     return found
@@ -205,16 +205,25 @@ def _batches(records: dict[bytes, Payload]) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch([some, texts], schema=_FACTS_SCHEMA)
 
 
-def _described(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        texts = [_facts_of(value) for value in batch.column("value").to_pylist()]
-        yield pa.record_batch([batch.column("key"), pa.array(texts)], schema=_FACTS_SCHEMA)
+def _described(
+    files: _Files,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def described(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            made = zip(*(batch.column(name).to_pylist() for name in ("key", "value")), strict=True)
+            every = [(key, *_decoded(value)) for key, value in made]
+            found = [(key, text) for key, payload, text in every if files.have(key, payload)]
+            keys, texts = [key for key, _ in found], [text for _, text in found]
+            yield pa.record_batch([keys, texts], schema=_FACTS_SCHEMA)
+
+    return described
 
 
-@lru_cache(maxsize=100_000)  # the entries of a file are equal in most kinds of index
-def _facts_of(value: bytes) -> str:
+@lru_cache(maxsize=10_000)  # the entries of a file are equal in most kinds of index
+def _decoded(value: bytes) -> tuple[Payload, str]:
+    """Return an entry that was just made, with its facts."""
     (payload,) = decode(RECORD_SCHEMA, [value], "an entry that was just made")
-    return facts(payload)
+    return payload, facts(payload)
 
 
 def facts(payload: Payload) -> str:

@@ -130,12 +130,12 @@ def file_entries(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame:
-    """Return only the entries of the listed slices' base files, one by one; see `entries`.
+    """Return only the entries of the listed files, one by one; see `entries`.
 
-    They are valid as long as the files exist, whatever happens to their partitions and log files.
+    They are valid as long as the files exist, whatever happens to their partitions. (Log files have
+    none in indexes of filters.)
     """
-    bases = listing.base_files_only()
-    return _entries(spark, table, bases, definition, shards, _BY_SPARK_OF_FILES)
+    return _entries(spark, table, listing, definition, shards, _BY_SPARK_OF_FILES)
 
 
 def partition_entries(

@@ -1,7 +1,8 @@
 """Entries of `expr_index_*`: bounds or Bloom filters of a function's results, by Spark.
 
-Spark evaluates the function, and aggregates the values by file and by partition. As in Hudi the
-value count excludes nulls, the size is that of the file, and the uncompressed size twice that.
+Spark evaluates the function, and aggregates the values by file and by partition. Log files count as
+in `file_statistics`. As in Hudi the value count excludes nulls, the size is that of the file, and
+the uncompressed size twice that.
 
 A Bloom filter has a function's results for the rows of a base file, as text of Java's
 ``toString``. Nulls are in no filter: nothing equals them. Hudi's own writers fail on them, so an
@@ -26,8 +27,9 @@ from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.expr.domains import type_widens
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.manage.indexing.index_plan import IDENTITY, arguments
+from pyhudi_expr.rows.log_rows import log_values
 from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.rows.slice_rows import SliceReader, scalar_type
+from pyhudi_expr.rows.slice_rows import SliceReader, leaf, scalar_type
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, text_entries
 from pyhudi_expr.spark.jobs.slice_frames import arrow_type, read_slices
@@ -53,7 +55,7 @@ _DESCRIBED = {"partition": pa.string(), "file": pa.string(), "size": pa.int64()}
 def function_results(
     spark: SparkSession, table: HudiTable, listing: FileListing, definition: IndexDefinition
 ) -> DataFrame:
-    """Return rows of partition, file (null for merged slices), its size, and value.
+    """Return rows of partition, file, its size, and value.
 
     The rows of a file are adjacent. The function and its options are those of the index.
 
@@ -76,7 +78,7 @@ def _call(definition: IndexDefinition) -> Column:
 
 
 def _values(spark: SparkSession, table: HudiTable, listing: FileListing, field: str) -> DataFrame:
-    """Return the column's values: partition, file (null for merged slices), its size, value."""
+    """Return the column's values: partition, file, its size, value."""
     stored = _of_spark(scalar_type(table, table.schema(), field))
     try:
         spark_type = from_arrow_type(stored, prefer_timestamp_ntz=True).simpleString()
@@ -86,15 +88,17 @@ def _values(spark: SparkSession, table: HudiTable, listing: FileListing, field: 
 
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
         if one.base is not None:
-            file = reader.storage().stat(one.path(one.base))
             alone = replace(one, logs=())
-            yield from rows(alone, one.base, 0 if file is None else file.size)
-        if one.logs or one.base is None:
-            yield from rows(one, None, 0)
+            yield from rows(one, one.base, (part for (part,) in reader.columns(alone, [field])))
+        root = field.partition(".")[0]
+        for log in one.logs:
+            blocks = log_values(reader.storage(), one.path(log), [root])
+            yield from rows(one, log, (leaf(block, field) for block in blocks))
 
-    def rows(one: FileSlice, file: str | None, size: int) -> Iterator[pa.RecordBatch]:
-        described = (one.partition, file, size)
-        for (values,) in reader.columns(one, [field]):
+    def rows(one: FileSlice, file: str, parts: Iterable[AnyArray]) -> Iterator[pa.RecordBatch]:
+        stat = reader.storage().stat(one.path(file))
+        described = (one.partition, file, 0 if stat is None else stat.size)
+        for values in parts:
             if not (pa.types.is_null(values.type) or type_widens(values.type, stored)):
                 raise UnsupportedTable(
                     f"{reader.base_uri}: {one.name} holds column {field!r} as {values.type}, of "
@@ -206,8 +210,7 @@ def expression_index(
     if definition.type == hudi_names.BLOOM_FILTERS:
         return expression_filters(spark, table, listing, definition, shards)
     by_file, kind = _bounds(spark, table, listing, definition)
-    # A merged slice counts for its partition only.
-    every = by_file.where("file IS NOT NULL").unionByName(_by_partition(by_file))
+    every = by_file.unionByName(_by_partition(by_file))
     return every.mapInArrow(_encoder(definition.fields[0], kind, shards), ENTRIES)
 
 
@@ -218,7 +221,7 @@ def expression_of_files(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame:
-    """Return the entries of base files, see `entries.file_entries`."""
+    """Return the entries of files, see `entries.file_entries`."""
     if definition.type == hudi_names.BLOOM_FILTERS:
         return expression_filters(spark, table, listing, definition, shards)
     by_file, kind = _bounds(spark, table, listing, definition)
@@ -255,7 +258,7 @@ def _by_partition(by_file: DataFrame) -> DataFrame:
 def _bounds(
     spark: SparkSession, table: HudiTable, listing: FileListing, definition: IndexDefinition
 ) -> tuple[DataFrame, ValueType]:
-    """Return the bounds and counts of each file (null for merged slices), and their type."""
+    """Return the bounds and counts of each file, and their type."""
     if definition.type != hudi_names.COLUMN_STATS:
         raise HudiError(
             f"{table.base_path}: {definition.name} is of no kind that is known ({definition.type})"

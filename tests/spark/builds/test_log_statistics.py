@@ -40,3 +40,29 @@ def test_hudis_next_write_keeps_rows_of_log_files_in_the_ranges_of_partitions(
     upsert(with_options(table, writer_options(path)), rows(spark, 40, 44, 1, 1))
     assert_same_rows(spark, table, (f"d >= {FAR}", f"ts >= {FAR}", "d < 5"))
     assert not audit(HudiTable.open(path), AuditOptions()).findings
+
+
+def test_hudis_next_write_keeps_results_of_functions_in_the_ranges_of_partitions(
+    spark: SparkSession, table_root: Path
+) -> None:
+    spec = TableSpec(
+        "log-results",
+        TableType.MOR,
+        9,
+        ordering="ts",
+        partitions=("p",),
+        stats_columns=None,
+    )
+    table = create(rows(spark, 0, 40, 1, 2), spec, table_root)
+    upsert(table, rows(spark, 0, 4, 1, 1, city="zz"))
+    path = str(table.path)
+    execute(spark, f"CREATE INDEX up ON '{path}' USING column_stats(city) OPTIONS (expr = 'upper')")
+    conditions = ("upper(city) = 'ZZ'", "upper(city) >= 'Z'", "upper(city) = 'AA'")
+    assert_same_rows(spark, table, conditions)
+    for first, city in ((40, "aa"), (10, "yy")):
+        upsert(
+            with_options(table, writer_options(path)),
+            rows(spark, first, first + 2, 1, 1, city=city),
+        )
+        assert_same_rows(spark, table, (*conditions, "upper(city) = 'YY'"))
+    assert not audit(HudiTable.open(path), AuditOptions()).findings
