@@ -53,8 +53,6 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _struct(data: bytes, at: int, depth: int) -> tuple[Fields, int]:
-    if depth > _DEEPEST:
-        raise NotParquetError("Thrift structs are nested too deep")
     fields: Fields = {}
     number = 0
     while True:
@@ -83,10 +81,11 @@ def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
         if at + length > len(data):
             raise NotParquetError("a Thrift text is cut off")
         return data[at : at + length], at + length
-    if kind == _STRUCT:
-        return _struct(data, at, depth + 1)
-    if kind in (_LIST, _SET):
-        return _list(data, at, depth)
+    if kind in (_STRUCT, _LIST, _SET):
+        if depth == _DEEPEST:
+            raise NotParquetError("Thrift structs and lists are nested too deep")
+        nested = _struct if kind == _STRUCT else _list
+        return nested(data, at, depth + 1)
     if kind in (_TRUE, _FALSE):  # an element of a list
         return data[at] == _TRUE, at + 1
     if kind == _BYTE:

@@ -24,7 +24,7 @@ from pyhudi_expr.index.statistics.parquet_footers import read_bounds
 from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError
 from pyhudi_expr.tables.parquet.footer import ChunkPlaces, parse_footer
 from pyhudi_expr.tables.parquet.page_index import read_locations, read_statistics
-from pyhudi_expr.tables.parquet.value_sets import read_dictionary
+from pyhudi_expr.tables.parquet.value_sets import BloomHeader, read_dictionary
 from pyhudi_expr.tables.storage import Storage
 from tests.example_counts import examples
 from tests.index.rows.ranges_of_files import evaluated, rows_of
@@ -214,3 +214,10 @@ def test_a_damaged_column_index_is_none(damage: Callable[[bytes], bytes]) -> Non
         read_statistics(damage(index), 3)
     with pytest.raises(NotParquetError):
         read_statistics(index, 4)
+
+
+@pytest.mark.parametrize("nested", [b"\x19", b"\x1c"])
+def test_what_is_nested_without_end_is_refused(nested: bytes) -> None:
+    """Lists of one list, and structs of one struct."""
+    with pytest.raises(NotParquetError, match="nested too deep"):
+        BloomHeader.read(b"\x19" + nested * 5000, 0)
