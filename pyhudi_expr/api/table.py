@@ -36,7 +36,6 @@ from pyhudi_expr.errors import InvalidType
 from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.properties import StatedBuckets
 
@@ -122,7 +121,7 @@ class Table:
     @property
     def columns(self) -> Sequence[str]:
         """The names of the columns, without Hudi's own (`_hoodie_...`)."""
-        return [name for name in self.schema.names if name not in META_COLUMNS]
+        return list(shown_columns(None, False, self.schema))
 
     @property
     def schema(self) -> pa.Schema:

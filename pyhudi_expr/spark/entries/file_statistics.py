@@ -192,6 +192,7 @@ def _of_log_file(
     reader: SliceReader, one: FileSlice, log: str, columns: Sequence[_Column]
 ) -> Iterator[Row]:
     path = one.path(log)
+    label = f"{reader.base_uri}/{path}"
     roots = list(dict.fromkeys(column.name.partition(".")[0] for column in columns))
     blocks = list(log_values(reader.storage(), path, roots))
     for column in columns:
@@ -201,7 +202,6 @@ def _of_log_file(
         if not all(pa.types.is_null(v.type) or type_widens(v.type, column.type) for v in values):
             yield {**identity, "is_known": False, **_nulls(rows)}
             continue
-        label = f"{reader.base_uri}/{path}"
         bounds, nulls = value_range(_cast(part, column.type, label) for part in values)
         yield {
             **identity,
