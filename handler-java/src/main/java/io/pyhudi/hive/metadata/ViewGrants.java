@@ -56,9 +56,9 @@ public final class ViewGrants {
   /**
    * Checks that the user may select all columns and rows of the table that a view describes.
    *
-   * @param name that of the view, behind its database, which has to hold the table, too: the name of
-   *     the table, two underscores and what is described; or that of the table itself, if the view
-   *     is one behind it
+   * @param name that of the view, behind its database, which has to hold the table, too: the name
+   *     of the table, two underscores and what is described; or that of the table itself, if the
+   *     view is one behind it
    * @throws SecurityException if he may not, or if there is no such table
    */
   public void requireSelect(Configuration conf, MetadataView view, String name) {

@@ -32,8 +32,7 @@ public final class ViewBehindTable {
     storage.setInputFormat(HudiMergeOnReadInputFormat.class.getName());
     try {
       MetadataView view = MetadataView.of(table.getPath(), name);
-      storage.setCols(
-          MetadataRequests.columns(view, PruningSettings.ofTable(table.getMetadata())));
+      storage.setCols(MetadataRequests.columns(view, PruningSettings.ofTable(table.getMetadata())));
       storage.setLocation(view.location().toString());
     } catch (IOException | IllegalArgumentException e) {
       throw new SemanticException(
