@@ -15,7 +15,6 @@ from xdist.scheduler import LoadScopeScheduling
 from devtools.runtime import java
 from pyhudi_expr.cli.demo_table import write_demo_indexes, write_demo_table
 from tests.example_counts import examples
-from tests.sampling import mark_further_cases
 from tests.truth.zones import Zones, zones_of
 
 # A slow machine is no failure: only pytest's own time-out applies. `make test` runs the same cases
@@ -24,6 +23,7 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, max_exa
 settings.register_profile("random", deadline=None, max_examples=examples(100))
 settings.load_profile("repeatable")
 
+_ENGINES = frozenset({"spark", "hive"})
 _WITH_HIVE = frozenset({"tests/devtools/test_hiveserver.py"})
 _HIVE_VALUES = frozenset(
     f"tests/hive/queries/test_{name}.py"
@@ -50,10 +50,27 @@ class ByFile(LoadScopeScheduling):
         return "hive, values" if file in _HIVE_VALUES and self.numnodes > 2 else "hive"
 
 
+def _in_make_test(item: pytest.Item) -> bool:
+    """Whether `make test` runs a case: of tests with Spark or Hive, what is marked `smoke`.
+
+    `smoke` alone means all cases of a test, `smoke("a", "b")` those with one of these texts in
+    their ids.
+    """
+    if not _ENGINES & {mark.name for mark in item.iter_markers()}:
+        return True
+    smoke = item.get_closest_marker("smoke")
+    if smoke is None:
+        return False
+    case = getattr(item, "callspec", None)
+    return not smoke.args or (case is not None and any(text in case.id for text in smoke.args))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Runs the slowest tests first, so that no process is left with them at the end."""
-    mark_further_cases(items)
+    for item in items:
+        if not _in_make_test(item):
+            item.add_marker(pytest.mark.further)
     items.sort(
         key=lambda item: (not item.get_closest_marker("hive"), not item.get_closest_marker("spark"))
     )

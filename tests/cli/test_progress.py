@@ -39,6 +39,7 @@ def run(spark: SparkSession, console: Console, sign: Path) -> None:
         assert spark.sparkContext.parallelize(range(_TASKS), _TASKS).map(wait).count() == _TASKS
 
 
+@pytest.mark.smoke
 def test_the_bar_counts_tasks(spark: SparkSession, tmp_path: Path) -> None:
     screen = Screen(tmp_path / "sign")
     run(spark, Console(file=screen, force_terminal=True, width=100), tmp_path / "sign")

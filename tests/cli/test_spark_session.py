@@ -50,6 +50,7 @@ with spark_session("a test", sys.argv[1] if sys.argv[1:] else None, []) as spark
 """
 
 
+@pytest.mark.smoke("None-arguments2")
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("submit", "arguments", "expected"),

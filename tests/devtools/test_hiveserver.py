@@ -32,6 +32,7 @@ def native_table(hive_server: HiveServer, matrix: Matrix) -> str:
     return "native_matrix"
 
 
+@pytest.mark.smoke("fetch")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_reads_the_rows(
     hive_server: HiveServer, matrix: Matrix, native_table: str, engine: str

@@ -87,6 +87,7 @@ def test_the_doctor_names_a_database_that_hive_does_not_have(golden: Mapping[str
     assert [one.link for one in found] == ["handler", "registration", "probe"]
 
 
+@pytest.mark.smoke
 @pytest.mark.hive
 def test_the_doctor_reports_other_problems_and_their_fixes(
     golden: Mapping[str, Path],

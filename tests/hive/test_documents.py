@@ -205,6 +205,7 @@ def documents() -> Iterator[Any]:
         yield pytest.param(list(found), id=document, marks=marks)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("pieces_of_document", list(documents()))
 def test_documented_statements_for_hive_work(
     pieces_of_document: list[Piece], reader: Reader

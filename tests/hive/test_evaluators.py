@@ -101,6 +101,7 @@ def jvm() -> Iterator[HiveJvm]:
         yield running
 
 
+@pytest.mark.smoke("rows-false")
 @pytest.mark.parametrize("calcite", ["true", "false"])
 @pytest.mark.parametrize(
     ("engine", "mode"),

@@ -44,6 +44,7 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
     raise AssertionError(f"{text!r} was not printed: {seen}")
 
 
+@pytest.mark.smoke
 @pytest.mark.spark
 @pytest.mark.hive
 def test_a_registered_table_follows_the_columns_at_hudis_commit_callback(

@@ -167,6 +167,7 @@ def verdicts(out: str) -> dict[str, str]:
     return {found["link"]: found["verdict"] for found in json.loads(out)["findings"]}
 
 
+@pytest.mark.smoke
 def test_the_doctor_accepts_a_pruned_table_and_names_each_broken_link(
     run: Run, golden: Mapping[str, Path], pruning_service: ServiceProcess
 ) -> None:

@@ -34,6 +34,7 @@ def described(hive: Hive, golden: Mapping[str, Path]) -> Iterator[Mapping[str, D
         yield tables
 
 
+@pytest.mark.smoke("cow_v9_txns_simple_meta-mr")
 @pytest.mark.parametrize(
     ("archive", "engine"),
     [
@@ -125,6 +126,7 @@ def test_filters_are_applied_by_the_service(
         assert pruned.rows
 
 
+@pytest.mark.smoke
 def test_a_filter_that_the_service_cannot_evaluate_is_applied_by_hive(
     hive: Hive, described: Mapping[str, Described]
 ) -> None:

@@ -151,6 +151,7 @@ def test_whichever_statement_is_the_last_hives_tables_are_what_they_were(
         assert registering.state() == before, f"after {count} of {todo}"
 
 
+@pytest.mark.smoke("other properties")
 @pytest.mark.parametrize("name", BEFORE)
 def test_afterwards_the_tables_are_there_and_nothing_else(prepared: Prepare, name: str) -> None:
     registering = prepared(BEFORE[name])

@@ -75,6 +75,7 @@ def state(session: HiveSession) -> Mapping[str, object]:
     return found
 
 
+@pytest.mark.smoke
 def test_the_table_and_those_that_describe_it_are_dropped_and_no_file(
     session: HiveSession, path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from tests.lives.living import Meetings, Place, drawn_steps
 from tests.lives.shapes import Beginning, drawn
 from tests.lives.shrinking import is_hudis_own
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.smoke]
 
 _SECONDS = 90
 _STEPS = 8

@@ -89,6 +89,7 @@ def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
     run(own / "python", "-m", "pip", "install", "--quiet", "--dry-run", every, cwd=tmp_path)
 
 
+@pytest.mark.smoke
 @pytest.mark.hive
 def test_the_jar_contains_its_licence_and_those_of_its_contents():
     with zipfile.ZipFile(HANDLER_JAR) as files:

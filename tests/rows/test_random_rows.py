@@ -39,6 +39,7 @@ def any_values(spark: SparkSession) -> Iterator[SparkSession]:
         hadoop.unset(name.removeprefix(_OF_HADOOP))
 
 
+@pytest.mark.smoke
 def test_scan_returns_the_rows_of_spark(any_values: SparkSession, tmp_path: Path) -> None:
     """Some states with a new seed, as far as they get in the time."""
     seed, ends_at = secrets.randbelow(10**9), time.monotonic() + _SECONDS

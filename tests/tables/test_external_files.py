@@ -82,6 +82,7 @@ def test_hudi_reads_the_registered_files(spark: SparkSession, registered: Path) 
     assert read.count() == sum(map(len, ROWS.values()))
 
 
+@pytest.mark.smoke
 def test_such_a_table_is_an_error_that_names_a_file(registered: Path) -> None:
     opened = ph.table(registered)
     for ask in (opened.prune, opened.scan, opened.files):

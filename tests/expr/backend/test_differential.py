@@ -141,6 +141,7 @@ def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
     assert excluded_by_sql > excluded / 2
 
 
+@pytest.mark.smoke
 @pytest.mark.spark
 @pytest.mark.parametrize("cases", [AT_ONCE, long(10 * AT_ONCE)])
 def test_spark_finds_no_row_in_an_excluded_file(spark: SparkSession, cases: int) -> None:

@@ -79,6 +79,7 @@ def test_to_undo_an_adoption_gives_everything_back(session: HiveSession) -> None
     assert metastore_state(session, str(NAME)) == before
 
 
+@pytest.mark.smoke
 def test_a_table_that_has_changed_since_the_plan_is_left_alone(session: HiveSession) -> None:
     operation = adopting(session, NAME)
     plan = operation.plan()

@@ -28,6 +28,7 @@ def test_rows_of_partitions_are_counted_by_the_index(
     assert answer.scan.files_kept == 0 < answer.scan.files_considered
 
 
+@pytest.mark.smoke("SELECT count(*) ")
 @pytest.mark.parametrize(
     "query",
     [

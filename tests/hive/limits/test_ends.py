@@ -61,6 +61,7 @@ def test_files_of_ends(hive: Hive, table: str, query: str, files: int) -> None:
     assert answer.files[1] == files
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     "query",
     [

@@ -28,6 +28,7 @@ def test_rows_of_each_partition_are_counted_by_the_index(
     assert answer.files == (FILES, 0)
 
 
+@pytest.mark.smoke("SELECT DISTINCT")
 @pytest.mark.parametrize(
     "query",
     [

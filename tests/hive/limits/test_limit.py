@@ -71,6 +71,7 @@ def explained(hive: Hive, query: str, engine: str) -> str:
     return found
 
 
+@pytest.mark.smoke("fetch-SELECT id +")
 @pytest.mark.parametrize(
     ("query", "files"),
     [
@@ -130,6 +131,7 @@ def test_the_newest_rows_are_in_the_last_file(
     assert hive.query_both_ways(query, engine, settings).files == (FILES, 1)
 
 
+@pytest.mark.smoke("SELECT id, ts FROM")
 @pytest.mark.parametrize(
     ("query", "files"),
     [
@@ -165,6 +167,7 @@ def test_nulls_stand_where_hive_places_them(
     hive.query_both_ways(query, TEZ, nulls)
 
 
+@pytest.mark.smoke("SELECT id, ts FROM {t} ORDER BY ts DESC LIMIT 20")
 @pytest.mark.parametrize(
     "query",
     [
@@ -221,6 +224,7 @@ def test_a_limit_in_a_subquery_is_one_of_its_own(hive: Hive, table: str) -> None
     assert answer.scan.files_kept == 1
 
 
+@pytest.mark.smoke
 def test_the_setting_switches_it_off(hive: Hive, table: str) -> None:
     off = {"hudi.pruning.limit": "false"}
     query = f"SELECT id FROM {table} WHERE day = '2024-01-03'"

@@ -32,6 +32,9 @@ def picked(hive: Hive, table: str) -> Iterator[None]:
     hive.run("DROP TABLE picked")
 
 
+@pytest.mark.smoke(
+    "SELECT f.id, f.tied FROM {t} f JOIN picked p ON f.ts = p.k WHERE p.name IN ('n5', 'n2001')-as"
+)
 @pytest.mark.parametrize("settings", [SHUFFLED, {}], ids=["shuffled", "as planned"])
 @pytest.mark.parametrize("other", [BY_ID_AND_TS, BY_ID.replace("f.id = p.k", "f.ts = p.k")])
 def test_rows_need_keys_of_their_own_joins_only(

@@ -72,6 +72,7 @@ def test_every_link_to_hive_and_hudi_resolves(version: str) -> None:
     assert len(found.overrides) > 50
 
 
+@pytest.mark.smoke
 def test_every_link_to_hudi_1_2_1_resolves() -> None:
     hudi = [*(_LINKS / "hudi").glob("*-1.2.1.jar"), *HUDI_AUX.glob("kryo-*.jar")]
     assert links([*hive_jars("4.0.1"), *hudi]).broken == frozenset()

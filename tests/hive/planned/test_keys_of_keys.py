@@ -64,6 +64,7 @@ CHAINS = {
 }
 
 
+@pytest.mark.smoke("a join-map join")
 @pytest.mark.parametrize("plan", cases({"map join": {}, "merge join": SHUFFLE}, {"map join"}))
 @pytest.mark.parametrize("chain", cases(CHAINS, soon={"a join", "keys of a join"}))
 def test_keys_restrict_the_table_whose_keys_restrict_the_fact(

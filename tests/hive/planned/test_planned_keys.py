@@ -33,6 +33,7 @@ KEYS = {
 }
 
 
+@pytest.mark.smoke("string")
 @pytest.mark.parametrize("condition", cases(KEYS, soon={"int", "string"}))
 def test_explain_shows_the_files_that_may_hold_a_key(
     hive: Hive, fact: str, stops: str, condition: str

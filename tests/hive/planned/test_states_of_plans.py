@@ -53,6 +53,7 @@ def held(
         return answer.result()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("type_", "splits"),
     [

@@ -25,6 +25,7 @@ ANALYZE = (
 COUNTED = "SELECT count(*), count(txn_id), min(txn_ts), max(txn_ts) FROM analyzed"
 
 
+@pytest.mark.smoke("ANALYZE TABLE analyzed COMPUTE STATISTICS FOR COLUMNS ")
 @pytest.mark.parametrize("statement", ANALYZE)
 def test_statistics_of_analyze_are_not_used_after_a_change(
     hive: Hive, golden: Mapping[str, Path], tmp_path: Path, statement: str

@@ -88,6 +88,12 @@ def number_of_files(table: HudiTable, slices: frozenset[int]) -> int:
     return len(slices) + logs
 
 
+@pytest.mark.smoke(
+    "id = 5005-cow",
+    "u LIKE 'xxxxxxxxxx%'-cow",
+    "n IS NOT NULL-cow",
+    "dt < DATE '1970-01-01'-cow",
+)
 @pytest.mark.parametrize("type_", TableType, ids=lambda type_: type_.name.lower())
 @pytest.mark.parametrize("predicate", READ)
 def test_each_predicate_reads_exactly_its_files(

@@ -108,6 +108,7 @@ def test_every_condition_has_the_rows_of_hudis_spark_reader_in_every_range(
 AS_ROWS = {"hive.vectorized.execution.enabled": "false"}
 
 
+@pytest.mark.smoke("cow-8-mr-settings0")
 @pytest.mark.parametrize(
     ("engine", "settings"), [(MR, {}), (TEZ, {}), long(MR, AS_ROWS), long(TEZ, AS_ROWS)]
 )

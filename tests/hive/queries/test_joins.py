@@ -71,6 +71,7 @@ def test_only_files_that_may_hold_a_key_are_read(hive: Hive, tables: None) -> No
         assert answer.scan.files_kept < 5, column
 
 
+@pytest.mark.smoke("txn_ts")
 @pytest.mark.parametrize("column", ["txn_id", "txn_ts", "txn_datetime", "txn_date"])
 def test_thousands_of_keys_prune_as_a_few_do(hive: Hive, tables: None, column: str) -> None:
     query = f"SELECT f.txn_id, f.amount FROM fact f JOIN many ON f.{column} = many.m_{column}"

@@ -56,6 +56,7 @@ def test_min_and_max_of_columns_read_no_file(
     assert None not in answer.rows[0]
 
 
+@pytest.mark.smoke("vectorised-mr")
 @both_engines
 @both_ways
 def test_counts_together_with_min_and_max_read_no_file(
@@ -112,6 +113,7 @@ def test_columns_with_unreliable_null_counts_are_read(
     assert answer.rows == [(0, 5_000, 0)]
 
 
+@pytest.mark.smoke("SELECT count(DISTINCT i")
 @pytest.mark.parametrize(
     "query",
     [
@@ -137,6 +139,7 @@ def test_counts_of_other_rows_are_read(hive: Hive, table: str, query: str) -> No
     assert not is_answered(hive.query_both_ways(query.format(t=table), TEZ))
 
 
+@pytest.mark.smoke("tez-SELECT id")
 @pytest.mark.parametrize(
     "query",
     [
@@ -199,6 +202,7 @@ def test_columns_with_inexact_bounds_are_read(hive: Hive, table: str, column: st
     assert not is_answered(hive.query_both_ways(f"SELECT {ends_of('i', column)} FROM {table}", TEZ))
 
 
+@pytest.mark.smoke("SELECT max(i")
 @pytest.mark.parametrize(
     "query",
     [
@@ -228,6 +232,7 @@ def test_a_table_that_is_read_for_other_things_too_is_read(
     hive.query_both_ways(query.format(t=table), engine)
 
 
+@pytest.mark.smoke("SELECT max(i) FROM (")
 @pytest.mark.parametrize(
     "query",
     [

@@ -200,6 +200,7 @@ def test_our_input_format_prunes_a_native_table_as_well(
 NO_INSERTS = {"hive.insert.into.external.tables": "false"}
 
 
+@pytest.mark.smoke("tez")
 @pytest.mark.parametrize("engine", [MR, TEZ])
 def test_a_native_table_with_our_input_format_is_read_only(
     hive: Hive, spark: SparkSession, table_root: Path, engine: str
@@ -236,6 +237,7 @@ def test_values_formatted_differently_in_paths_are_read_from_files(
         assert {row[0] for row in answer.rows} == {row[0] for row in expected}, where
 
 
+@pytest.mark.smoke("hours")
 @pytest.mark.parametrize("spelled", TIMES[:3], ids=lambda table: table.name)
 def test_times_are_found_by_the_paths_that_are_formatted_from_them(
     hive: Hive, spark: SparkSession, table_root: Path, spelled: Spelled

@@ -12,6 +12,7 @@ from tests.hive.query_results import MR, Hive
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 
+@pytest.mark.smoke("cow")
 @pytest.mark.parametrize("type_", TableType, ids=lambda type_: type_.name.lower())
 def test_the_planner_counts_the_newest_slices_only(
     hive: Hive, matrices: Matrices, type_: TableType

@@ -51,12 +51,14 @@ def id_of(value: object) -> str | None:
     return value.name.lower() if isinstance(value, TableType) else None
 
 
+@pytest.mark.smoke
 def test_there_are_enough_predicates() -> None:
     assert len(ALL) >= 100
     assert set(ALL) == {text for type_, version, text in CASES if version < 9}
     assert set(ALL) >= set(ON_ENGINES)
 
 
+@pytest.mark.smoke("mor-8")
 @pytest.mark.parametrize(("type_", "version", "predicate"), CASES, ids=id_of)
 def test_a_predicate_returns_the_rows_of_a_full_scan(
     hive: Hive,

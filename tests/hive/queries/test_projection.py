@@ -82,6 +82,7 @@ def expected(changed: int) -> Rows:
     return sorted(every, key=repr)
 
 
+@pytest.mark.smoke("fetch")
 @pytest.mark.parametrize(("engine", "settings"), ENGINES)
 def test_plain_files_are_read_without_the_other_columns(
     hive: Hive, plain: str, engine: str, settings: dict[str, str]
@@ -98,6 +99,7 @@ def test_slices_are_merged_without_the_other_columns(
     assert hive.query_both_ways(query, engine, settings).rows == expected(CHANGED)
 
 
+@pytest.mark.smoke("tez")
 @pytest.mark.parametrize("engine", [FETCH, MR, TEZ])
 def test_a_field_of_a_struct_is_read_without_the_others(
     hive: Hive, plain: str, engine: str

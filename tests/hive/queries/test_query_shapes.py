@@ -104,6 +104,7 @@ SHARED_SCANS = {
 }
 
 
+@pytest.mark.smoke("everything", "union of the")
 @pytest.mark.parametrize("shape", QUERIES)
 def test_rows_are_the_same_and_fewer_files_are_read(
     hive: Hive, names: Mapping[str, str], shape: str
@@ -126,6 +127,7 @@ def test_mapreduce_gives_the_same_rows_and_reads_fewer_files(
         assert in_mr.scan.files_kept < in_mr.scan.files_considered
 
 
+@pytest.mark.smoke("join-mr")
 @pytest.mark.parametrize("engine", [TEZ, MR])
 @pytest.mark.parametrize("shape", ["join", "outer join", "self-join of merge on read"])
 def test_shuffle_joins_have_the_right_rows(

@@ -158,6 +158,7 @@ def test_the_time_out_holds_for_all_addresses_together(hive: Hive, table: str, r
     assert result[1].pruning_micros / 1000 < 1000 + SLACK_MS
 
 
+@pytest.mark.smoke("cut off")
 @pytest.mark.parametrize(
     ("reply", "outcome"),
     [
@@ -285,6 +286,7 @@ def test_the_next_service_answers_when_the_first_is_down(
     assert (scan.outcomes, scan.files_kept) == (("PRUNED",), SLICES_READ)
 
 
+@pytest.mark.smoke
 def test_a_service_that_keeps_failing_is_not_called_for_a_while(
     hive: Hive, table: str, rows: Rows
 ) -> None:

@@ -32,6 +32,7 @@ def tables(hive: Hive, golden: Mapping[str, Path]) -> Iterator[None]:
     hive.run("DROP TABLE keys", "DROP TABLE logged", "DROP TABLE plain")
 
 
+@pytest.mark.smoke("SELECT txn_id")
 @pytest.mark.parametrize(
     ("query", "considered", "kept"),
     [

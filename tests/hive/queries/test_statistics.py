@@ -103,6 +103,7 @@ def test_the_planner_gets_column_statistics_from_the_index(session: HiveSession)
     assert statistics(session, "txn_id")["distinct_count"] == str(keys)
 
 
+@pytest.mark.smoke
 def test_plans_use_column_statistics(session: HiveSession) -> None:
     session.set({"hive.stats.fetch.column.stats": "true", "hive.fetch.task.conversion": "none"})
     by_day = "SELECT txn_id FROM counted WHERE txn_date {} ORDER BY txn_id"

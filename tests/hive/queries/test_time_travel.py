@@ -118,6 +118,7 @@ def test_times_are_of_the_sessions_clock(
             assert min(answer.scan.states) >= instant
 
 
+@pytest.mark.smoke("cow-8")
 def test_columns_that_were_added_later_are_null(hive: Hive, history: History) -> None:
     before = hive.query(f"SELECT extra FROM {as_of(history, 'added')}")
     assert {row[0] for row in before.rows} == {None}
@@ -213,6 +214,7 @@ def test_a_session_can_read_a_state(
     assert answer.scan.states == (cow.instants["inserted"],)
 
 
+@pytest.mark.smoke
 def test_explain_names_the_state(hive: Hive, cow: History) -> None:
     query = f"EXPLAIN SELECT v FROM {as_of(cow, 'updated')} WHERE id < 9"
     plan = hive.query(query, TEZ, settings={"hive.explain.user": "false"}).rows

@@ -196,6 +196,7 @@ def test_wall_clocks_around_daylight_saving_changes(
     assert read["wall = TIMESTAMP '2021-03-14 02:30:00'"] < 0.2
 
 
+@pytest.mark.smoke("cow")
 @TYPES
 def test_both_readers_show_the_same_wall_clock(
     hive: Hive, clocks: dict[TableType, HudiTable], type_: TableType

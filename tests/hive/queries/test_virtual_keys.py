@@ -63,6 +63,7 @@ def test_input_formats_show_no_keys_either(hive: Hive, golden: Golden) -> None:
     assert nulls.rows == [(None, *row) for row in PEOPLE]
 
 
+@pytest.mark.smoke("mor_v6_simplekeygen")
 @pytest.mark.parametrize("archive", KEYED)
 def test_stored_keys_are_hidden_while_keys_are_virtual(
     hive: Hive, golden: Golden, tmp_path: Path, archive: str

@@ -98,6 +98,7 @@ def test_a_column_that_was_added_is_read_by_hudi(tables: MergedTables, tmp_path:
     tables.check(f"SELECT {EVERY} FROM {table.name} WHERE id < 400")
 
 
+@pytest.mark.smoke
 def test_partial_updates_that_hudi_cannot_merge_are_an_error(
     tables: MergedTables, tmp_path: Path
 ) -> None:

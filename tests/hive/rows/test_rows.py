@@ -24,6 +24,7 @@ def hive(hive_server: HiveServer, tmp_path_factory: pytest.TempPathFactory) -> I
         yield running
 
 
+@pytest.mark.smoke("unpaged")
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_rows_are_equal_and_fewer_are_read(hive: Hive, name: str) -> None:
     selected, considered = 0, 0

@@ -106,6 +106,7 @@ def test_a_data_file_takes_one_request_if_it_is_small(hive_on_s3):
     assert [request.kind for request in of_data] == ["GET"], recording.summary()
 
 
+@pytest.mark.smoke
 def test_a_new_query_sees_a_new_commit(hive_on_s3):
     """Each query opens the table anew: its timeline is listed again."""
     query = "SELECT id FROM s3_events WHERE id = 5"

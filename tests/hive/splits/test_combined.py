@@ -44,6 +44,7 @@ def test_rows_of_combined_splits(hive: Hive, table: HudiTable, more: dict[str, s
         assert repr(hive.query(query, engine, settings={**settings, **more}).rows) == repr(expected)
 
 
+@pytest.mark.smoke
 def test_partitions_of_the_metastore_keep_their_values(hive: Hive, adopted: str) -> None:
     query = f"SELECT id, q, n FROM {adopted} WHERE id % 5 <> 2"
     expected = hive.query(query, MR, settings=APART).rows

@@ -99,6 +99,7 @@ def of_tables(
     return asked(pruning_service, tables, tmp_path_factory.mktemp("splits"))
 
 
+@pytest.mark.smoke("mor_v6_simplekeygen")
 @pytest.mark.parametrize("name", GOLDEN)
 def test_splits_of_golden_tables(name: str, golden: Mapping[str, Path], of_tables: Asked) -> None:
     """Some of them have pending compactions, log files, and groups that others replaced."""
@@ -108,6 +109,7 @@ def test_splits_of_golden_tables(name: str, golden: Mapping[str, Path], of_table
         assert_pruned(of_tables[name])
 
 
+@pytest.mark.smoke("mor_indexed")
 @pytest.mark.parametrize("name", FLINK)
 def test_splits_of_tables_that_flink_wrote(
     name: str, flink: Mapping[str, Path], of_tables: Asked

@@ -118,6 +118,7 @@ def test_a_list_that_does_not_fit_is_told_in_the_log(
     assert len([line for line in logged if "Hudi lists them" in line and told in line]) == 1
 
 
+@pytest.mark.smoke
 def test_an_older_list_is_not_used(table: Table) -> None:
     """It names a file that a commit has replaced since."""
     lists: list[ttypes.KeptSlices] = []

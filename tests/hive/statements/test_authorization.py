@@ -129,6 +129,7 @@ def test_creating_a_table_requires_write_access_to_its_location(
     users.run(OWNER, statement, "DROP TABLE lake.other")
 
 
+@pytest.mark.smoke
 def test_an_owner_changes_table_properties_as_for_any_storage_handler(
     users: Users,
 ) -> None:

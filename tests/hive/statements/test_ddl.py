@@ -87,6 +87,7 @@ WRONG: dict[str, tuple[Callable[[Columns], Columns], str]] = {
 }
 
 
+@pytest.mark.smoke("another name")
 @pytest.mark.parametrize("wrong_columns", WRONG)
 def test_wrong_columns_are_refused_with_the_right_ddl(
     hive: Hive, table: HudiTable, wrong_columns: str
@@ -144,6 +145,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.smoke("REPLACE COLUMNS")
 @pytest.mark.parametrize("change", CHANGES)
 def test_changes_that_would_break_the_table_are_refused(
     hive: Hive, table: HudiTable, change: str
@@ -167,6 +169,7 @@ WRITES = [
 ]
 
 
+@pytest.mark.smoke("UPDATE {name")
 @pytest.mark.parametrize("write", WRITES)
 def test_writes_are_refused(hive: Hive, table: HudiTable, write: str) -> None:
     name = hive.register(table)

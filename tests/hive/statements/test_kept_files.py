@@ -38,6 +38,7 @@ def test_writes_are_refused(
         assert refusal(hive, write.format(t=table))
 
 
+@pytest.mark.smoke
 def test_a_database_around_the_table_stays(
     hive: Hive, golden: Mapping[str, Path], tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from tests.hive.statements.random_statements import run_lives
 pytestmark = pytest.mark.hive
 
 
+@pytest.mark.smoke
 def test_random_statements_leave_the_directory_as_it_is(
     hive: Hive,
     metastore: str,

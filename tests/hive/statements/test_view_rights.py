@@ -153,6 +153,7 @@ def test_the_plan_of_a_view_tells_a_stranger_nothing(by_files: Lake, closed: Pat
         assert "the service sends" not in shown
 
 
+@pytest.mark.smoke("SELECT DISTINCT")
 @pytest.mark.parametrize(
     "query",
     [
@@ -189,6 +190,7 @@ def test_rows_of_a_partition_need_the_right_to_its_directory(by_files: Lake, pla
         partition.chmod(0o755)
 
 
+@pytest.mark.smoke
 def test_a_stranger_makes_no_view_of_a_table_that_he_may_not_read(
     by_files: Lake, closed: Path, open_directory: Path
 ) -> None:

@@ -33,6 +33,7 @@ def moved(
     hive.run("DROP TABLE moved")
 
 
+@pytest.mark.smoke("SELECT txn_id FROM {} WHERE region = 'us'-fetch")
 @pytest.mark.parametrize("engine", [FETCH, MR])
 @pytest.mark.parametrize(
     "query", ["SELECT txn_id FROM {}", "SELECT txn_id FROM {} WHERE region = 'us'"]

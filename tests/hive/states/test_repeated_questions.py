@@ -112,6 +112,7 @@ def test_every_change_of_the_table_makes_another_question(
     assert rows(hive, table) == (replaced_rows, CACHE)
 
 
+@pytest.mark.smoke
 def test_other_predicates_and_views_are_other_questions(hive: Hive, table: HudiTable) -> None:
     assert rows(hive, table, "v = 21") == ([(21, 21)], SERVICE)
     assert rows(hive, table, "v = 31") == ([(31, 31)], SERVICE)

@@ -36,6 +36,7 @@ class _Recorder(PruningService.Iface):
             return client.send(request)
 
 
+@pytest.mark.smoke
 def test_each_table_is_asked_of_its_own_service_and_of_its_next_one_if_that_fails(
     hive: Hive, pruning_service: ServiceProcess, golden: Mapping[str, Path], tmp_path: Path
 ) -> None:

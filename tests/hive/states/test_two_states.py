@@ -127,6 +127,7 @@ def expected_of(hive: Hive, history: History, shape: str) -> Rows:
     return sorted(TWO_STATES[shape][1](now, then), key=repr)
 
 
+@pytest.mark.smoke("in-{}")
 @pytest.mark.parametrize("settings", [{}, long(SHUFFLE)], ids=str)
 @pytest.mark.parametrize("shape", TWO_STATES)
 def test_scans_with_an_alias_each_are_of_their_own_states(
@@ -136,6 +137,7 @@ def test_scans_with_an_alias_each_are_of_their_own_states(
     assert answer.rows == expected_of(hive, cow, shape)
 
 
+@pytest.mark.smoke("in-{}")
 @pytest.mark.parametrize("settings", [{}, long(SHUFFLE)], ids=str)
 @pytest.mark.parametrize("shape", TWO_STATES)
 def test_scans_under_one_alias_are_of_their_own_states_or_refused(
@@ -174,6 +176,7 @@ def test_mapreduce_reads_two_states_in_two_jobs_or_refuses(
             assert found == expected_of(hive, cow, shape)
 
 
+@pytest.mark.smoke("with-{'hive.optimize")
 @pytest.mark.parametrize(
     "settings",
     [

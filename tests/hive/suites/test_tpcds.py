@@ -92,6 +92,7 @@ def truth(data: Data) -> Iterator[Oracle]:
         yield opened
 
 
+@pytest.mark.smoke
 def test_queries_have_the_rows_of_duckdb_and_read_fewer_files(
     suite: SuiteSession, data: Data, truth: Oracle
 ) -> None:

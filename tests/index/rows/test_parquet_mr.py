@@ -82,6 +82,7 @@ def file(request: pytest.FixtureRequest, spark: SparkSession, rows: Path, tmp_pa
     return found
 
 
+@pytest.mark.smoke("dictionaries")
 def test_spark_finds_no_row_outside_of_the_ranges(spark: SparkSession, file: Path) -> None:
     texts = list(islice(sql_texts(Random(7), "<=>"), CONDITIONS))
     frame = spark.read.options(**AS_STORED).parquet(str(file))
@@ -101,6 +102,7 @@ def test_spark_finds_no_row_outside_of_the_ranges(spark: SparkSession, file: Pat
     assert skipped > 0.03 * len(ids) * len(texts)
 
 
+@pytest.mark.smoke("dictionaries")
 def test_the_page_index_is_what_parquet_mr_reads(spark: SparkSession, file: Path) -> None:
     storage = Storage.open(str(file.parent))
     ranges = storage.open_ranges(file.name, file.stat().st_size)

@@ -55,6 +55,7 @@ def test_the_same_faults_are_found(table: LivingTable, spark: SparkSession) -> N
     assert len(in_tasks) > len(_SEVERAL)
 
 
+@pytest.mark.smoke
 def test_a_functions_range_is_compared_with_sparks(table: LivingTable, spark: SparkSession) -> None:
     expected = faults.seed("a_function_has_results_outside_its_range", table)
     found = audit(table.open(), AuditOptions(), row_checks=row_checks(spark)).findings

@@ -32,7 +32,7 @@ from tests.service.running_server import (
     running_server,
 )
 
-_MOST, _SILENT = 8, 60
+_MOST, _SILENT = 8, 24
 _BEGINNINGS = {
     "silent": b"",
     "half a size": b"\0\0",

@@ -58,6 +58,7 @@ def statuses(spark: SparkSession, table: HudiTable) -> dict[str, IndexStatus]:
     return {one.name: one for one in shown}
 
 
+@pytest.mark.smoke("in this process-extension")
 @pytest.mark.parametrize("store", ["hudi", "extension"])
 @pytest.mark.parametrize("many", [True, False], ids=["in tasks", "in this process"])
 def test_a_build_writes_certificates(

@@ -41,6 +41,7 @@ def names(path: str) -> set[str]:
     return {one.name for one in index_statuses(HudiTable.open(path))}
 
 
+@pytest.mark.smoke
 def test_the_index_of_the_only_table_is_dropped(
     spark: SparkSession, database: dict[str, str]
 ) -> None:

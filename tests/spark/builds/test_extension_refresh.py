@@ -167,6 +167,7 @@ def test_a_rolled_back_commit_costs_only_pruning(spark: SparkSession, table_root
     assert kept(table, "city = 'c3'") == 1
 
 
+@pytest.mark.smoke
 def test_older_instants_and_other_views_are_pruned_by_their_own_slices(
     spark: SparkSession, table_root: Path
 ) -> None:

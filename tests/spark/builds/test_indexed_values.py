@@ -56,6 +56,7 @@ def test_hudis_entries_tell_the_values_of_keys(spark: SparkSession, table: Path)
         indexed_values(spark, str(table), "none")
 
 
+@pytest.mark.smoke
 def test_the_extension_stores_the_values_of_keys(spark: SparkSession, table: Path) -> None:
     beside = "OPTIONS (store = 'extension', shards = 1)"
     execute(spark, f"CREATE INDEX three ON '{table}' ({', '.join(_COLUMNS)}) {beside}")

@@ -42,6 +42,7 @@ def test_hudis_next_write_keeps_rows_of_log_files_in_the_ranges_of_partitions(
     assert not audit(HudiTable.open(path), AuditOptions()).findings
 
 
+@pytest.mark.smoke
 def test_hudis_next_write_keeps_results_of_functions_in_the_ranges_of_partitions(
     spark: SparkSession, table_root: Path
 ) -> None:

@@ -37,6 +37,7 @@ def test_a_lock_that_cannot_be_taken_is_refused(session: SparkSession, table: Pa
     assert contents(table) == before
 
 
+@pytest.mark.smoke
 def test_the_lock_path_and_time_out_come_from_the_settings(
     session: SparkSession, table: Path, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.spark
 Records = dict[bytes, bytes]
 
 
+@pytest.mark.smoke
 def test_wrong_entries_are_reported(
     spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_target_size_determines_the_number_of_files(spark: SparkSession) -> No
     assert order_by(rows, ["id"], target_file_size=10**9).rdd.getNumPartitions() == 1
 
 
+@pytest.mark.smoke("columns1")
 @pytest.mark.parametrize("columns", [("constant",), ("nothing",), ("constant", "nothing")])
 def test_rows_that_are_all_alike_share_a_file(frame: DataFrame, columns: tuple[str, ...]) -> None:
     ordered = order_by(frame, columns, files=4)
@@ -123,6 +124,7 @@ def test_columns_with_odd_names(spark: SparkSession) -> None:
     assert order_by(rows, ("a.b", "c `d"), files=2).count() == 2
 
 
+@pytest.mark.smoke("columns4-'st")
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

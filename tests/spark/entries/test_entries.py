@@ -147,6 +147,7 @@ def test_record_index_equals_that_of_hudi(
     assert found.ours == found.hudis
 
 
+@pytest.mark.smoke("merchant_idx-mor")
 @pytest.mark.parametrize("table", _V9)
 @pytest.mark.parametrize("index", ["merchant_idx", "txn_date_idx"])
 def test_secondary_index_equals_that_of_hudi(
@@ -346,6 +347,7 @@ def test_virtual_keys_are_recomputed(
     assert sorted(found) == sorted(str(row[0]) for row in rows)
 
 
+@pytest.mark.smoke("secondary_index")
 @pytest.mark.parametrize(
     ("name", "field", "reason"),
     [

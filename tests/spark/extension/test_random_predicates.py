@@ -136,6 +136,7 @@ class Queries:
             return None, self.slices
 
 
+@pytest.mark.smoke("0")
 @pytest.mark.parametrize("number", range(examples(8)))
 def test_rows_are_those_of_a_full_scan(
     extended: SparkSession,

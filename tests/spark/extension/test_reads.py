@@ -123,6 +123,7 @@ def test_rows_are_equal_and_files_are_skipped(
         assert len(slices_read(frame)) < FILES, text
 
 
+@pytest.mark.smoke("COPY_ON_WRITE-uri")
 @pytest.mark.parametrize("spelled", [Path.as_posix, Path.as_uri], ids=["path", "uri"])
 @pytest.mark.parametrize("type_", [COW, MOR])
 def test_hudi_does_not_list_what_the_service_has_listed(
@@ -206,6 +207,7 @@ def buckets(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Hu
     return create(frame, spec, tmp_path_factory.mktemp("buckets"))
 
 
+@pytest.mark.smoke
 def test_buckets_that_the_options_of_a_read_state(
     extended: SparkSession, buckets: HudiTable
 ) -> None:

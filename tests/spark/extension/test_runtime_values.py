@@ -146,6 +146,7 @@ def test_runtime_filters_of_spark(matrix: SparkSession) -> None:
         run(matrix, query)
 
 
+@pytest.mark.smoke("COPY_ON_WRITE")
 @pytest.mark.parametrize("type_", [COW, MOR])
 def test_partitions_are_pruned_at_run_time(
     extended: SparkSession, matrices: Matrices, type_: TableType

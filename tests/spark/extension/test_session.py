@@ -105,6 +105,7 @@ def test_a_missing_jar_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "spark.jars" not in resolved._options
 
 
+@pytest.mark.smoke
 def test_a_session_starts_a_service_of_its_own(spark: SparkSession, matrices: Matrices) -> None:
     settings = {
         "spark.pyhudi.pruning": "true",

@@ -59,6 +59,7 @@ def test_earlier_states_changes_and_the_read_optimized_view(
     assert len(slices_read(bases.where("i = -4995"))) == 1
 
 
+@pytest.mark.smoke
 def test_what_is_written_meanwhile_is_read(extended: SparkSession, tmp_path: Path) -> None:
     frame = extended.createDataFrame([(n, f"t{n}") for n in range(8)], "id long, s string")
     table = create(frame.repartition(4, "id"), TableSpec("live"), tmp_path)

@@ -75,6 +75,7 @@ def test_steps_receive_the_same_rows_in_the_same_order(spark: SparkSession, item
     assert run_steps(SparkRunner(spark), items) == expected
 
 
+@pytest.mark.smoke
 def test_large_inputs_run_in_spark(spark: SparkSession) -> None:
     assert runner(spark, LOCAL_BYTES) == LocalRunner()
     assert runner(spark, LOCAL_BYTES + 1) == SparkRunner(spark)

@@ -81,6 +81,7 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(place / "bin" / "python")
 
 
+@pytest.mark.smoke
 def test_a_module_that_workers_lack_is_named(
     spark: SparkSession, tmp_path: Path, bare_python: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

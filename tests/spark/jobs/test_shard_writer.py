@@ -109,6 +109,7 @@ def test_files_of_a_killed_attempt_are_deleted(spark: SparkSession, tmp_path: Pa
     assert files(tmp_path) == sorted([path, other])
 
 
+@pytest.mark.smoke
 def test_a_second_attempt_keeps_the_file_of_the_first(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.createDataFrame([(0, b"key", b"value", 0)], ENTRIES)
     first = write_shards(frame, [target(tmp_path, 1)])

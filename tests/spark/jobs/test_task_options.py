@@ -35,6 +35,7 @@ def files_in(row: Row) -> Iterator[pa.RecordBatch]:
     yield pa.record_batch({"files": [len(files)]})
 
 
+@pytest.mark.smoke
 def test_tasks_have_the_options_of_the_block_in_which_they_are_planned(
     spark: SparkSession,
 ) -> None:

@@ -80,6 +80,7 @@ def test_conditions_keep_every_row_and_no_more_files_than_their_sql(
     assert {text: why for text, why in weaker.items() if text not in WEAKER} == {}
 
 
+@pytest.mark.smoke
 def test_columns_and_filters_of_a_plan(rows: Callable[..., DataFrame]) -> None:
     frame = rows(COW)
     by_text = predicate_of(frame, "i > 5 AND s LIKE 'a%'")

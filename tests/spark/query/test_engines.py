@@ -173,6 +173,7 @@ def test_each_front_end_keeps_every_match_and_no_more_files_than_sql(
     assert by_arrow > len(texts) / 3
 
 
+@pytest.mark.smoke("MERGE_ON_READ")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("type_", "version", "partitioning", "texts"), [*SOME, *FILES])
 def test_rows_equal_a_full_scan(

@@ -43,6 +43,7 @@ def frame(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([], f"{types}, ts TIMESTAMP, s STRING")
 
 
+@pytest.mark.smoke("CAST(ts AS DOUBLE", "ln(i) > 7.56")
 @pytest.mark.parametrize(("condition", "most"), ASKED)
 def test_few_files_without_a_match_are_kept(frame: DataFrame, condition: str, most: int) -> None:
     predicate = predicate_of(frame, condition)

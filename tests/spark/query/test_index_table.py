@@ -101,6 +101,7 @@ def test_slices_with_log_files_are_kept(spark: SparkSession, table_root: Path) -
         assert len(files) <= most[text]
 
 
+@pytest.mark.smoke
 def test_a_column_without_an_order_is_refused(spark: SparkSession, table_root: Path) -> None:
     table = create(spark.sql(_ROWS).limit(1), TableSpec("rfc28_refused"), table_root)
     with pytest.raises(UnknownColumn, match=r"many .* has no order"):

@@ -37,6 +37,7 @@ def ordering(text: str) -> Column:
     return getattr(f.col(name), f"{rest.lower().replace(' ', '_') or 'asc'}")()
 
 
+@pytest.mark.smoke("MERGE_ON_READ-ts ")
 @pytest.mark.parametrize(
     ("order", "columns"),
     [

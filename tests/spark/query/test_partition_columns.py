@@ -129,6 +129,7 @@ def groups_of(path: Path, fields: tuple[str, ...]) -> tuple[dict[int, str], list
     return found, rows
 
 
+@pytest.mark.smoke("plain-True")
 @pytest.mark.parametrize("from_paths", [False, True])
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_no_row_that_hudi_shows_is_lost(
@@ -150,6 +151,7 @@ def test_no_row_that_hudi_shows_is_lost(
     assert not lost
 
 
+@pytest.mark.smoke("keys-False")
 @pytest.mark.parametrize("from_paths", [False, True])
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_pruned_shows_what_hudi_shows(

@@ -127,6 +127,7 @@ OTHERS: dict[str, Shape] = {
 }
 
 
+@pytest.mark.smoke("repartitioned")
 @pytest.mark.parametrize("name", JUDGED)
 def test_filters_on_the_table(
     table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, name: str
@@ -134,6 +135,7 @@ def test_filters_on_the_table(
     assert check(table, pruner, frame, rows, JUDGED[name]) > 0
 
 
+@pytest.mark.smoke("joined")
 @pytest.mark.parametrize("name", OTHERS)
 def test_filters_on_other_rows(
     table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, name: str
@@ -167,6 +169,7 @@ STEPS: Sequence[Callable[[DataFrame, int], DataFrame]] = (
 )
 
 
+@pytest.mark.smoke("11", "25")
 @pytest.mark.parametrize("seed", range(examples(30)))
 def test_random_plans(
     table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, seed: int
@@ -262,6 +265,7 @@ def test_sql_and_views(spark: SparkSession, frame: DataFrame) -> None:
     assert table_filters(spark.sql("SELECT count(*) FROM t")) == ALWAYS
 
 
+@pytest.mark.smoke("ts < now()-True")
 @pytest.mark.parametrize(
     ("condition", "is_supported"),
     [

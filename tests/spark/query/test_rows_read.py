@@ -31,6 +31,7 @@ def rows_read(frame: DataFrame) -> int:
     return rows
 
 
+@pytest.mark.smoke("at > TIMESTAMP")
 @pytest.mark.parametrize(
     "condition",
     [

@@ -79,6 +79,7 @@ def test_options_of_an_opened_table_reach_the_tasks(
     assert all(found.is_right for found in verify(spark, opened, status))
 
 
+@pytest.mark.smoke
 def test_a_build_reads_data_files_by_ranges_alone(
     spark_on_s3: SparkSession, s3_proxy: RecordingProxy, table: str
 ) -> None:

@@ -90,6 +90,7 @@ _SITUATIONS: dict[str, Callable[[SparkSession], AbstractContextManager[None]]] =
 }
 
 
+@pytest.mark.smoke("the cached table")
 @pytest.mark.parametrize("situation", _SITUATIONS.values(), ids=_SITUATIONS.keys())
 def test_statements_writes_and_reads_work_in_each_session(
     noted: SparkSession, situation: Callable[[SparkSession], AbstractContextManager[None]]

@@ -48,6 +48,7 @@ def change(session: SparkSession, name: str) -> None:
     assert session.table(name).count() == 399
 
 
+@pytest.mark.smoke
 def test_the_session_changes_rows_after_a_layout(pruning: SparkSession, tmp_path: Path) -> None:
     written(pruning, tmp_path, "laid")
     assert pruning.sql(f"SELECT * FROM laid WHERE {_CONDITION}").count() == 40

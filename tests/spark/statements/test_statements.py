@@ -63,6 +63,7 @@ def test_an_index_is_created_shown_refreshed_and_dropped(
     assert session.sql("DROP INDEX IF EXISTS riders ON trips").collect() == []
 
 
+@pytest.mark.smoke
 def test_indexes_of_the_extension_are_refreshed_at_once(
     session: SparkSession, tmp_path: Path
 ) -> None:
@@ -156,6 +157,7 @@ def test_each_session_has_its_own_database(session: SparkSession, tmp_path: Path
     assert default.equals(session._jsparkSession)
 
 
+@pytest.mark.smoke("CREATE INDEX i ON wrong USING column")
 @pytest.mark.parametrize(
     ("text", "message"),
     [

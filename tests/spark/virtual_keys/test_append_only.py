@@ -97,6 +97,7 @@ def test_a_table_to_which_rows_are_only_added(
     assert result.files_kept == 1 < result.files_total
 
 
+@pytest.mark.smoke
 def test_a_table_without_key_columns_has_the_synthetic_keys_that_hudi_stores(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -91,6 +91,7 @@ def test_tables_without_their_key_columns_or_with_null_keys_are_refused(
         prune_table(spark, path, "amount > 0")
 
 
+@pytest.mark.smoke
 def test_keys_as_a_column(spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path) -> None:
     """By an expression of Spark, and by a custom class, which is sent to Spark's tasks."""
 

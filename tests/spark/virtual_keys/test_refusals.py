@@ -49,6 +49,7 @@ def state(path: str) -> tuple[Any, ...]:
     return table.properties.raw, table.timeline
 
 
+@pytest.mark.smoke("hoodie.recordkey.virtual.columns")
 @pytest.mark.parametrize(
     ("key", "value", "saved"),
     [
@@ -134,6 +135,7 @@ def not_created(tmp_path: Path) -> NotCreated:
     return NotCreated(tmp_path / "none")
 
 
+@pytest.mark.smoke
 def test_no_table_is_created_from_rows_without_keys(
     spark: SparkSession, not_created: NotCreated
 ) -> None:

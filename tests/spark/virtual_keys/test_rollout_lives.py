@@ -30,6 +30,7 @@ def live(spark: SparkSession, path: Path, kind: Kind, steps: int) -> None:
         ) from error
 
 
+@pytest.mark.smoke
 def test_random_steps_of_the_rollout_harm_no_row(spark: SparkSession, tmp_path: Path) -> None:
     live(spark, tmp_path / "t", Random(_SEED).choice(KINDS), _STEPS)
 

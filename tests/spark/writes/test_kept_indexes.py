@@ -89,6 +89,7 @@ def test_writers_with_and_without_the_extension_share_a_table(
         assert_no_row_lost(Pruner(), table.path, read(session, table.path), PREDICATES)
 
 
+@pytest.mark.smoke
 def test_what_a_writer_says_holds(session: SparkSession, copied: Callable[[str], Written]) -> None:
     table = copied("cow")
     with session_settings(session, {"hoodie.metadata.record.index.enable": "false"}):

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.spark
 _ENABLED = "hoodie.recordkey.virtual.enabled"
 
 
+@pytest.mark.smoke("append")
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_a_write_cannot_ask_for_virtual_keys(
     session: SparkSession, tmp_path: Path, mode: str

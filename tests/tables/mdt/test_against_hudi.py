@@ -67,6 +67,7 @@ def test_file_slices_equal_those_of_hudi(written: WrittenTable, spark: SparkSess
     assert listing.tokens.equals(table.listing().tokens)
 
 
+@pytest.mark.smoke("cow9-unpartitioned")
 def test_metadata_records_equal_those_of_hudi(written: WrittenTable, spark: SparkSession) -> None:
     metadata = MetadataTable.open(HudiTable.open(str(written.path)))
     assert metadata is not None

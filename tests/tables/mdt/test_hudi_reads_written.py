@@ -37,6 +37,7 @@ def table(spark: SparkSession, table_root: Path) -> HudiTable:
     return written
 
 
+@pytest.mark.smoke
 def test_hudi_uses_a_rewritten_file(spark: SparkSession, table: HudiTable) -> None:
     bases = sorted((table.path / ".hoodie/metadata/column_stats").glob("*.hfile"))
     assert bases

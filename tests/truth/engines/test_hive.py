@@ -52,6 +52,7 @@ def _instants(*values: dt.datetime) -> pa.Array:
     return pa.array(values, pa.timestamp("us", tz="UTC"))
 
 
+@pytest.mark.smoke("x > 0 OR x IS NULL-truths3-0")
 @pytest.mark.parametrize("mode", [EvaluationMode.ROWS, *_VECTORS])
 @pytest.mark.parametrize(
     ("predicate", "truths"),
@@ -84,6 +85,7 @@ def test_vectorised_filters_report_only_true_rows(jvm: HiveJvm, mode: Evaluation
     assert _evaluate(jvm, "x > 0", column, mode=mode) == [True, False, False] * 700
 
 
+@pytest.mark.smoke("0")
 @pytest.mark.parametrize("mode", [EvaluationMode.ROWS, *_VECTORS])
 def test_batches_keep_the_order_of_rows(jvm: HiveJvm, mode: EvaluationMode) -> None:
     column = pa.chunked_array([range(1500), range(1500, 2100)], pa.int64())
@@ -91,6 +93,7 @@ def test_batches_keep_the_order_of_rows(jvm: HiveJvm, mode: EvaluationMode) -> N
     assert found == [number % 3 == 1 for number in range(2100)]
 
 
+@pytest.mark.smoke("int64-9223372036854775807L-0", "date32[day]-date '0001-01-01'-0")
 @pytest.mark.parametrize("mode", [EvaluationMode.ROWS, *_VECTORS])
 @pytest.mark.parametrize(
     ("column", "literal"),
@@ -145,6 +148,7 @@ def test_wall_clocks_are_unchanged_and_functions_use_the_zone(jvm: HiveJvm) -> N
     ]
 
 
+@pytest.mark.smoke("DATETIME-2020-07-true", "None-2020-07-false")
 @pytest.mark.parametrize("calcite", ["true", "false"])
 @pytest.mark.parametrize(
     ("formatter", "expected_text"),
@@ -184,6 +188,7 @@ def test_nan_equals_itself_row_by_row_but_not_vectorised(
     assert _evaluate(jvm, "x = x", column, mode=mode) == [mode is EvaluationMode.ROWS, True]
 
 
+@pytest.mark.smoke("false-truths1-0", "nosuch IS NULL OR x = 1-None-0")
 @pytest.mark.parametrize("mode", list(EvaluationMode))
 @pytest.mark.parametrize(
     ("predicate", "truths"),
@@ -255,6 +260,7 @@ def test_predicates_that_hive_does_not_vectorise_are_refused(jvm: HiveJvm) -> No
     assert "no vectorised form" in none.reason
 
 
+@pytest.mark.smoke("x <= 5")
 @pytest.mark.parametrize("predicate", ["x <= 5", "x IS NULL", "pmod(x, 7) = 5"])
 def test_filters_equal_those_that_the_handler_sends(jvm: HiveJvm, predicate: str) -> None:
     rows = pa.table({"x": pa.array([1], pa.int32())})

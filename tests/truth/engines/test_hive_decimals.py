@@ -66,6 +66,7 @@ def test_a_constant_of_more_than_twenty_digits_before_the_point_is_null(jvm: Hiv
     assert truths(jvm, predicate, EvaluationMode.VECTORS, AS_WRITTEN) == [True] * 5
 
 
+@pytest.mark.smoke
 def test_a_constant_is_rounded_to_the_type_that_it_has_in_common_with_the_column(
     jvm: HiveJvm,
 ) -> None:
@@ -79,6 +80,7 @@ def test_in_is_false_of_null_where_no_option_is_of_the_type(jvm: HiveJvm) -> Non
     assert truths(jvm, predicate, EvaluationMode.ROWS, OPTIMIZED) == [True] * 5
 
 
+@pytest.mark.smoke("if(i = 1, 0.", "small IN (1000")
 @pytest.mark.parametrize(
     "predicate",
     [

@@ -192,6 +192,7 @@ def assert_the_service_loses_no_row(
                 assert groups <= kept, f"{path}: {text!r} loses {groups - kept}"
 
 
+@pytest.mark.smoke
 @pytest.mark.timeout(0)
 def test_random_histories_lose_no_row(spark: SparkSession, tmp_path: Path) -> None:
     TableHistory.spark, TableHistory.root = spark, tmp_path

@@ -161,6 +161,7 @@ def test_tasks_publish_the_same_bytes(
     assert found == contents(published)
 
 
+@pytest.mark.smoke
 @pytest.mark.spark
 def test_sparks_tasks_publish_the_same_bytes(
     spark: SparkSession, table: Path, published: Path, tmp_path: Path

@@ -97,6 +97,7 @@ def _predicates(spark: SparkSession, columns: Sequence[str]) -> list[str]:
     return [*of_rows, lists, f"({of_rows[0]}) OR ({of_rows[1]})", f"({of_rows[2]}) AND x <> 1"]
 
 
+@pytest.mark.smoke("several")
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.spec.name)
 def test_rows_are_in_the_file_groups_that_are_kept(
     spark: SparkSession, tmp_path: Path, case: Case

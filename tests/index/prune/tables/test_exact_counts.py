@@ -101,6 +101,7 @@ KEPT = {
 }
 
 
+@pytest.mark.smoke("6-whole")
 @pytest.mark.parametrize("partitions", [(), ("p",)], ids=["whole", "partitioned"])
 @pytest.mark.parametrize("version", [6, 8, 9])
 def test_exactly_the_files_with_a_match_are_kept(

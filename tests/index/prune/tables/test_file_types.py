@@ -228,6 +228,7 @@ def test_no_row_of_a_foreign_type_is_lost(
         _check(spark, tmp_path / "table", rng, files, (column, version, index, zone))
 
 
+@pytest.mark.smoke("6")
 @pytest.mark.parametrize("version", [6, 8])
 def test_our_index_loses_no_time_of_another_unit(
     spark: SparkSession, tmp_path: Path, version: int

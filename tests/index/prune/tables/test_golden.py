@@ -83,6 +83,7 @@ COMPACTED = (
 )
 
 
+@pytest.mark.smoke("False-mor_v9")
 @pytest.mark.spark
 @pytest.mark.parametrize("name", MERGED)
 @pytest.mark.parametrize("footers", [True, False])

@@ -136,6 +136,7 @@ def test_functions_of_special_floats(
 TIMES = ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"]
 
 
+@pytest.mark.smoke("6-INT96")
 @pytest.mark.parametrize("stored", TIMES)
 @pytest.mark.parametrize("version", [6, 9])
 def test_timestamps_in_each_parquet_type(
@@ -164,6 +165,7 @@ def test_timestamps_in_each_parquet_type(
         assert kept["ts < timestamp'2020-01-02 00:00:00.123'"] == 1
 
 
+@pytest.mark.smoke("6-true")
 @pytest.mark.parametrize(("version", "legacy"), [(6, "true"), (9, "false")])
 def test_decimals_in_each_parquet_type(
     spark: SparkSession, tables: Tables, pruner: Pruner, version: int, legacy: str

@@ -36,6 +36,7 @@ def pruner() -> Pruner:
     return Pruner(PruneOptions(footer_wait=20))
 
 
+@pytest.mark.smoke("MERGE_ON_READ-6")
 @pytest.mark.parametrize(("type_", "version", "partitioning"), TABLES)
 def test_every_slice_with_a_matching_row_is_kept(
     spark: SparkSession,
