@@ -204,6 +204,9 @@ class EnableVirtualKeys:
 class RewriteWithoutKeys:
     """Files that have stored keys are written anew without.
 
+    Hudi's clustering makes no statistics of meta columns without values, and leaves those of
+    partitions, which say that no row lacks an instant: Hudi's readers would skip rows by them.
+
     Attributes:
         partitions: Paths of partitions. None: all.
     """
@@ -211,34 +214,39 @@ class RewriteWithoutKeys:
     storage: Storage
     partitions: Collection[str] | None
     rewriter: SliceRewriter
+    builder: StatisticsBuilder
 
     def plan(self) -> KeyPlan:
-        """Return the slices that have stored keys.
+        """Return the slices that have stored keys, and the statistics to build.
 
         Raises:
             HudiError: A partition does not exist, or writers still write keys.
         """
         table = HudiTable.at(self.storage)
         check_rewritable(table)
-        return _plan("virtual-keys rewrite", table, self._slices(table), (), {})
+        slices = self._slices(table)
+        built = key_statistics(table) if slices else outdated_statistics(table)
+        return _plan("virtual-keys rewrite", table, slices, built, {})
 
     def check(self, plan: KeyPlan) -> None:
         """Check that the files can be rewritten by clustering."""
         require_clusterable(HudiTable.at(self.storage))
 
-    def act(self, plan: KeyPlan) -> Rewritten:
-        """Rewrite the slices."""
-        return self.rewriter(plan.slices) if plan.slices else Rewritten()
+    def act(self, plan: KeyPlan) -> KeyReport:
+        """Rewrite the slices, and build statistics of the files without keys."""
+        done = self.rewriter(plan.slices) if plan.slices else Rewritten()
+        notes = self.builder() if outdated_statistics(HudiTable.at(self.storage)) else ()
+        return KeyReport(done, notes)
 
-    def verify(self, plan: KeyPlan, done: Rewritten) -> KeyReport:
+    def verify(self, plan: KeyPlan, done: KeyReport) -> KeyReport:
         """Check that no planned slice is left but those with pending table services."""
         table = HudiTable.at(self.storage)
         planned = {(one.slice.partition, one.slice.file_id) for one in plan.slices}
         left = [one.slice for one in self._slices(table)]
         left = [one for one in left if (one.partition, one.file_id) in planned]
-        if len(left) > done.skipped:
+        if len(left) > done.rewritten.skipped:
             raise HudiError(f"{left[0].name} still has stored keys")
-        return KeyReport(done, stopped_indexes(table, plan.indexes))
+        return replace(done, notes=(*done.notes, *stopped_indexes(table, plan.indexes)))
 
     def restore(self, plan: KeyPlan) -> str:
         """Leave what was committed, which has the same rows."""

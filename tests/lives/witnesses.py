@@ -320,7 +320,9 @@ def _is_hudis_own(life: Life, found: Mapping[str, Any]) -> bool:
         case "values_called_nulls":  # of what clusterings leave out, see below; we do not trust it
             return bool(found["subject"] == SOFT_DELETE and "pyhudi" not in found["readers"])
         case "nulls_denied":  # bounds of a partition leave out files that are older than a column
-            return bool(ADDED.keys() & life.model.types.keys())
+            # Without stored keys, writes leave those of meta columns until `virtual-keys rewrite`.
+            is_left = life.keys is Keys.VIRTUAL and found["subject"] in META_COLUMNS
+            return is_left or bool(ADDED.keys() & life.model.types.keys())
         case "entry_missing" if found["partition"] == BLOOM_FILTERS:
             # A file without stored keys has no filter in its footer, which Hudi would copy.
             return life.keys is Keys.VIRTUAL

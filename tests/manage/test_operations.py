@@ -128,7 +128,7 @@ def test_rewrite_fails_if_files_still_have_keys(golden: Mapping[str, Path], tmp_
     storage = copied(golden, WITH_KEYS, tmp_path)
     run(EnableVirtualKeys(storage, VirtualKeySettings(), TableLock(storage, wait=1)))
     with pytest.raises(OperationFailed, match="still has stored keys"):
-        run(RewriteWithoutKeys(storage, None, IdleRewriter()))
+        run(RewriteWithoutKeys(storage, None, IdleRewriter(), tuple))
 
 
 def test_enable_is_undone_if_its_properties_are_not_there_afterwards(

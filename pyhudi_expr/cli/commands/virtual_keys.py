@@ -187,7 +187,7 @@ def rewrite(
     rewriter = _SparkRewriter("rewriting files", path, commit_bytes, master, settings, as_json)
     with progress_while("reading footers"):
         operation = RewriteWithoutKeys(
-            Storage.open(path), partitions or None, rewriter.without_keys
+            Storage.open(path), partitions or None, rewriter.without_keys, rewriter.statistics
         )
         plan = operation.plan()
     if dry_run:

@@ -87,7 +87,8 @@ def rewrite(
         HudiError: It is refused, or a commit failed; earlier commits stay.
     """
     rewriter = ClusteringRewriter.without_keys(spark, path, commit_bytes, progress)
-    return run(RewriteWithoutKeys(Storage.open(path), partitions, rewriter)).rewritten
+    builder = partial(statistics, spark, path)
+    return run(RewriteWithoutKeys(Storage.open(path), partitions, rewriter, builder)).rewritten
 
 
 def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> KeyReport:

@@ -14,8 +14,13 @@ from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 from pyhudi_expr.manage.invariants import Extent, extent, stored_keys
 from pyhudi_expr.manage.operations import OperationFailed, run
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
-from pyhudi_expr.manage.virtual_keys import DisableVirtualKeys, enable
-from pyhudi_expr.spark.virtual_keys.rewriting import COMMIT_BYTES, ClusteringRewriter, restore
+from pyhudi_expr.manage.virtual_keys import DisableVirtualKeys, RewriteWithoutKeys, enable
+from pyhudi_expr.spark.virtual_keys.rewriting import (
+    COMMIT_BYTES,
+    ClusteringRewriter,
+    restore,
+    rewrite,
+)
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
 from pyhudi_expr.tables import hudi_names, properties
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -99,6 +104,7 @@ def test_incremental_queries_see_what_was_written_without_commit_times(
     assert changed_after(spark, path, between) == {*some(1, 2, 9)}
 
 
+@pytest.mark.smoke
 def test_a_table_that_lacks_keys_which_it_says_it_has_is_found_and_mended(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -137,6 +143,23 @@ def test_statistics_know_the_keys_again(spark: SparkSession, tmp_path: Path) -> 
         assert ph.table(path).scan(f"_hoodie_record_key = '{key}'").to_arrow().num_rows == 1
     hudi_write(spark, path, some(1, 2, 9), "upsert", "BLOOM")
     assert findings(path) == []
+
+
+@pytest.mark.usefixtures("with_statistics")
+def test_statistics_know_that_rewritten_files_have_no_keys(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hudi's clustering leaves the bounds of partitions as they were with keys."""
+    monkeypatch.delitem(QUICK, "hoodie.metadata.index.column.stats.column.list")  # also of keys
+    path = str(tmp_path / "t")
+    hudi_write(spark, path, OLD, "bulk_insert", "BLOOM")
+    table = HudiTable.open(path)
+    enable(table, VirtualKeySettings(), TableLock(table.storage))
+    rewriter = ClusteringRewriter.without_keys(spark, path, COMMIT_BYTES, lambda *_: None)
+    run(RewriteWithoutKeys(table.storage, None, rewriter, tuple))
+    assert Fault.NULLS_DENIED in findings(path)
+    rewrite(spark, path, None, COMMIT_BYTES, lambda *_: None)
+    assert Fault.NULLS_DENIED not in findings(path)
 
 
 @pytest.mark.usefixtures("with_statistics")
