@@ -187,13 +187,24 @@ def _two_writers(life: Life, random: Random) -> None:
 
 
 def _die_writing(life: Life, random: Random) -> None:
-    """A writer dies right before its commit is complete."""
+    """A writer dies right before its commit is complete.
+
+    Hudi has removed the write's markers by the time that its commit is there, so they are written
+    again: a rollback by markers removes no file without one.
+    """
     rows = life.model.drawn(random, _existing(life, random))
     life.settled()
+    before = _data_files(life)
     life.write(rows, "upsert")
     timeline = life.path / ".hoodie" / ("" if life.shape.version < 8 else "timeline")
     ends = [one for one in timeline.iterdir() if one.suffix in (".commit", ".deltacommit")]
     newest = max(ends, key=lambda one: one.name)
+    instant = newest.stem.partition("_")[0]
+    for name in _data_files(life) - before:
+        kind = "APPEND" if ".log." in name and life.shape.version < 8 else "CREATE"
+        marker = life.path / ".hoodie" / ".temp" / instant / f"{name}.marker.{kind}"
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
     newest.unlink()
     newest.with_name(f".{newest.name}.crc").unlink(missing_ok=True)
 
@@ -206,6 +217,17 @@ def _existing(life: Life, random: Random) -> list[int]:
     if not ids:
         raise Inapplicable
     return ids
+
+
+def _data_files(life: Life) -> frozenset[str]:
+    """Base and log files below the table, by their paths from it."""
+    files = (one.relative_to(life.path) for one in life.path.rglob("*_*"))
+    return frozenset(
+        str(one)
+        for one in files
+        if one.suffix == ".parquet" or ".log." in one.name
+        if one.parts[0] != ".hoodie" and one.suffix != ".crc"
+    )
 
 
 def _viewed(life: Life, rows: list[Row], name: str) -> None:
