@@ -9,6 +9,10 @@ Start with a table, by a path or a URI:
     table.columns, table.head(), table.count()
     table.files(), table.history(), table.indexes()
 
+Or by its name in a Hive metastore, `thrift://host:9083` in PYHUDI_METASTORE:
+
+    ph.list_tables("sales"), ph.load_table("sales.trips")
+
 Which files can hold a matching row, and why:
 
     plan = table.prune("fare > 100 AND city = 'Oslo'")
@@ -35,6 +39,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyhudi_expr.api.catalog import list_tables, load_table
     from pyhudi_expr.api.functions import scan, table
     from pyhudi_expr.api.plan import Explanation, Plan
     from pyhudi_expr.api.scan import Scan
@@ -64,6 +69,8 @@ __all__ = [
     "Scan",
     "Table",
     "__version__",
+    "list_tables",
+    "load_table",
     "scan",
     "table",
 ]
@@ -88,6 +95,8 @@ _MODULES = {
     "UnknownColumn": _ERRORS,
     "UnsupportedTable": _ERRORS,
     "__version__": "pyhudi_expr.api.defaults",
+    "list_tables": "pyhudi_expr.api.catalog",
+    "load_table": "pyhudi_expr.api.catalog",
     "scan": "pyhudi_expr.api.functions",
     "table": "pyhudi_expr.api.functions",
 }

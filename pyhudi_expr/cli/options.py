@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
+from pyhudi_expr.api.defaults import METASTORE
 from pyhudi_expr.errors import HudiError
 
 #: The value of a command's option, as click has converted it.
@@ -34,7 +35,14 @@ _PATIENCE = 1.0
 
 
 def table_location(table: str) -> str:
-    """Return a URI or an absolute path; relative paths are resolved."""
+    """Return a URI or an absolute path; relative paths are resolved.
+
+    `database.table` is asked of the metastore that the environment names, if there is one.
+    """
+    if is_table_name(table) and METASTORE in os.environ:
+        from pyhudi_expr.api.catalog import load_table
+
+        return load_table(table).uri
     return table if ":" in table.split("/")[0] else str(Path(table).absolute())
 
 

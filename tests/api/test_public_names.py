@@ -32,6 +32,8 @@ NAMES = [
     "UnknownColumn",
     "UnsupportedTable",
     "__version__",
+    "list_tables",
+    "load_table",
     "scan",
     "table",
 ]
@@ -64,6 +66,8 @@ MEMBERS = {
 }
 PARAMETERS = {
     ph.table: ["path", "storage_options", "footers", "progress", "catalog_properties"],
+    ph.load_table: ["name", "metastore", "storage_options", "footers", "progress"],
+    ph.list_tables: ["database", "metastore"],
     ph.scan: [
         *("table", "filter", "columns", "as_of", "view", "dialect", "zone", "limit"),
         *("order_by", "progress", "meta", "pruner", "storage_options"),

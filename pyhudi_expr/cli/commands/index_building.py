@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import click
 
+from pyhudi_expr.api.defaults import METASTORE
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import Command, is_table_name, table_location
@@ -82,7 +84,7 @@ def report_built(built: BuildResult | None, as_json: bool, nothing_done: str) ->
 
 def located(table: str, settings: Mapping[str, Any]) -> str:
     """Return the base path of a table given by its path, or by its name in the metastore."""
-    if not is_table_name(table):
+    if not is_table_name(table) or METASTORE in os.environ:
         return table_location(table)
     purpose, master, own = f"looking up {table}", settings["master"], settings["settings"]
     with spark_session(purpose, master, own, _WITH_METASTORE) as spark:

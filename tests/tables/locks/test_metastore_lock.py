@@ -12,7 +12,8 @@ import pytest
 from devtools.metastore import MetastoreServer
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.locks import LockLost, LockNotAcquired, TableLock, UnknownLock, settings
-from pyhudi_expr.tables.locks.metastore_lock import MetastoreClient, MetastoreLock
+from pyhudi_expr.tables.locks.metastore_lock import MetastoreLock
+from pyhudi_expr.tables.metastore import MetastoreClient
 from pyhudi_expr.tables.storage import Storage
 from tests.tables.locks.hudi_locks import hudi_lock
 

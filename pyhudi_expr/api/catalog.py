@@ -1,0 +1,139 @@
+"""Tables by their names in a Hive metastore."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyhudi_expr.api.defaults import METASTORE
+from pyhudi_expr.api.functions import table
+from pyhudi_expr.api.table import Table
+from pyhudi_expr.errors import InvalidType, InvalidValue, UnsupportedTable
+from pyhudi_expr.manage.hive.metastore_table import INPUT_FORMATS, STORAGE_HANDLER
+from pyhudi_expr.manage.hive.registration import METADATA_VIEW
+from pyhudi_expr.tables import hudi_names
+from pyhudi_expr.tables.metastore import MetastoreClient, NamedTable
+
+_NAME = re.compile(r"(\w+)\.(\w+)")
+_READ_OPTIMIZED = "hoodie.query.as.ro.table"
+_MERGE_ON_READ = "MERGE_ON_READ"
+_BASE_FILES = frozenset(
+    {
+        INPUT_FORMATS[0],
+        "org.apache.hudi.hadoop.HoodieParquetInputFormat",
+        "com.uber.hoodie.hadoop.HoodieInputFormat",
+    }
+)
+"""Input formats that read no log files."""
+
+
+def load_table(
+    name: str,
+    *,
+    metastore: str | None = None,
+    storage_options: Mapping[str, object] | None = None,
+    footers: bool = False,
+    progress: bool = True,
+) -> Table:
+    """Open a Hudi table by its name in a Hive metastore.
+
+    Args:
+        name: `database.table`, as Hudi's sync, `pyhudi hive register` or `CREATE TABLE ... USING
+            hudi` has registered it.
+        metastore: Addresses of metastores, `thrift://host:9083,...`; the first that can be reached
+            is asked (Hive 2.3 and later, without logins or TLS). None: those of the environment
+            variable PYHUDI_METASTORE.
+        storage_options: As of `table`. The table's properties in the metastore are its
+            `catalog_properties`.
+        footers: As of `table`.
+        progress: As of `table`.
+
+    Raises:
+        TableNotFound: There is no table of this name, or no Hudi table at its location.
+        UnsupportedTable: It is no Hudi table, or a view of one.
+        HudiError: The metastore or the storage cannot be read, or an argument is wrong.
+    """
+    parts = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if parts is None:
+        raise InvalidValue(f"name: expected database.table, such as 'sales.trips', got {name!r}")
+    with _asked(metastore) as client:
+        found = client.table(*parts.groups())
+    opened = table(
+        _location(found),
+        storage_options=storage_options,
+        footers=footers,
+        progress=progress,
+        catalog_properties=found.properties,
+    )
+    _require_merged(found, opened)
+    return opened
+
+
+def list_tables(database: str, *, metastore: str | None = None) -> list[str]:
+    """Return the names of the Hudi tables of a database of a Hive metastore, sorted.
+
+    Of a merge-on-read table that Hudi has synced, these are the name with `_rt` or none, and that
+    with `_ro`, its read-optimized view.
+
+    Args:
+        database: Its name. There is nothing in a database that does not exist.
+        metastore: As of `load_table`.
+
+    Raises:
+        HudiError: The metastore does not answer, or an argument is wrong.
+    """
+    if not isinstance(database, str):
+        raise InvalidType(f"database: expected a str, got {type(database).__name__}")
+    with _asked(metastore) as client:
+        return sorted(one.name for one in client.tables(database) if _is_hudi(one))
+
+
+@contextmanager
+def _asked(metastore: str | None) -> Iterator[MetastoreClient]:
+    uris = metastore or os.environ.get(METASTORE)
+    if not uris:
+        raise InvalidValue(
+            f"metastore: expected the addresses of a Hive metastore, or {METASTORE} in the "
+            "environment, such as thrift://host:9083"
+        )
+    client = MetastoreClient(uris)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def _location(found: NamedTable) -> str:
+    if METADATA_VIEW in found.properties:
+        raise UnsupportedTable(
+            f"{found.name} describes a Hudi table ({METADATA_VIEW}="
+            f"{found.properties[METADATA_VIEW]}); name the table itself"
+        )
+    if not found.location or not _is_hudi(found):
+        raise UnsupportedTable(f"{found.name} is no Hudi table: {found.input_format or 'a view'}")
+    return found.location
+
+
+def _require_merged(found: NamedTable, opened: Table) -> None:
+    """Raise UnsupportedTable if engines read base files only by this name."""
+    is_read_optimized = (
+        found.properties.get(_READ_OPTIMIZED) == "true" or found.input_format in _BASE_FILES
+    )
+    if is_read_optimized and opened.properties.get(hudi_names.TABLE_TYPE) == _MERGE_ON_READ:
+        raise UnsupportedTable(
+            f"{found.name} is the read-optimized view of {opened.uri}; open the table by its other "
+            "name or this location, and ask with view='read_optimized'"
+        )
+
+
+def _is_hudi(found: NamedTable) -> bool:
+    """Whether Hudi's readers or ours are registered for it, and it has rows of its own."""
+    properties, reader = found.properties, found.input_format or ""
+    return METADATA_VIEW not in properties and (
+        properties.get("spark.sql.sources.provider", "").lower() == "hudi"
+        or properties.get("storage_handler") == STORAGE_HANDLER
+        or reader in INPUT_FORMATS
+        or reader.startswith(("org.apache.hudi.hadoop.", "com.uber.hoodie.hadoop."))
+    )
