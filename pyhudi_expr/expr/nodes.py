@@ -39,6 +39,14 @@ class Op(Enum):
     GT = ">"
     GTEQ = ">="
 
+    @property
+    def mirrored(self) -> Op:
+        """The operator that gives the same with the operands exchanged."""
+        return _MIRRORED.get(self, self)
+
+
+_MIRRORED = {Op.LT: Op.GT, Op.LTEQ: Op.GTEQ, Op.GT: Op.LT, Op.GTEQ: Op.LTEQ}
+
 
 @dataclass(frozen=True)
 class Column:

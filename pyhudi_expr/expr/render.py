@@ -22,11 +22,10 @@ from pyhudi_expr.expr.bound import (
     BoundTerm,
 )
 from pyhudi_expr.expr.domains import Domain, Kind, exact_decimal, floats_of
-from pyhudi_expr.expr.nodes import Constant, Op, PythonValue, Unknown
+from pyhudi_expr.expr.nodes import Constant, PythonValue, Unknown
 
 _EPOCH = datetime(1970, 1, 1)
 _SHOWN_OPTIONS = 3
-_MIRRORED = {Op.LT: Op.GT, Op.LTEQ: Op.GTEQ, Op.GT: Op.LT, Op.GTEQ: Op.LTEQ}
 _PATTERNS = ("LIKE ", "RLIKE ")
 _INFIX = frozenset({"+", "-", "*", "/", "%", "div", "||"})
 
@@ -43,7 +42,7 @@ def render(node: BoundExpression) -> str:
         case BoundComparison(op=op, left=BoundLiteral() as left, right=right) if not isinstance(
             right, BoundLiteral
         ):  # binding turns `a > 1` into `1 < a`
-            return f"{render_term(right)} {_MIRRORED.get(op, op).value} {render_term(left)}"
+            return f"{render_term(right)} {op.mirrored.value} {render_term(left)}"
         case BoundComparison(left=BoundCall(name=name, args=(term,))) if name.startswith(_PATTERNS):
             return f"{render_term(term)} {name}"
         case BoundComparison(op=op, left=left, right=right):

@@ -326,9 +326,6 @@ def _fitted(node: _Node, scope: Scope) -> _Node:
     return node
 
 
-_MIRRORED = {Op.LT: Op.GT, Op.LTEQ: Op.GTEQ}
-
-
 def _has_greatest_nan(terms: Sequence[Term], scope: Scope) -> bool:
     """Return whether floats are compared, and the engine's NaN is the greatest of them."""
     if scope.semantics.engine is not Engine.SPARK:
@@ -345,8 +342,8 @@ def _compared(op: Op, left: Term, right: Term, scope: Scope) -> HudiExpression:
 
 def _with_greatest_nan(op: Op, left: Term, right: Term) -> HudiExpression:
     """Return a comparison in which NaN equals itself, and is above all other numbers."""
-    if op in _MIRRORED:
-        return _with_greatest_nan(_MIRRORED[op], right, left)
+    if op in (Op.LT, Op.LTEQ):
+        return _with_greatest_nan(op.mirrored, right, left)
     if op is Op.NE:
         return e.Not(_with_greatest_nan(Op.EQ, left, right))
     is_known = e.Not(e.IsNull(right))

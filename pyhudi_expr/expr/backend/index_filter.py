@@ -7,6 +7,12 @@ file ``valueCount``; or, as in RFC-28 itself, ``c_num_nulls``, and no number of 
 each file that may hold a row for which the predicate is TRUE. What min, max and null counts cannot
 evaluate (functions, casts, columns against columns) keeps the file, and so do statistics that are
 NULL.
+
+These are the rules of `expr.evaluate` once more, for another evaluator: an engine, over SQL. There
+literals keep the form in which the query has them, for the engine to convert; here they are
+intervals of a column's domain, of texts their bytes, and the end of a prefix's interval is not
+always a text. So neither set of rules can be made of the other. `tests/expr/backend` compares both
+with the rows.
 """
 
 from __future__ import annotations
@@ -38,7 +44,6 @@ from pyhudi_expr.expr.nodes import (
 from pyhudi_expr.expr.terms import UnboundError, resolve
 
 _NONE = Literal(0, pa.int32())
-_FLIPPED = {Op.LT: Op.GT, Op.GT: Op.LT, Op.LTEQ: Op.GTEQ, Op.GTEQ: Op.LTEQ}
 #: The comparison that is TRUE where one is FALSE.
 _OPPOSITE = {
     **{Op.EQ: Op.NE, Op.NE: Op.EQ, Op.LT: Op.GTEQ, Op.GTEQ: Op.LT},
@@ -182,7 +187,7 @@ def _compared(op: Op, left: Term, right: Term, truth: bool, table: _IndexTable) 
     is_doubted = any(isinstance(term, Call) and term.name == NO_DECIMAL for term in (left, right))
     left, right = _plain(left), _plain(right)
     if isinstance(left, Literal) and isinstance(right, Column):
-        op, left, right = _FLIPPED.get(op, op), right, left
+        op, left, right = op.mirrored, right, left
     if not (isinstance(left, Column) and isinstance(right, Literal)):
         return ALWAYS
     value = right
