@@ -94,7 +94,7 @@ _MODULES = {
     "TableNotFound": _ERRORS,
     "UnknownColumn": _ERRORS,
     "UnsupportedTable": _ERRORS,
-    "__version__": "pyhudi_expr.api.defaults",
+    "__version__": "pyhudi_expr.api",
     "list_tables": "pyhudi_expr.api.catalog",
     "load_table": "pyhudi_expr.api.catalog",
     "scan": "pyhudi_expr.api.functions",

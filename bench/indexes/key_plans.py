@@ -15,7 +15,7 @@ from bench.tables.event_copies import NO_STATISTICS
 from devtools.runtime import WORK
 from devtools.spark import session_settings, spark_session
 from devtools.tables import TableSpec, create
-from pyhudi_expr.api.defaults import FOOTER_WAIT_SECONDS
+from pyhudi_expr.api import FOOTER_WAIT_SECONDS
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.spark.query.dataframes import pruned

@@ -15,7 +15,7 @@ from bench.tpc.data import Data
 from bench.tpc.modes import Mode
 from devtools.hiveserver import HiveServer
 from devtools.scan_reports import ScanReports, ScanTotals
-from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive import HiveAddress
 from pyhudi_expr.manage.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
 
 SESSION_SETTINGS: Mapping[str, str] = MappingProxyType(

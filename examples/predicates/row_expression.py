@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from examples.predicates.blocks import BlockError, read_presto_block
-from examples.predicates.values import value_type
+from examples.predicates.values import Json, read_json, value_type
 from pyhudi_expr.expr.frontend.common.casts_and_intervals import widen
 from pyhudi_expr.expr.frontend.common.constants import (
     MAX_DEPTH,
@@ -25,7 +25,6 @@ from pyhudi_expr.expr.frontend.common.constants import (
 )
 from pyhudi_expr.expr.frontend.common.functions import as_condition
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type
-from pyhudi_expr.expr.frontend.common.json_input import Json, read_json
 from pyhudi_expr.expr.frontend.sql.trino_rules import as_read, presto_between, presto_not
 from pyhudi_expr.expr.nodes import (
     Call,

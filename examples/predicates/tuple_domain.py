@@ -17,10 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from examples.predicates.blocks import BlockError, read_presto_block, read_trino_block
-from examples.predicates.values import ValueType, value_type
+from examples.predicates.values import Json, ValueType, read_json, value_type
 from pyhudi_expr.expr.frontend.common.constants import conjunction, disjunction, split_timestamp
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
-from pyhudi_expr.expr.frontend.common.json_input import Json, read_json
 from pyhudi_expr.expr.nodes import (
     ALWAYS,
     NEVER,

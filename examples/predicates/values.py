@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, decimal_type
-from pyhudi_expr.expr.frontend.common.json_input import Json
 from pyhudi_expr.expr.nodes import CharType, Literal
+
+MAX_TEXT = 1 << 24
+
+#: What JSON becomes in Python.
+Json: TypeAlias = Any
 
 _TYPE = re.compile(r"([a-z]+)(?:\((\d{1,10})(?:,\s*(\d{1,4}))?\))?", re.ASCII)
 _TIME = re.compile(r"timestamp\((\d{1,2})\)( with time zone)?", re.ASCII)
@@ -30,6 +35,18 @@ _PLAIN: dict[str, pa.DataType] = {
 }
 
 _Reader = Callable[[Any], Literal]
+
+
+def read_json(text: str, error: Callable[[str], Exception]) -> Json:
+    """Parse untrusted JSON. Raises the exception that `error` creates from a message."""
+    if len(text) > MAX_TEXT:
+        raise error(f"the text is longer than {MAX_TEXT} characters")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise error("no JSON: nested too deeply") from None
+    except ValueError as problem:
+        raise error(f"no JSON: {str(problem)[:200]}") from None
 
 
 @dataclass(frozen=True)

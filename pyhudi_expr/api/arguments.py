@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.api.defaults import DEFAULT_ZONE
+from pyhudi_expr.api import DEFAULT_ZONE
 from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.errors import HudiError, InvalidType, InvalidValue
 from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS, SqlDialect

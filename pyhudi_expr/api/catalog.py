@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pyhudi_expr.api.defaults import METASTORE
+from pyhudi_expr.api import METASTORE
 from pyhudi_expr.api.functions import table
 from pyhudi_expr.api.table import Table
 from pyhudi_expr.errors import InvalidType, InvalidValue, UnsupportedTable

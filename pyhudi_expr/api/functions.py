@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from pyhudi_expr.api import (
+    DEFAULT_DIALECT,
+    DEFAULT_VIEW,
+    DEFAULT_ZONE,
+    FOOTER_WAIT_SECONDS,
+)
 from pyhudi_expr.api.arguments import (
     Dialect,
     Instant,
@@ -14,12 +20,6 @@ from pyhudi_expr.api.arguments import (
     location,
     stated_buckets,
     storage_texts,
-)
-from pyhudi_expr.api.defaults import (
-    DEFAULT_DIALECT,
-    DEFAULT_VIEW,
-    DEFAULT_ZONE,
-    FOOTER_WAIT_SECONDS,
 )
 from pyhudi_expr.api.predicates import Predicate
 from pyhudi_expr.api.table import Table

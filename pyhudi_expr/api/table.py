@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from pyhudi_expr.api import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
 from pyhudi_expr.api.arguments import (
     Dialect,
     Instant,
@@ -21,9 +24,9 @@ from pyhudi_expr.api.arguments import (
     shown_columns,
     sql_dialect,
     table_view,
+    whole_number,
     zone_name,
 )
-from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
 from pyhudi_expr.api.display import html, lines, table_columns, table_facts
 from pyhudi_expr.api.plan import Explanation, Plan, Question, snapshot_at
 from pyhudi_expr.api.predicates import (
@@ -32,7 +35,7 @@ from pyhudi_expr.api.predicates import (
     warn_of_query,
 )
 from pyhudi_expr.api.progress import Bar, progress_bar
-from pyhudi_expr.errors import InvalidType
+from pyhudi_expr.errors import InvalidType, PyHudiWarning
 from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.index.snapshot import TableSnapshot
@@ -47,6 +50,14 @@ if TYPE_CHECKING:
     from pyhudi_expr.api.scan import Scan
     from pyhudi_expr.rows.scan import Progress
     from pyhudi_expr.rows.sorting import Order
+
+_TEXTS = ("store", "partition", "fault", "severity", "file", "subject", "expected", "found")
+_FINDINGS = pa.schema(
+    [
+        *((name, pa.string()) for name in (*_TEXTS, "queries", "remedy")),
+        ("readers", pa.list_(pa.string())),
+    ]
+)
 
 
 class Table:
@@ -203,10 +214,16 @@ class Table:
             `expected`, `found`, `queries`, `remedy`, and `readers` (list of string: whose queries
             lose rows, "hudi" or "pyhudi").
         """
-        from pyhudi_expr.api.findings import findings_table
+        from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 
+        slices = None if sample is None else whole_number("sample", sample)
+        options = AuditOptions(slices, whole_number("seed", seed))
         with self._bar("auditing") as bar:
-            return findings_table(self._latest(), sample, seed, bar.advance)
+            found = audit(self._latest(), options, bar.advance)
+        for note in found.unchecked:
+            warnings.warn(f"not checked: {note}", PyHudiWarning, stacklevel=2)
+        rows = [{**asdict(one), "readers": list(one.readers)} for one in found.findings]
+        return pa.Table.from_pylist(rows, _FINDINGS)
 
     def column_ranges(
         self, columns: Iterable[str] | None = None, *, as_of: Instant | None = None

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 
 import click
 
+from pyhudi_expr.api.progress_bar import ProgressBar
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import table_location
 from pyhudi_expr.cli.progress import iter_with_progress, progress_while
 from pyhudi_expr.cli.reports import print_plan
 from pyhudi_expr.cli.terminal import confirm, echo
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive import HiveAddress
+from pyhudi_expr.manage.hive.adopting import Adopted, Outcome, adopt_all, tables_of, undo_all
 from pyhudi_expr.manage.hive.doctor import examine
 from pyhudi_expr.manage.hive.guards import Finding, Verdict
 from pyhudi_expr.manage.hive.metastore_table import TableName
 from pyhudi_expr.manage.hive.registering import (
     HiveRegistration,
+    HiveUnregistration,
     RegistrationPlan,
     RegistrationStep,
     plan_of_new,
@@ -31,7 +35,6 @@ from pyhudi_expr.manage.hive.registration import (
     view_registrations,
 )
 from pyhudi_expr.manage.hive.session import ConnectionFailed, open_session
-from pyhudi_expr.manage.hive.unregistering import HiveUnregistration
 from pyhudi_expr.manage.operations import carry_out
 from pyhudi_expr.tables.hudi_table import HudiTable
 
@@ -117,7 +120,7 @@ def register(
     else:
         plan = _run(address, planned, replacing, consent)
     if as_json:
-        found = [_report(step, dry_run) for step in plan.steps]
+        found = [_registration_report(step, dry_run) for step in plan.steps]
         views = {"metadata": found[1:]} if planned.views else {}
         echo(reports.as_json({**found[0], **views}))
         return
@@ -215,7 +218,7 @@ def _would_run(
         return plan_of_new(planned.table, targets)
 
 
-def _report(step: RegistrationStep, dry_run: bool) -> reports.Report:
+def _registration_report(step: RegistrationStep, dry_run: bool) -> reports.Report:
     target = step.target
     return {
         "table": f"{target.name.database}.{target.name.table}",
@@ -229,7 +232,7 @@ def _report(step: RegistrationStep, dry_run: bool) -> reports.Report:
     }
 
 
-class Follower:
+class RegistrationFollower:
     """Keeps Hive's table as the Hudi table is."""
 
     def __init__(
@@ -255,3 +258,92 @@ class Follower:
         if planned.target != self._last.target:
             register(self._address, planned, False, False, False)
         self._last = planned
+
+
+def adopt(
+    address: HiveAddress, tables: Sequence[str], undoing: bool, dry_run: bool, as_json: bool
+) -> None:
+    """Adopt tables, or undo it, and print what was done. Raises HudiError if a table failed."""
+    with open_session(address) as session:
+        with progress_while("querying HiveServer2"):
+            names = tables_of(session, tables, address.database)
+        each = (undo_all if undoing else adopt_all)(session, names, dry_run=dry_run)
+        done = []
+        with ProgressBar("undoing" if undoing else "adopting") as bar:
+            for number, one in enumerate(each, 1):
+                done.append(one)
+                bar.advance(number, len(names), "tables")
+    if as_json:
+        echo(reports.as_json(_adoption_report(done, dry_run)))
+    else:
+        _print_adoption(done, undoing, dry_run)
+    failed = [str(one.name) for one in done if one.outcome is Outcome.FAILED]
+    if failed:
+        raise HudiError(f"{len(failed)} of {len(done)} tables failed: {', '.join(failed)}")
+
+
+class AdoptionFollower:
+    """Adopts tables again and again, and prints what has changed."""
+
+    def __init__(self, address: HiveAddress, tables: Sequence[str]) -> None:
+        self._address = address
+        self._tables = tables
+        self._shown: dict[TableName, str] = {}
+
+    def step(self) -> None:
+        """Adopt once. Raises HudiError if HiveServer2 cannot be reached."""
+        with open_session(self._address) as session:
+            names = tables_of(session, self._tables, self._address.database)
+            for one in adopt_all(session, names, dry_run=False):
+                text = _adoption_text(one, undoing=False, dry_run=False)
+                news = one.outcome is Outcome.CHANGED or self._shown.get(one.name) != text
+                if news and one.outcome is not Outcome.UNCHANGED:
+                    echo(f"{one.name}: {text}")
+                self._shown[one.name] = text
+
+
+def _print_adoption(done: Sequence[Adopted], undoing: bool, dry_run: bool) -> None:
+    """Print the statements of a dry run, a line for each table, and the totals."""
+    for one in done:
+        for statement in one.statements if dry_run else ():
+            echo(f"{statement};")
+    for one in done:
+        echo(f"{one.name}: {_adoption_text(one, undoing, dry_run)}", err=dry_run)
+    counts = Counter(one.outcome for one in done)
+    totals = ", ".join(
+        f"{counts[each]} {_planned(each) if dry_run else each.value}"
+        for each in Outcome
+        if counts[each]
+    )
+    echo(f"{len(done)} tables: {totals or 'none'}", err=True)
+
+
+def _planned(outcome: Outcome) -> str:
+    """Return an outcome's word for a dry run, in which nothing is changed."""
+    return "would change" if outcome is Outcome.CHANGED else outcome.value
+
+
+def _adoption_text(one: Adopted, undoing: bool, dry_run: bool) -> str:
+    if one.outcome is Outcome.CHANGED:
+        word = "undone" if undoing else "adopted"
+        partitions = f", {one.partitions} partitions" if one.partitions else ""
+        return f"{'would be ' if dry_run else ''}{word}{partitions}"
+    if one.outcome is Outcome.UNCHANGED:
+        return "it is up to date"
+    return f"{one.outcome.value}: {one.message}"
+
+
+def _adoption_report(done: Sequence[Adopted], dry_run: bool) -> reports.Report:
+    return {
+        "run": not dry_run,
+        "tables": [
+            {
+                "table": f"{one.name.database}.{one.name.table}",
+                "outcome": one.outcome.value,
+                "partitions": one.partitions,
+                "statements": list(one.statements),
+                "message": one.message,
+            }
+            for one in done
+        ],
+    }

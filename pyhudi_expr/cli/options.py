@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
-from pyhudi_expr.api.defaults import METASTORE
+from pyhudi_expr.api import METASTORE
 from pyhudi_expr.errors import HudiError
 
 #: The value of a command's option, as click has converted it.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from pyhudi_expr.api.defaults import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
+from pyhudi_expr.api import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.errors import HudiError, PyHudiWarning, QuotedColumnWarning
 from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS

@@ -33,7 +33,7 @@ index verify --certify            `manage.certifying`, `spark.builds.certifying`
 index drop                        `manage.dropping`
 audit --repair                    `manage.audit.remedies`
 hive register                     `manage.hive.registering`
-hive unregister                   `manage.hive.unregistering`
+hive unregister                   `manage.hive.registering`
 hive adopt                        `manage.hive.adopting`; with --undo, too
 snapshot                          `manage.publishing`, in another place
 what dead processes left          `manage.indexing.leftovers`, before each of `index`

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.errors import InvalidType, InvalidValue
 from pyhudi_expr.expr.nodes import Column, PythonValue
-from pyhudi_expr.index.limits.first_files import OrderColumn, WantedRows
+from pyhudi_expr.index.limits.narrowing import OrderColumn, WantedRows
 
 
 @dataclass(frozen=True)

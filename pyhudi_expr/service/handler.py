@@ -30,7 +30,14 @@ from pyhudi_expr.protocol.generated.ttypes import (
     PruneStatus,
     ServiceInfo,
 )
-from pyhudi_expr.service.answers.answer import Answer, described_matching
+from pyhudi_expr.service.answers.answer import (
+    Answer,
+    NotPrunedError,
+    OtherVersionError,
+    described_matching,
+    metadata_refusal,
+    refusal,
+)
 from pyhudi_expr.service.answers.encoding import (
     encode_answer,
     encode_metadata,
@@ -39,12 +46,6 @@ from pyhudi_expr.service.answers.encoding import (
 )
 from pyhudi_expr.service.answers.openings import Announcements, Openings
 from pyhudi_expr.service.answers.questions import decode_spark, reader_of, wanted_rows
-from pyhudi_expr.service.answers.refusals import (
-    NotPrunedError,
-    OtherVersionError,
-    metadata_refusal,
-    refusal,
-)
 from pyhudi_expr.service.jobs import asked_at, check_wanted, is_of_this_job, taking_turns
 from pyhudi_expr.service.metadata_rows import metadata_rows, view_named
 from pyhudi_expr.service.metrics import Metrics

@@ -8,7 +8,7 @@ import click
 import pytest
 
 import pyhudi_expr as ph
-from pyhudi_expr.api.defaults import DEFAULT_ZONE
+from pyhudi_expr.api import DEFAULT_ZONE
 from pyhudi_expr.cli.main import cli
 
 

@@ -15,7 +15,7 @@ from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
-from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive import HiveAddress
 from pyhudi_expr.manage.hive.doctor import _inside
 from pyhudi_expr.manage.hive.guards import Verdict
 from pyhudi_expr.manage.hive.metastore_table import TableName

@@ -14,7 +14,7 @@ from pyhive import hive
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive import HiveAddress
 from pyhudi_expr.manage.hive.session import ConnectionFailed, open_session
 from tests.cli.terminals import at_a_terminal
 

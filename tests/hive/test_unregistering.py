@@ -12,14 +12,13 @@ import pytest
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.manage.hive.metastore_table import TableName, metastore_table, without_notes
-from pyhudi_expr.manage.hive.registering import HiveRegistration
+from pyhudi_expr.manage.hive.registering import HiveRegistration, HiveUnregistration
 from pyhudi_expr.manage.hive.registration import (
     RegistrationRefused,
     registration,
     view_registrations,
 )
 from pyhudi_expr.manage.hive.session import HiveSession
-from pyhudi_expr.manage.hive.unregistering import HiveUnregistration
 from pyhudi_expr.manage.operations import OperationFailed, carry_out, run
 from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.tables.directory_contents import contents

@@ -16,7 +16,7 @@ from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.render import render
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
+from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.planner import (
     Answer,
     CostedSource,

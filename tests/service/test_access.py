@@ -12,7 +12,7 @@ from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TTransportException
 
 from devtools.runtime import free_port
-from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive import HiveAddress
 from pyhudi_expr.manage.hive.doctor import _services_from_here
 from pyhudi_expr.manage.hive.guards import Verdict
 from pyhudi_expr.protocol.client import PruningClient

@@ -23,7 +23,7 @@ from pyhudi_expr.expr.domains import (
     domain_of,
     float_ordinals,
 )
-from pyhudi_expr.rows.evaluated_filter import RowValues
+from pyhudi_expr.rows.row_filter import RowValues
 
 _MAX_ROWS = 5
 #: The share of files with random rows instead of neighbours.

@@ -13,7 +13,7 @@ from pyhudi_expr.cli.commands.index_follow import SECONDS, listened, repeat_unti
 from pyhudi_expr.cli.options import AS_JSON, TABLE, Command, Commands, OptionValue, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.terminal import DRY_RUN, YES, echo, is_asked
-from pyhudi_expr.manage.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
+from pyhudi_expr.manage.hive import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
 from pyhudi_expr.manage.hive.jars import CENTRAL, HANDLERS, put_jars
 from pyhudi_expr.optional_dependencies import require_extra
 
@@ -205,7 +205,7 @@ def register(
     consent = hive_output.ask_to_drop if asks else hive_output.unasked
     hive_output.register(address, planned, replacing, dry_run, as_json, consent)
     if following:
-        follower = hive_output.Follower(address, planned, name, seen, given)
+        follower = hive_output.RegistrationFollower(address, planned, name, seen, given)
         repeat_until_interrupted(follower.step, every, listened(callback))
 
 
@@ -301,12 +301,12 @@ def adopt(
     """
     _check_following(following, callback, dry_run or undoing, as_json)
     with require_extra("hive"):
-        from pyhudi_expr.cli import hive_adoption
+        from pyhudi_expr.cli import hive_output
     if following:
-        follower = hive_adoption.Follower(address, tables)
+        follower = hive_output.AdoptionFollower(address, tables)
         repeat_until_interrupted(follower.step, every, listened(callback))
     else:
-        hive_adoption.adopt(address, tables, undoing, dry_run, as_json)
+        hive_output.adopt(address, tables, undoing, dry_run, as_json)
 
 
 def _check_following(

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pyhudi_expr.api.defaults import METASTORE
+from pyhudi_expr.api import METASTORE
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import Command, is_table_name, table_location

@@ -11,7 +11,6 @@ import click
 from pyhudi_expr.cli.options import examples
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.optional_dependencies import require_extra
-from pyhudi_expr.service.library_threads import start_no_library_threads
 
 
 @click.command(
@@ -48,8 +47,10 @@ def serve(
     settings. With several workers a supervisor starts and replaces them. A setting that is invalid,
     or the name of none, stops the start; --check says so too.
     """
-    start_no_library_threads()
     with require_extra("service"):
+        from pyhudi_expr.service.workers.forking import start_no_library_threads
+
+        start_no_library_threads()
         from pyhudi_expr.service.process import serve as serve_until_stopped
         from pyhudi_expr.service.settings import load
     options = {

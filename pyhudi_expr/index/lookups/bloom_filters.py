@@ -19,8 +19,8 @@ import numpy as np
 from pyhudi_expr.arrays import Int64Array, string_list
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
-from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question
 from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing

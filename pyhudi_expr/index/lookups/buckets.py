@@ -53,9 +53,9 @@ from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of
+from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.lookups.composite_index import held_values
 from pyhudi_expr.index.lookups.key_predicates import KEY_COLUMN, StoredSpelling, key_spelling
-from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.lookups.value_places import lookup_values
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats

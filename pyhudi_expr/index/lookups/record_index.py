@@ -57,11 +57,11 @@ from pyhudi_expr.arrays import (
     value_list,
 )
 from pyhudi_expr.expr.bound import Leaf
+from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.lookups.direct_lookups import KeyLookup, listing_groups, look_up_bytes
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
-from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question, StillReadingError
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts, row_counts
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, RECORD_KEY

@@ -45,10 +45,10 @@ from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.lookups.direct_lookups import ValueLookup, look_up_bytes
 from pyhudi_expr.index.lookups.index_coverage import covered_slices, slices_of_build
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
-from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.lookups.record_index import (
     AT_ONCE_BYTES,
     COUNTING_SECONDS,

@@ -17,7 +17,7 @@ from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.status import State, checked_statuses
-from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive import HiveAddress
 from pyhudi_expr.manage.hive.adoption import is_of_sync, is_ours, partition_formats
 from pyhudi_expr.manage.hive.guards import Finding, Verdict, guarded
 from pyhudi_expr.manage.hive.metastore_table import (

@@ -13,7 +13,7 @@ from thrift.Thrift import TException
 from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive import HiveAddress
 
 if TYPE_CHECKING:
     from pyhive.hive import Connection

@@ -17,7 +17,7 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport
 from thrift_sasl import TSaslClientTransport  # type: ignore[import-untyped]
 
-from pyhudi_expr.manage.hive.address import HiveAddress
+from pyhudi_expr.manage.hive import HiveAddress
 
 # The caller reports a refused connection; by itself Thrift also prints it.
 logging.getLogger("thrift").addHandler(logging.NullHandler())

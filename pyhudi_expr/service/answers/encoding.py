@@ -34,8 +34,7 @@ from pyhudi_expr.protocol.generated.ttypes import (
     SelectedRows,
     VerdictKind,
 )
-from pyhudi_expr.service.answers.answer import Answer, MatchingRows
-from pyhudi_expr.service.answers.refusals import Refusal
+from pyhudi_expr.service.answers.answer import Answer, MatchingRows, Refusal
 from pyhudi_expr.service.metadata_rows import MetadataRows
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.tables.listing import FileListing

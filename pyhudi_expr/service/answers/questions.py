@@ -9,7 +9,7 @@ from pyhudi_expr.expr.frontend.spark.catalyst import Unwritten, parse_catalyst
 from pyhudi_expr.expr.frontend.spark.nodes import CatalystError
 from pyhudi_expr.expr.nodes import Column, HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
-from pyhudi_expr.index.limits.first_files import OrderColumn, WantedRows
+from pyhudi_expr.index.limits.narrowing import OrderColumn, WantedRows
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.protocol.conversion.decoder import Limits
 from pyhudi_expr.protocol.conversion.literals import BadRequestError, decode_literal

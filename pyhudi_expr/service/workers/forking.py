@@ -18,8 +18,12 @@ from typing import Any
 
 import structlog
 
-from pyhudi_expr.service.library_threads import NO_LIBRARY_THREADS
-
+#: Variables by which libraries start no threads of their own when they are imported, for what no
+#: service uses: a process that has threads cannot be forked safely.
+NO_LIBRARY_THREADS = {
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 _MODULE = "pyhudi_expr.service.workers.template"
 _ENVIRONMENT = {
     # By default each thread has memory that allocators keep for it: a table that is read again
@@ -171,3 +175,9 @@ class Template:
             lacking = Fork(None)
             lacking.end(None)
             self._asked.set_result(lacking)
+
+
+def start_no_library_threads() -> None:
+    """Let libraries that this process has not yet imported start none, unless the user says so."""
+    for name, value in NO_LIBRARY_THREADS.items():
+        os.environ.setdefault(name, value)

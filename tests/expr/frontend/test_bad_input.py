@@ -12,9 +12,9 @@ import pytest
 
 from examples.predicates.row_expression import parse_row_expression
 from examples.predicates.tuple_domain import parse_tuple_domain
+from examples.predicates.values import MAX_TEXT
 from pyhudi_expr.expr.frontend.arrow.expressions import parse_arrow
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
-from pyhudi_expr.expr.frontend.common.json_input import MAX_TEXT
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, SqlDialect, parse_predicate
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult

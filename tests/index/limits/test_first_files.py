@@ -9,8 +9,8 @@ from hypothesis import settings
 
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.nodes import Column
-from pyhudi_expr.index.limits.first_files import OrderColumn, may_have_first_rows
 from pyhudi_expr.index.limits.key_bounds import KeyBounds
+from pyhudi_expr.index.limits.narrowing import OrderColumn, may_have_first_rows
 from pyhudi_expr.index.statistics.file_ranges import UNKNOWN
 from tests.example_counts import examples
 

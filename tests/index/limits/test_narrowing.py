@@ -16,8 +16,7 @@ from pyhudi_expr.expr.frontend.sql.dialects import HIVE
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, Column, HudiExpression
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.index.limits.first_files import OrderColumn, WantedRows
-from pyhudi_expr.index.limits.narrowing import LIMIT, TOP_K, narrowed
+from pyhudi_expr.index.limits.narrowing import LIMIT, TOP_K, OrderColumn, WantedRows, narrowed
 from pyhudi_expr.index.limits.sure_rows import sure_rows
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.request_checks import parse_filter

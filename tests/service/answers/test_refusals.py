@@ -10,14 +10,14 @@ from pyhudi_expr.errors import CorruptFile, HudiError, TableNotFound, Unsupporte
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError
 from pyhudi_expr.protocol.generated import ttypes
 from pyhudi_expr.protocol.generated.ttypes import PruneStatus
-from pyhudi_expr.service.answers.encoding import encode_metadata_refusal, encode_refusal
-from pyhudi_expr.service.answers.refusals import (
+from pyhudi_expr.service.answers.answer import (
     NotPrunedError,
     OtherVersionError,
     Refusal,
     metadata_refusal,
     refusal,
 )
+from pyhudi_expr.service.answers.encoding import encode_metadata_refusal, encode_refusal
 from pyhudi_expr.service.table_roots import RootError
 from pyhudi_expr.tables.keys.definition import MissingKeyColumn
 from pyhudi_expr.tables.keys.generators import MissingKey

@@ -27,12 +27,12 @@ from pyhudi_expr.expr.frontend.common.constants import (
 )
 from pyhudi_expr.expr.frontend.common.functions import as_condition, call
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type
-from pyhudi_expr.expr.frontend.common.json_input import Json
 from pyhudi_expr.expr.frontend.common.text_patterns import standard_like
 from pyhudi_expr.expr.frontend.spark.nodes import (
     TIME_TYPES,
     WITH,
     CatalystError,
+    Json,
     Node,
     column_type,
     data_type,

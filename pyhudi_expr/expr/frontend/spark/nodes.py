@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from pyhudi_expr.expr.frontend.common.constants import MAX_DEPTH
 from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type, parse_type
-from pyhudi_expr.expr.frontend.common.json_input import Json
+
+#: What JSON becomes in Python.
+Json: TypeAlias = Any
 
 TIME_TYPES: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", "UTC"),
